@@ -11,7 +11,7 @@ import pytest
 
 from tests.kafka.broker import Broker, NoBroker, jars
 from tests.kafka.security import Security
-from tests.kafka.topics import Lab, Pipeline
+from tests.kafka.topics import KafkaTopics, Pipeline
 from tests.ports import free_ports
 
 HERE = Path(__file__).parent
@@ -83,15 +83,15 @@ def security(cluster: Cluster) -> Security:
 
 
 @pytest.fixture(scope="session")
-def lab(cluster: Cluster) -> Iterator[Lab]:
-    lab = Lab(cluster.address)
-    lab.warm_up()
-    yield lab
-    lab.close()
+def kafka_topics(cluster: Cluster) -> Iterator[KafkaTopics]:
+    kafka_topics = KafkaTopics(cluster.address)
+    kafka_topics.warm_up()
+    yield kafka_topics
+    kafka_topics.close()
 
 
 @pytest.fixture
-def pipeline(lab: Lab, tmp_path: Path) -> Iterator[Pipeline]:
-    pipeline = Pipeline(lab, tmp_path / "state")
+def pipeline(kafka_topics: KafkaTopics, tmp_path: Path) -> Iterator[Pipeline]:
+    pipeline = Pipeline(kafka_topics, tmp_path / "state")
     yield pipeline
     pipeline.close()

@@ -47,27 +47,27 @@ class Process:
         """Its exit code, once it has ended."""
         self._process.join(seconds)
         code = self._process.exitcode
-        assert code is not None, f"a worker did not end in {seconds:g} seconds; it says {self.wrong()}"
+        assert code is not None, f"a worker did not end in {seconds:g} seconds; it says {self.stderr_text()}"
         return code
 
     def outcome(self, seconds: float = PATIENCE) -> dict[str, Any]:
         """What it says at its good end."""
-        assert self.ended(seconds) == 0, self.wrong()
-        outcome: dict[str, Any] = json.loads(self.said().splitlines()[-1])
+        assert self.ended(seconds) == 0, self.stderr_text()
+        outcome: dict[str, Any] = json.loads(self.stdout_text().splitlines()[-1])
         return outcome
 
     def wait_for(self, text: str, seconds: float = PATIENCE) -> None:
         """Return once it has said this, or has ended."""
         until(
             f"a worker to say {text!r}",
-            lambda: text in self.said() + self.wrong() or self._process.exitcode is not None,
+            lambda: text in self.stdout_text() + self.stderr_text() or self._process.exitcode is not None,
             seconds,
         )
 
-    def said(self) -> str:
+    def stdout_text(self) -> str:
         return self._said.read_text("utf-8") if self._said.exists() else ""
 
-    def wrong(self) -> str:
+    def stderr_text(self) -> str:
         """What it said went wrong."""
         return self._wrong.read_text("utf-8") if self._wrong.exists() else ""
 

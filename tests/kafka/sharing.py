@@ -19,7 +19,7 @@ from stream_bayes.streams.pipelines.worker_parts import build_worker
 from stream_bayes.streams.workers.follower import Follower
 from stream_bayes.streams.workers.worker import Worker
 from tests.kafka.processes import Process
-from tests.kafka.topics import Lab, event
+from tests.kafka.topics import KafkaTopics, event
 from tests.kafka.waiting import PATIENCE, until
 
 
@@ -28,7 +28,7 @@ class Shards:
 
     Parameters
     ----------
-    lab
+    kafka_topics
         The cluster.
     shards, partitions
         The numbers of shards, and of partitions of each topic.
@@ -42,24 +42,24 @@ class Shards:
 
     def __init__(
         self,
-        lab: Lab,
+        kafka_topics: KafkaTopics,
         shards: int = 4,
         partitions: int = 4,
         client: str = "kafka-python",
         labels: bool = False,
         **tables: dict[str, Any],
     ) -> None:
-        self.lab = lab
+        self.kafka_topics = kafka_topics
         self.name = f"shards-{uuid.uuid4().hex[:12]}"
-        self.topic, self.answers, self.letters = (lab.topic(partitions) for _ in range(3))
-        self.labels = lab.topic(partitions) if labels else None
+        self.topic, self.answers, self.letters = (kafka_topics.topic(partitions) for _ in range(3))
+        self.labels = kafka_topics.topic(partitions) if labels else None
         self.pipeline: dict[str, Any] = {
             "name": self.name,
             "source": {"kind": "kafka", "topic": self.topic, "target": "y"},
             "model": {"kind": "nb"},
             "predictions": {"kind": "kafka", "topic": self.answers},
             "dead_letters": {"kind": "kafka", "topic": self.letters},
-            "kafka": {"servers": lab.servers.split(","), "client": client, "seconds": 60.0},
+            "kafka": {"servers": kafka_topics.servers.split(","), "client": client, "seconds": 60.0},
             "workers": {
                 "shards": shards,
                 "publish_seconds": 0.2,
@@ -94,11 +94,11 @@ class Shards:
 
     def follow(self) -> Follower:
         """Follow the model."""
-        return follow(self.name, servers=self.lab.servers)
+        return follow(self.name, servers=self.kafka_topics.servers)
 
     def committed(self) -> int:
         """Return the number of records that were committed."""
-        return sum(self.lab.committed(self.name).values())
+        return sum(self.kafka_topics.committed(self.name).values())
 
     def wait_for(self, count: int, seconds: float = PATIENCE) -> None:
         """Wait until so many records were committed."""
@@ -113,9 +113,9 @@ class Shards:
 
     def offline(self) -> Step:
         """Return one pass over the records of all topics; each key is in one partition."""
-        records = [(0, record) for record in self.lab.get(self.topic)]
+        records = [(0, record) for record in self.kafka_topics.get(self.topic)]
         if self.labels is not None:
-            records += [(1, record) for record in self.lab.get(self.labels)]
+            records += [(1, record) for record in self.kafka_topics.get(self.labels)]
         records.sort(key=lambda row: (row[1].timestamp, row[0], row[1].partition, row[1].offset))
         own = self.pipeline.get("labels", {})
         pending = (
@@ -128,9 +128,9 @@ class Shards:
 
     def check(self, count: int) -> None:
         """Check that the sum is one pass over all samples, and that each has one answer."""
-        said = [json.loads(record.value) for record in self.lab.get(self.answers)]
+        said = [json.loads(record.value) for record in self.kafka_topics.get(self.answers)]
         answers = Counter((answer["partition"], answer["position"]) for answer in said)
-        letters = self.lab.get(self.letters)
+        letters = self.kafka_topics.get(self.letters)
         assert not {place: times for place, times in answers.items() if times > 1}
         assert len(said) + len(letters) == count
         expected = self.offline().model.model._store.by_name()

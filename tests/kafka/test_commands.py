@@ -18,7 +18,7 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from stream_bayes.cli.app import app
-from tests.kafka.topics import Lab, days
+from tests.kafka.topics import KafkaTopics, days
 from tests.kafka.waiting import PATIENCE, TO_BEGIN, until, within
 from tests.ports import unanswered
 
@@ -40,14 +40,14 @@ dead_letters = {{ kind = "kafka", topic = "{letters}" }}
 class File:
     """A pipeline file, with topics of its own."""
 
-    def __init__(self, lab: Lab, directory: Path, **told: str) -> None:
+    def __init__(self, kafka_topics: KafkaTopics, directory: Path, **told: str) -> None:
         self.path = directory / "pipeline.toml"
-        self.topic = lab.topic(1)
+        self.topic = kafka_topics.topic(1)
         self.told = {
-            "servers": lab.servers,
+            "servers": kafka_topics.servers,
             "topic": self.topic,
-            "predictions": lab.topic(1),
-            "letters": lab.topic(1),
+            "predictions": kafka_topics.topic(1),
+            "letters": kafka_topics.topic(1),
             "name": f"{self.topic}-pipeline",
             "seconds": str(TO_BEGIN),
         } | told
@@ -62,8 +62,8 @@ def stream_bayes(*arguments: str) -> Result:
 
 
 @pytest.fixture
-def file(lab: Lab, tmp_path: Path) -> File:
-    return File(lab, tmp_path)
+def file(kafka_topics: KafkaTopics, tmp_path: Path) -> File:
+    return File(kafka_topics, tmp_path)
 
 
 def refused(result: Result, code: int, said: str) -> None:
@@ -75,32 +75,32 @@ def refused(result: Result, code: int, said: str) -> None:
 
 
 @pytest.fixture
-def weather_topics(lab: Lab) -> Iterator[tuple[str, ...]]:
+def weather_topics(kafka_topics: KafkaTopics) -> Iterator[tuple[str, ...]]:
     """Those of the examples, which go by names of their own."""
     topics = ("weather", "rain", "rain-dead")
     for topic in topics:
-        lab.topic(2, topic)
+        kafka_topics.topic(2, topic)
     yield topics
-    for topic in {*topics, "weather.journal"} & lab.names():
-        lab.delete(topic)
-    lab.admin.delete_groups(["weather"])
+    for topic in {*topics, "weather.journal"} & kafka_topics.names():
+        kafka_topics.delete(topic)
+    kafka_topics.admin.delete_groups(["weather"])
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
 def test_an_example_runs_as_it_stands_once_its_topics_are_there(
-    lab: Lab, tmp_path: Path, weather_topics: tuple[str, ...], example: Path
+    kafka_topics: KafkaTopics, tmp_path: Path, weather_topics: tuple[str, ...], example: Path
 ) -> None:
     text = example.read_text("utf-8")
     assert "localhost:9092" in text
     path = tmp_path / example.name
-    path.write_text(text.replace("localhost:9092", lab.servers), "utf-8")
+    path.write_text(text.replace("localhost:9092", kafka_topics.servers), "utf-8")
     for topic in weather_topics:
         assert f'"{topic}"' in text
     days_file = tmp_path / "days.csv"
     rows = ["grey,5.5,true", "blue,1.5,false", "blue,,false", "grey,4,true"] * 20
     days_file.write_text("\n".join(["sky,wind,rain", *rows]) + "\n")
     produced = stream_bayes(
-        "produce", str(days_file), "--topic", "weather", "--servers", lab.servers, "--json"
+        "produce", str(days_file), "--topic", "weather", "--servers", kafka_topics.servers, "--json"
     )
     assert json.loads(produced.stdout) == {"topic": "weather", "sent": 80, "skipped": 0}
     for limit in (30, 50):
@@ -109,15 +109,19 @@ def test_an_example_runs_as_it_stands_once_its_topics_are_there(
     told = json.loads(result.stdout)
     assert (told["records"], told["records_in_this_run"], told["delivery"]) == (80, 50, "exactly once")
     assert told["learned"] == 80 and told["cumulative"]["accuracy"] > 0.9
-    assert len(lab.get("rain")) == 80
+    assert len(kafka_topics.get("rain")) == 80
 
 
 def test_what_the_services_of_the_compose_file_run_works_together(
-    lab: Lab, tmp_path: Path, weather_topics: tuple[str, ...]
+    kafka_topics: KafkaTopics, tmp_path: Path, weather_topics: tuple[str, ...]
 ) -> None:
     services = yaml.safe_load((DOCKER / "compose.yaml").read_text("utf-8"))["services"]
     text = (DOCKER / "weather.toml").read_text("utf-8")
-    own = {"kafka:9092": lab.servers, "/home/streamer/state": str(tmp_path / "state"), "0.0.0.0": "127.0.0.1"}
+    own = {
+        "kafka:9092": kafka_topics.servers,
+        "/home/streamer/state": str(tmp_path / "state"),
+        "0.0.0.0": "127.0.0.1",
+    }
     own |= {"port = 9464": "port = 0"}
     for theirs, ours in own.items():
         assert theirs in text
@@ -127,16 +131,17 @@ def test_what_the_services_of_the_compose_file_run_works_together(
     for name in ("producer", "worker"):  # the first records, one a second
         _, *command = services[name]["command"]
         here = [
-            word.replace("/pipeline", str(tmp_path)).replace("kafka:9092", lab.servers) for word in command
+            word.replace("/pipeline", str(tmp_path)).replace("kafka:9092", kafka_topics.servers)
+            for word in command
         ]
         result = stream_bayes(*here, "--limit", "3")
         assert result.exit_code == 0, result.output
-    answers = [json.loads(record.value) for record in lab.get("rain")]
+    answers = [json.loads(record.value) for record in kafka_topics.get("rain")]
     assert {answer["key"] for answer in answers} == {"2025-01-01", "2025-01-02", "2025-01-03"}
 
 
-def test_produce_keeps_types_keys_and_pace(lab: Lab, tmp_path: Path) -> None:
-    topic = lab.topic(3)
+def test_produce_keeps_types_keys_and_pace(kafka_topics: KafkaTopics, tmp_path: Path) -> None:
+    topic = kafka_topics.topic(3)
     path = tmp_path / "days.csv"
     path.write_text(
         "at,id,sky,wind\n1970-01-01T00:00:00,a,grey,3\n1970-01-01T00:00:10,b,,2.5\n"
@@ -144,12 +149,12 @@ def test_produce_keeps_types_keys_and_pace(lab: Lab, tmp_path: Path) -> None:
     )
     began = time.time()
     result = stream_bayes(
-        *["produce", str(path), "--topic", topic, "--servers", lab.servers],
+        *["produce", str(path), "--topic", topic, "--servers", kafka_topics.servers],
         *["--key", "id", "--time", "at", "--speed", "20"],
     )
     assert result.exit_code == 0, result.output
     assert "3 records sent, 1 skipped: not a record" in result.stdout
-    records = sorted(lab.get(topic), key=lambda record: json.loads(record.value)["at"])
+    records = sorted(kafka_topics.get(topic), key=lambda record: json.loads(record.value)["at"])
     assert [json.loads(record.value) for record in records] == [
         {"at": "1970-01-01T00:00:00", "id": "a", "sky": "grey", "wind": 3},
         {"at": "1970-01-01T00:00:10", "id": "b", "wind": 2.5},
@@ -161,57 +166,69 @@ def test_produce_keeps_types_keys_and_pace(lab: Lab, tmp_path: Path) -> None:
         assert record.timestamp >= int(1000 * (began + seconds))  # or later, where the first one waited
 
 
-def test_produce_takes_json_lines_and_stops_after_as_many_as_it_is_told(lab: Lab, tmp_path: Path) -> None:
-    topic = lab.topic(1)
+def test_produce_takes_json_lines_and_stops_after_as_many_as_it_is_told(
+    kafka_topics: KafkaTopics, tmp_path: Path
+) -> None:
+    topic = kafka_topics.topic(1)
     path = tmp_path / "days.jsonl"
     path.write_text('{"sky": "grey", "n": 1}\n{not json\n{"sky": {"a": [true, null]}}\n{"sky": "more"}\n')
-    said = stream_bayes("produce", str(path), "--topic", topic, "--servers", lab.servers, "--limit", "2")
+    said = stream_bayes(
+        "produce", str(path), "--topic", topic, "--servers", kafka_topics.servers, "--limit", "2"
+    )
     assert said.exit_code == 0, said.output
-    assert [json.loads(record.value) for record in lab.get(topic)] == [
+    assert [json.loads(record.value) for record in kafka_topics.get(topic)] == [
         {"sky": "grey", "n": 1},
         {"sky": {"a": [True, None]}},
     ]
 
 
-def test_produce_knows_a_table_with_tabs_by_its_name(lab: Lab, tmp_path: Path) -> None:
-    topic = lab.topic(1)
+def test_produce_knows_a_table_with_tabs_by_its_name(kafka_topics: KafkaTopics, tmp_path: Path) -> None:
+    topic = kafka_topics.topic(1)
     path = tmp_path / "days.tsv"
     path.write_text("sky\twind\ngrey\t3\n")
-    assert stream_bayes("produce", str(path), "--topic", topic, "--servers", lab.servers).exit_code == 0
-    assert [json.loads(record.value) for record in lab.get(topic)] == [{"sky": "grey", "wind": 3}]
+    assert (
+        stream_bayes("produce", str(path), "--topic", topic, "--servers", kafka_topics.servers).exit_code == 0
+    )
+    assert [json.loads(record.value) for record in kafka_topics.get(topic)] == [{"sky": "grey", "wind": 3}]
 
 
-def test_produce_makes_no_topic(lab: Lab, tmp_path: Path) -> None:
+def test_produce_makes_no_topic(kafka_topics: KafkaTopics, tmp_path: Path) -> None:
     path = tmp_path / "days.csv"
     path.write_text("sky\ngrey\n")
-    result = stream_bayes("produce", str(path), "--topic", "not-made", "--servers", lab.servers)
+    result = stream_bayes("produce", str(path), "--topic", "not-made", "--servers", kafka_topics.servers)
     refused(result, 5, "there is no topic 'not-made'")
-    assert "not-made" not in lab.names()
+    assert "not-made" not in kafka_topics.names()
 
 
-def test_a_first_run_begins_where_it_is_told(lab: Lab, file: File) -> None:
-    lab.put(file.topic, days(20, partitions=1))
+def test_a_first_run_begins_where_it_is_told(kafka_topics: KafkaTopics, file: File) -> None:
+    kafka_topics.put(file.topic, days(20, partitions=1))
     time.sleep(0.01)
     moment = time.time()
-    lab.put(file.topic, days(10, partitions=1, seed=8))
+    kafka_topics.put(file.topic, days(10, partitions=1, seed=8))
     assert file.run("--from", f"{moment:.3f}", "--limit", "5").exit_code == 0
-    positions = [json.loads(record.value)["position"] for record in lab.get(file.told["predictions"])]
+    positions = [
+        json.loads(record.value)["position"] for record in kafka_topics.get(file.told["predictions"])
+    ]
     assert positions == list(range(20, 25))
     refused(file.run("--from", "latest"), 3, "holds snapshots to resume from")
     refused(file.run("--from", "yesterday"), 3, "--from yesterday: expected earliest, latest")
 
 
-def test_a_first_run_from_the_latest_leaves_out_what_was_there(lab: Lab, file: File) -> None:
-    lab.put(file.topic, days(20, partitions=1))
+def test_a_first_run_from_the_latest_leaves_out_what_was_there(kafka_topics: KafkaTopics, file: File) -> None:
+    kafka_topics.put(file.topic, days(20, partitions=1))
     assert file.run("--from", "latest", "--limit", "0").exit_code == 0
-    lab.put(file.topic, days(5, partitions=1, seed=8))
+    kafka_topics.put(file.topic, days(5, partitions=1, seed=8))
     assert file.run("--limit", "5").exit_code == 0
-    positions = [json.loads(record.value)["position"] for record in lab.get(file.told["predictions"])]
+    positions = [
+        json.loads(record.value)["position"] for record in kafka_topics.get(file.told["predictions"])
+    ]
     assert positions == list(range(20, 25))
 
 
-def test_a_run_until_the_end_takes_what_was_there_and_does_not_wait_for_more(lab: Lab, file: File) -> None:
-    lab.put(file.topic, days(20, partitions=1))
+def test_a_run_until_the_end_takes_what_was_there_and_does_not_wait_for_more(
+    kafka_topics: KafkaTopics, file: File
+) -> None:
+    kafka_topics.put(file.topic, days(20, partitions=1))
     for there in (20, 0):
         result = file.run("--until-end", "--json")
         assert result.exit_code == 0, result.output
@@ -219,16 +236,16 @@ def test_a_run_until_the_end_takes_what_was_there_and_does_not_wait_for_more(lab
 
 
 def test_trouble_at_a_start_is_one_line_and_a_code_within_fifteen_seconds(
-    lab: Lab, file: File, tmp_path: Path
+    kafka_topics: KafkaTopics, file: File, tmp_path: Path
 ) -> None:
     directory = tmp_path / "other"
     directory.mkdir()
     with unanswered() as port:
-        away = within(15, File(lab, directory, servers=f"127.0.0.1:{port}", seconds="3.0").run)
+        away = within(15, File(kafka_topics, directory, servers=f"127.0.0.1:{port}", seconds="3.0").run)
     refused(away, 5, f"no Kafka broker answered at 127.0.0.1:{port}")
-    refused(File(lab, directory, predictions="not-there").run(), 5, "there is no topic 'not-there'")
+    refused(File(kafka_topics, directory, predictions="not-there").run(), 5, "there is no topic 'not-there'")
     assert not (directory / "state").exists()
-    lab.put(file.topic, days(20, partitions=1))
+    kafka_topics.put(file.topic, days(20, partitions=1))
     assert file.run("--limit", "10").exit_code == 0
     shutil.rmtree(tmp_path / "state")
     refused(file.run("--limit", "10"), 4, "there is no snapshot")
@@ -236,64 +253,81 @@ def test_trouble_at_a_start_is_one_line_and_a_code_within_fifteen_seconds(
 
 
 def test_topics_that_are_missing_are_all_named_and_one_that_was_meant_is_asked_for(
-    lab: Lab, file: File, tmp_path: Path
+    kafka_topics: KafkaTopics, file: File, tmp_path: Path
 ) -> None:
-    one = File(lab, tmp_path, topic=f"{file.topic}s")
-    refused(one.run(), 5, f"there is no topic '{file.topic}s' at {lab.servers}; did you mean '{file.topic}'?")
-    some = File(lab, tmp_path, predictions="not-there", letters="nor-there")
+    one = File(kafka_topics, tmp_path, topic=f"{file.topic}s")
+    refused(
+        one.run(),
+        5,
+        f"there is no topic '{file.topic}s' at {kafka_topics.servers}; did you mean '{file.topic}'?",
+    )
+    some = File(kafka_topics, tmp_path, predictions="not-there", letters="nor-there")
     refused(some.run(), 5, "there are no topics 'nor-there', 'not-there' at")
 
 
-def test_a_schema_that_no_record_fits_ends_a_run_in_a_line_and_writes_nothing(lab: Lab, file: File) -> None:
-    lab.put(file.topic, days(200, partitions=1))
+def test_a_schema_that_no_record_fits_ends_a_run_in_a_line_and_writes_nothing(
+    kafka_topics: KafkaTopics, file: File
+) -> None:
+    kafka_topics.put(file.topic, days(200, partitions=1))
     told = file.path.read_text()
     file.path.write_text(told + '[schema.features]\nsky = "numeric"\nwind = "numeric"\n')
     refused(within(15, partial(file.run, "--limit", "200")), 7, "field 'sky': expected a number, got text")
-    assert lab.get(file.told["predictions"]) == lab.get(file.told["letters"]) == []
+    assert kafka_topics.get(file.told["predictions"]) == kafka_topics.get(file.told["letters"]) == []
     # Where the first snapshot was there before the end, where it begins is stored: nothing was taken.
-    assert not any(lab.committed(file.told["name"]).values())
+    assert not any(kafka_topics.committed(file.told["name"]).values())
 
 
-def test_a_dry_run_refuses_what_a_run_would_and_changes_nothing(lab: Lab, file: File, tmp_path: Path) -> None:
-    lab.put(file.topic, days(20, partitions=1))
+def test_a_dry_run_refuses_what_a_run_would_and_changes_nothing(
+    kafka_topics: KafkaTopics, file: File, tmp_path: Path
+) -> None:
+    kafka_topics.put(file.topic, days(20, partitions=1))
     looked = file.run("--dry-run", "--json")
     assert looked.exit_code == 0, looked.output
     assert json.loads(looked.stdout)["positions"] == {f"{file.topic}[0]": 0}
     directory = tmp_path / "other"
     directory.mkdir()
-    other = File(lab, directory, predictions="not-there")
+    other = File(kafka_topics, directory, predictions="not-there")
     refused(other.run("--dry-run"), 5, "there is no topic 'not-there'")
     assert not (tmp_path / "state").exists() and not (directory / "state").exists()
-    assert not {"not-there", f"{file.told['name']}.journal", f"{other.told['name']}.journal"} & lab.names()
+    assert (
+        not {"not-there", f"{file.told['name']}.journal", f"{other.told['name']}.journal"}
+        & kafka_topics.names()
+    )
     assert file.run("--limit", "10").exit_code == 0
     shutil.rmtree(tmp_path / "state")
     refused(file.run("--dry-run"), 4, "there is no snapshot")
     assert file.run("--dry-run", "--rebuild").exit_code == 0
-    assert len(lab.get(file.told["predictions"])) == 10
+    assert len(kafka_topics.get(file.told["predictions"])) == 10
 
 
-def test_another_schema_and_clashing_names_change_nothing(lab: Lab, file: File, tmp_path: Path) -> None:
-    lab.put(file.topic, days(20, partitions=1))
+def test_another_schema_and_clashing_names_change_nothing(
+    kafka_topics: KafkaTopics, file: File, tmp_path: Path
+) -> None:
+    kafka_topics.put(file.topic, days(20, partitions=1))
     assert file.run("--limit", "10").exit_code == 0
     told = file.path.read_text()
     file.path.write_text(told + '[schema.features]\nsky = "nominal"\n')
     refused(file.run("--limit", "10"), 4, "the newest snapshot was taken with other settings")
-    other = File(lab, tmp_path, name=file.told["name"])
+    other = File(kafka_topics, tmp_path, name=file.told["name"])
     shutil.rmtree(tmp_path / "state")
     refused(other.run("--limit", "0"), 4, "give this pipeline another name")
-    other = File(lab, tmp_path, predictions=f"{file.told['name']}.journal", name=file.told["name"])
+    other = File(kafka_topics, tmp_path, predictions=f"{file.told['name']}.journal", name=file.told["name"])
     refused(other.run("--limit", "0"), 3, "which nothing else may use")
-    assert len(lab.get(file.told["predictions"])) == 10
+    assert len(kafka_topics.get(file.told["predictions"])) == 10
 
 
-def test_too_many_records_that_are_none_end_a_run_with_a_code_of_their_own(lab: Lab, file: File) -> None:
-    lab.put(file.topic, [(0, None, b"{not json")] * 500)
+def test_too_many_records_that_are_none_end_a_run_with_a_code_of_their_own(
+    kafka_topics: KafkaTopics, file: File
+) -> None:
+    kafka_topics.put(file.topic, [(0, None, b"{not json")] * 500)
     result = file.run("--limit", "500")
     assert result.exit_code == 7, result.output
 
 
-def test_a_worker_that_was_taken_over_from_ends_with_a_code_of_its_own(lab: Lab, file: File) -> None:
-    lab.put(file.topic, days(20, partitions=1))
+def test_a_worker_that_was_taken_over_from_ends_with_a_code_of_its_own(
+    kafka_topics: KafkaTopics, file: File
+) -> None:
+    kafka_topics.put(file.topic, days(20, partitions=1))
     program = "from stream_bayes.cli.app import main; main()"
     first: Any = subprocess.Popen(
         [sys.executable, "-c", program, "run", str(file.path)],
@@ -302,11 +336,11 @@ def test_a_worker_that_was_taken_over_from_ends_with_a_code_of_its_own(lab: Lab,
         text=True,
     )
     try:
-        until("the first worker", lambda: sum(lab.committed(file.told["name"]).values()) == 20)
+        until("the first worker", lambda: sum(kafka_topics.committed(file.told["name"]).values()) == 20)
         first.send_signal(signal.SIGSTOP)
-        lab.put(file.topic, days(10, partitions=1, seed=8))
+        kafka_topics.put(file.topic, days(10, partitions=1, seed=8))
         assert file.run("--limit", "10").exit_code == 0
-        lab.put(file.topic, days(10, partitions=1, seed=9))
+        kafka_topics.put(file.topic, days(10, partitions=1, seed=9))
         first.send_signal(signal.SIGCONT)
         _, said = first.communicate(timeout=PATIENCE)
         assert first.returncode == 6, said
@@ -314,4 +348,4 @@ def test_a_worker_that_was_taken_over_from_ends_with_a_code_of_its_own(lab: Lab,
     finally:
         first.kill()
         first.communicate()
-    assert len(lab.get(file.told["predictions"])) == 30
+    assert len(kafka_topics.get(file.told["predictions"])) == 30

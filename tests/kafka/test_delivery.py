@@ -22,7 +22,7 @@ from stream_bayes.streams.kafka.client_factory import make_reader
 from stream_bayes.streams.kafka.connection import CLIENTS, Connection
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
-from tests.kafka.topics import Lab, Pipeline, counted, days, fenced
+from tests.kafka.topics import KafkaTopics, Pipeline, counted, days, fenced
 from tests.kafka.waiting import PATIENCE, TO_BEGIN, until
 
 QUESTIONS = [{"sky": sky, "wind": wind} for sky in ("grey", "blue", "blué") for wind in (1.0, 3.0, 5.5)]
@@ -36,22 +36,24 @@ def model_in(directory: str | Path) -> NaiveBayes:
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_at_least_once_repeats_results_after_a_crash_and_counts_every_record_once(
-    lab: Lab, tmp_path: Path, client: str
+    kafka_topics: KafkaTopics, tmp_path: Path, client: str
 ) -> None:
     told: dict[str, Any] = {"delivery": "at-least-once", "client": client, "every_events": 150, "batch": 50}
-    pipeline = Pipeline(lab, tmp_path / "killed", **told)
-    lab.put(pipeline.topic, days(500))
+    pipeline = Pipeline(kafka_topics, tmp_path / "killed", **told)
+    kafka_topics.put(pipeline.topic, days(500))
     try:
         pipeline.dies(end_at=["committed", 6])
-        pipeline.run(limit=500 - pipeline.kept().clock)
+        pipeline.run(limit=500 - pipeline.newest_snapshot().clock)
     finally:
         pipeline.close()
-    places = [tuple(dict(record.headers).items()) for record in lab.get(pipeline.told["predictions"])]
+    places = [
+        tuple(dict(record.headers).items()) for record in kafka_topics.get(pipeline.told["predictions"])
+    ]
     assert len(places) > 500 == len(set(places))  # by their headers the repeated ones are found
     assert dict(places[0]).keys() == {"source", "partition", "position"}
-    assert pipeline.journal not in lab.names()
-    assert pipeline.taken() == 500
-    whole = Pipeline(lab, tmp_path / "whole", topic=pipeline.topic, **told)
+    assert pipeline.journal not in kafka_topics.names()
+    assert pipeline.committed_count() == 500
+    whole = Pipeline(kafka_topics, tmp_path / "whole", topic=pipeline.topic, **told)
     whole.engine().run(500)
     killed, expected = (model_in(each.told["directory"]) for each in (pipeline, whole))
     for question in QUESTIONS:
@@ -61,7 +63,7 @@ def test_at_least_once_repeats_results_after_a_crash_and_counts_every_record_onc
 
 
 def test_no_transaction_is_open_while_a_learner_takes_its_time(pipeline: Pipeline) -> None:
-    pipeline.lab.put(pipeline.topic, days(40))
+    pipeline.kafka_topics.put(pipeline.topic, days(40))
     engine: Any = pipeline.engine(batch=10)
     noted: list[str] = []
 
@@ -91,7 +93,7 @@ def test_no_transaction_is_open_while_a_learner_takes_its_time(pipeline: Pipelin
 
 
 def test_a_batch_that_was_not_taken_is_sent_again_and_counted(pipeline: Pipeline) -> None:
-    pipeline.lab.put(pipeline.topic, days(40))
+    pipeline.kafka_topics.put(pipeline.topic, days(40))
     engine: Any = pipeline.engine(batch=10)
     delivery = engine.predictions.delivery
     transact = delivery._transact
@@ -109,10 +111,10 @@ def test_a_batch_that_was_not_taken_is_sent_again_and_counted(pipeline: Pipeline
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_topic_that_went_away_is_not_made_by_writing_to_it(lab: Lab, client: str) -> None:
-    topic = lab.topic(1)
-    lab.delete(topic)
-    connection = Connection(servers=(lab.servers,), client=client, seconds=2.0)
+def test_a_topic_that_went_away_is_not_made_by_writing_to_it(kafka_topics: KafkaTopics, client: str) -> None:
+    topic = kafka_topics.topic(1)
+    kafka_topics.delete(topic)
+    connection = Connection(servers=(kafka_topics.servers,), client=client, seconds=2.0)
     writer = fenced(connection, f"{topic}-writer", 5.0)
 
     def write() -> None:
@@ -125,14 +127,16 @@ def test_a_topic_that_went_away_is_not_made_by_writing_to_it(lab: Lab, client: s
             write()
     finally:
         writer.close()
-    assert topic not in lab.names()
+    assert topic not in kafka_topics.names()
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_topic_that_went_away_is_not_made_by_reading_it(lab: Lab, client: str) -> None:
-    topic = lab.topic(1)
-    lab.delete(topic)
-    reader = make_reader(Connection(servers=(lab.servers,), client=client, seconds=TO_BEGIN), 100_000)
+def test_a_topic_that_went_away_is_not_made_by_reading_it(kafka_topics: KafkaTopics, client: str) -> None:
+    topic = kafka_topics.topic(1)
+    kafka_topics.delete(topic)
+    reader = make_reader(
+        Connection(servers=(kafka_topics.servers,), client=client, seconds=TO_BEGIN), 100_000
+    )
     try:
         reader.assign({Partition(topic): 0})
         began = time.monotonic()
@@ -141,18 +145,18 @@ def test_a_topic_that_went_away_is_not_made_by_reading_it(lab: Lab, client: str)
                 assert reader.poll(10, 0.2) == []
     finally:
         reader.close()
-    assert topic not in lab.names()
+    assert topic not in kafka_topics.names()
 
 
 def test_a_shadow_pipeline_reads_the_same_topic_and_leaves_nothing_in_the_cluster(
-    lab: Lab, pipeline: Pipeline, tmp_path: Path
+    kafka_topics: KafkaTopics, pipeline: Pipeline, tmp_path: Path
 ) -> None:
-    lab.put(pipeline.topic, days(200))
+    kafka_topics.put(pipeline.topic, days(200))
     pipeline.engine().run(200)
-    before = lab.names()
+    before = kafka_topics.names()
     table = {
         "name": f"{pipeline.name}-shadow",
-        "kafka": {"servers": [lab.servers]},
+        "kafka": {"servers": [kafka_topics.servers]},
         "source": {"kind": "kafka", "topic": pipeline.topic, "target": "y"},
         "model": {"kind": "nb"},
         "snapshots": {"directory": str(tmp_path / "shadow")},
@@ -161,7 +165,7 @@ def test_a_shadow_pipeline_reads_the_same_topic_and_leaves_nothing_in_the_cluste
     shadow = build(checked(table))
     assert shadow.run(80).processed == 200
     assert shadow.step.losses.cumulative.weight == pytest.approx(199, abs=1)
-    assert lab.names() == before and lab.committed(str(table["name"])) == {}
+    assert kafka_topics.names() == before and kafka_topics.committed(str(table["name"])) == {}
     ours, shadows = model_in(pipeline.told["directory"]), model_in(tmp_path / "shadow")
     for question in QUESTIONS:
         assert shadows.predict_proba_one(question) == pytest.approx(
@@ -171,10 +175,14 @@ def test_a_shadow_pipeline_reads_the_same_topic_and_leaves_nothing_in_the_cluste
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_what_is_kept_ready_is_bounded_by_bytes_and_not_by_records(lab: Lab, client: str) -> None:
-    topic = lab.topic(1)
-    lab.put(topic, [(0, None, b"x" * 500_000) for _ in range(20)])
-    reader = make_reader(Connection(servers=(lab.servers,), client=client, seconds=TO_BEGIN), 2_000_000)
+def test_what_is_kept_ready_is_bounded_by_bytes_and_not_by_records(
+    kafka_topics: KafkaTopics, client: str
+) -> None:
+    topic = kafka_topics.topic(1)
+    kafka_topics.put(topic, [(0, None, b"x" * 500_000) for _ in range(20)])
+    reader = make_reader(
+        Connection(servers=(kafka_topics.servers,), client=client, seconds=TO_BEGIN), 2_000_000
+    )
     came: list[int] = []
 
     def all_read() -> bool:
@@ -191,21 +199,21 @@ def test_what_is_kept_ready_is_bounded_by_bytes_and_not_by_records(lab: Lab, cli
     assert max(came) <= 3_500_000  # a fetch may end with one record more, and another may have begun
 
 
-def test_a_tombstone_takes_back_the_sample_with_its_key(lab: Lab, tmp_path: Path) -> None:
+def test_a_tombstone_takes_back_the_sample_with_its_key(kafka_topics: KafkaTopics, tmp_path: Path) -> None:
     records = days(60, partitions=1)
     withdrawn = [(0, b"day-3", None), (0, b"day-40", None)]
     kept = [record for record in records if record[1] not in (b"day-3", b"day-40")]
     models = []
     for name, written in (("all", [*records, *withdrawn]), ("kept", kept)):
-        topic = lab.topic(1)
-        lab.put(topic, written)
+        topic = kafka_topics.topic(1)
+        kafka_topics.put(topic, written)
         table = {
             "name": f"{topic}-{name}",
-            "kafka": {"servers": [lab.servers]},
+            "kafka": {"servers": [kafka_topics.servers]},
             "source": {"kind": "kafka", "topic": topic, "target": "y"},
             "labels": {"correct_within": 1e9, "on_tombstone": "unlearn"},
             "model": {"kind": "nb"},
-            "predictions": {"kind": "kafka", "topic": lab.topic(1)},
+            "predictions": {"kind": "kafka", "topic": kafka_topics.topic(1)},
             "snapshots": {"directory": str(tmp_path / name)},
         }
         assert build(checked(table)).run(len(written)).processed == len(written)
@@ -221,7 +229,7 @@ def test_the_lag_is_of_the_model_and_not_of_what_the_client_has_fetched(
 ) -> None:
     monkeypatch.setattr(source_module, "CHECK_SECONDS", 0.0)
     monkeypatch.setattr(source_module, "CHECK_TIMEOUT", PATIENCE)
-    pipeline.lab.put(pipeline.topic, days(40, partitions=1))
+    pipeline.kafka_topics.put(pipeline.topic, days(40, partitions=1))
     engine = pipeline.engine(batch=10)
     lags: list[int] = []
     engine.watch(lambda _: lags.append(sum(engine.lag.values())))
@@ -230,7 +238,7 @@ def test_the_lag_is_of_the_model_and_not_of_what_the_client_has_fetched(
 
 
 def test_a_run_ends_with_all_its_threads(pipeline: Pipeline) -> None:
-    pipeline.lab.put(pipeline.topic, days(20))
+    pipeline.kafka_topics.put(pipeline.topic, days(20))
     before = set(threading.enumerate())
     for client in CLIENTS:
         pipeline.engine(client=client).run(10)
@@ -238,11 +246,15 @@ def test_a_run_ends_with_all_its_threads(pipeline: Pipeline) -> None:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_partition_that_is_resumed_when_others_are_at_their_ends_is_read_on(lab: Lab, client: str) -> None:
-    topic = lab.topic(2)
+def test_a_partition_that_is_resumed_when_others_are_at_their_ends_is_read_on(
+    kafka_topics: KafkaTopics, client: str
+) -> None:
+    topic = kafka_topics.topic(2)
     long, short = Partition(topic, 0), Partition(topic, 1)
-    lab.put(topic, [(0, None, b"x" * 100) for _ in range(3000)])
-    reader = make_reader(Connection(servers=(lab.servers,), client=client, seconds=TO_BEGIN), 2_000_000)
+    kafka_topics.put(topic, [(0, None, b"x" * 100) for _ in range(3000)])
+    reader = make_reader(
+        Connection(servers=(kafka_topics.servers,), client=client, seconds=TO_BEGIN), 2_000_000
+    )
     counts = Counter[Partition]()
 
     def has_come(partition: Partition, count: int) -> bool:
@@ -253,7 +265,7 @@ def test_a_partition_that_is_resumed_when_others_are_at_their_ends_is_read_on(la
         reader.assign({long: 0, short: 0})
         until("some records", lambda: has_come(long, 1))
         reader.pause([long])
-        lab.put(topic, [(1, None, b"y") for _ in range(10)])
+        kafka_topics.put(topic, [(1, None, b"y") for _ in range(10)])
         until("those of the other partition", lambda: has_come(short, 10))
         assert counts[long] < 3000
         reader.resume([long])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stream_bayes import NaiveBayes
-from tests.kafka.topics import Lab, Pipeline
+from tests.kafka.topics import KafkaTopics, Pipeline
 
 LATER = 100.0  # seconds after which a label is too late; the records say themselves when they were made
 SKIES = ("grey", "blue", "blué")
@@ -25,9 +25,11 @@ def labels(name: str, label: str, count: int = 10) -> list[tuple[int, bytes, byt
 
 @pytest.mark.parametrize("client", ["kafka-python", pytest.param("confluent-kafka", marks=pytest.mark.soak)])
 def test_each_sample_is_learned_once_with_its_last_label_whenever_that_comes(
-    lab: Lab, tmp_path: Path, client: str
+    kafka_topics: KafkaTopics, tmp_path: Path, client: str
 ) -> None:
-    pipeline = Pipeline(lab, tmp_path / "state", labels=lab.topic(2), wait_for=LATER, client=client)
+    pipeline = Pipeline(
+        kafka_topics, tmp_path / "state", labels=kafka_topics.topic(2), wait_for=LATER, client=client
+    )
     topic, second = pipeline.topic, pipeline.told["labels"]
     phases = [
         (second, 0.0, labels("early", "rain")),
@@ -40,23 +42,23 @@ def test_each_sample_is_learned_once_with_its_last_label_whenever_that_comes(
     taken = replayed = 0
     try:
         for number, (place, moment, records) in enumerate(phases):
-            lab.put(place, records, moment)
+            kafka_topics.put(place, records, moment)
             taken += len(records)
             if number % 2:
                 pipeline.dies(end_at=["committed", 1], every_events=10_000)
             replayed += pipeline.finish(taken)["replayed"]
         assert replayed > 0
         assert pipeline.state() == pipeline.expected()
-        assert pipeline.taken() == taken
+        assert pipeline.committed_count() == taken
     finally:
         pipeline.close()
-    answers = [(said["partition"], said["position"]) for said in pipeline.said()]
+    answers = [(said["partition"], said["position"]) for said in pipeline.outputs()]
     assert len(answers) == len(set(answers)) == 40
-    assert [letter["reason"] for letter in pipeline.said("letters")] == ["label_too_late"] * 10
+    assert [letter["reason"] for letter in pipeline.outputs("letters")] == ["label_too_late"] * 10
     expected = NaiveBayes()
     for name, label in (("early", "rain"), ("repeated", "rain"), ("late", "dry")):
         for n, (_, _, value) in enumerate(samples(name)):
             expected.learn_one(json.loads(value), "dry" if name == "repeated" and n < 5 else label)
-    learned = NaiveBayes.from_state(pipeline.kept().sections["model"])
+    learned = NaiveBayes.from_state(pipeline.newest_snapshot().sections["model"])
     for question in QUESTIONS:
         assert learned.predict_proba_one(question) == pytest.approx(expected.predict_proba_one(question))

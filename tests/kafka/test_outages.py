@@ -23,7 +23,7 @@ from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import CLIENTS, Connection
 from stream_bayes.streams.kafka.in_doubt import end_in_doubt, is_in_doubt
 from tests.kafka.broker import Broker
-from tests.kafka.topics import Lab, Pipeline, counted, days, fenced
+from tests.kafka.topics import KafkaTopics, Pipeline, counted, days, fenced
 from tests.kafka.waiting import PATIENCE, TO_BEGIN, until
 
 AWAY = 10.0  # seconds
@@ -56,22 +56,22 @@ def running(pipeline: Pipeline, **told: Any) -> Iterator[Any]:
 
 
 def test_ten_seconds_without_a_broker_are_waited_for(
-    lab: Lab, broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kafka_topics: KafkaTopics, broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(source_module, "CHECK_SECONDS", 1.0)
-    one, other = (Pipeline(lab, tmp_path / client, client=client) for client in CLIENTS)
+    one, other = (Pipeline(kafka_topics, tmp_path / client, client=client) for client in CLIENTS)
     with running(one, **TOLD) as first, running(other, **TOLD) as second:
         for pipeline in (one, other):
-            lab.put(pipeline.topic, days(300))
+            kafka_topics.put(pipeline.topic, days(300))
             until("the first records", partial(has_taken, pipeline, 300))
-        with killed(lab, broker):
+        with killed(kafka_topics, broker):
             began = time.monotonic()
             for engine in (first, second):
                 until("the engine to be unready", partial(is_unready, engine))
             time.sleep(max(0.0, began + AWAY - time.monotonic()))
             assert not first.healthy and not second.healthy
         for pipeline, engine in ((one, first), (other, second)):
-            lab.put(pipeline.topic, days(200, seed=8))
+            kafka_topics.put(pipeline.topic, days(200, seed=8))
             until("the other records", partial(has_taken, pipeline, 500))
             until("the engine to be ready", partial(is_ready, engine))
     one.check(500)
@@ -79,7 +79,7 @@ def test_ten_seconds_without_a_broker_are_waited_for(
 
 
 def has_taken(pipeline: Pipeline, count: int) -> bool:
-    return pipeline.taken() == count
+    return pipeline.committed_count() == count
 
 
 def is_ready(engine: Any) -> bool:
@@ -91,7 +91,7 @@ def is_unready(engine: Any) -> bool:
 
 
 @contextmanager
-def killed(lab: Lab, broker: Broker) -> Iterator[None]:
+def killed(kafka_topics: KafkaTopics, broker: Broker) -> Iterator[None]:
     """While this lasts there is no broker."""
     broker.kill()
     try:
@@ -99,7 +99,7 @@ def killed(lab: Lab, broker: Broker) -> Iterator[None]:
     finally:
         broker.start()
         broker.wait()
-        lab.wait()
+        kafka_topics.wait()
 
 
 @contextmanager
@@ -114,10 +114,10 @@ def silent(broker: Broker) -> Iterator[None]:
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_commit_that_is_not_answered_is_not_waited_for_without_end(
-    lab: Lab, broker: Broker, client: str
+    kafka_topics: KafkaTopics, broker: Broker, client: str
 ) -> None:
-    topic = lab.topic(1)
-    connection = Connection(servers=(lab.servers,), client=client, seconds=TO_BEGIN)
+    topic = kafka_topics.topic(1)
+    connection = Connection(servers=(kafka_topics.servers,), client=client, seconds=TO_BEGIN)
     threads = set(threading.enumerate())
     writer = fenced(connection, f"{topic}-writer", 4.0)
     writer.begin()
@@ -131,16 +131,16 @@ def test_a_commit_that_is_not_answered_is_not_waited_for_without_end(
 
 @pytest.mark.parametrize("client", ["kafka-python", pytest.param("confluent-kafka", marks=pytest.mark.soak)])
 def test_a_worker_whose_broker_hangs_starts_anew_when_it_answers_again(
-    lab: Lab, broker: Broker, tmp_path: Path, client: str
+    kafka_topics: KafkaTopics, broker: Broker, tmp_path: Path, client: str
 ) -> None:
-    pipeline = Pipeline(lab, tmp_path / "state", client=client)
-    lab.put(pipeline.topic, days(400))
+    pipeline = Pipeline(kafka_topics, tmp_path / "state", client=client)
+    kafka_topics.put(pipeline.topic, days(400))
     try:
         worker = pipeline.start(**TOLD | {"batch": 20})
-        until("a commit", lambda: pipeline.taken() > 0)
+        until("a commit", lambda: pipeline.committed_count() > 0)
         with silent(broker):
             time.sleep(5)
-        until("all records to be committed", lambda: pipeline.taken() == 400)
+        until("all records to be committed", lambda: pipeline.committed_count() == 400)
         worker.send_signal(signal.SIGTERM)
         assert worker.outcome()["taken"] == 400
         pipeline.check(400)
@@ -150,34 +150,34 @@ def test_a_worker_whose_broker_hangs_starts_anew_when_it_answers_again(
 
 @pytest.mark.parametrize("delivery", ["exactly-once", pytest.param("at-least-once", marks=pytest.mark.soak)])
 def test_a_worker_without_a_broker_ends_when_it_is_told_to_and_loses_nothing(
-    lab: Lab, broker: Broker, tmp_path: Path, delivery: str
+    kafka_topics: KafkaTopics, broker: Broker, tmp_path: Path, delivery: str
 ) -> None:
-    pipeline = Pipeline(lab, tmp_path / "state", delivery=delivery)
-    lab.put(pipeline.topic, days(400))  # forty seconds, with the pauses
+    pipeline = Pipeline(kafka_topics, tmp_path / "state", delivery=delivery)
+    kafka_topics.put(pipeline.topic, days(400))  # forty seconds, with the pauses
     try:
         worker = pipeline.start(**TOLD | {"every_events": 60, "batch": 10, "pause": 1.0})
-        until("a commit", lambda: pipeline.taken() > 0)
-        with killed(lab, broker):
+        until("a commit", lambda: pipeline.committed_count() > 0)
+        with killed(kafka_topics, broker):
             worker.wait_for("is sent again")  # a batch is there that nobody takes
             worker.send_signal(signal.SIGTERM)
             assert worker.ended() == 1  # the docs say so
-            assert "was stopped while no broker accepted its results" in worker.wrong()
+            assert "was stopped while no broker accepted its results" in worker.stderr_text()
         if delivery == "exactly-once":
             pipeline.finish(400)
             pipeline.check(400)
         else:  # what came after the snapshot is taken again
-            assert pipeline.run(limit=400 - pipeline.kept().clock)["taken"] == 400
+            assert pipeline.run(limit=400 - pipeline.newest_snapshot().clock)["taken"] == 400
     finally:
         pipeline.close()
 
 
 @contextmanager
-def trusting(lab: Lab) -> Iterator[None]:
+def trusting(kafka_topics: KafkaTopics) -> Iterator[None]:
     """While this lasts brokers take records of a transaction whatever its coordinator knows of it."""
     setting = "transaction.partition.verification.enable"
 
     def trust(whether: str) -> None:
-        lab.admin.alter_configs([ConfigResource("BROKER", "1", {setting: whether})])
+        kafka_topics.admin.alter_configs([ConfigResource("BROKER", "1", {setting: whether})])
 
     trust("false")
     try:
@@ -186,14 +186,14 @@ def trusting(lab: Lab) -> Iterator[None]:
         trust("true")
 
 
-def left_open(lab: Lab, name: str, places: list[Partition]) -> bool:
+def left_open(kafka_topics: KafkaTopics, name: str, places: list[Partition]) -> bool:
     """Whether a writer could leave a transaction open of which the coordinator knows nothing.
 
     So does a broker that is killed as it decides a transaction, if once it is back it takes it for one that all
     partitions know of.
     """
     writer = fenced(
-        Connection(servers=(lab.servers,), client="kafka-python", seconds=TO_BEGIN), name, TO_BEGIN
+        Connection(servers=(kafka_topics.servers,), client="kafka-python", seconds=TO_BEGIN), name, TO_BEGIN
     )
     try:
         writer.begin()
@@ -210,15 +210,15 @@ def left_open(lab: Lab, name: str, places: list[Partition]) -> bool:
 
 @pytest.mark.parametrize("committed", [True, False])
 def test_a_transaction_that_the_cluster_left_open_is_ended_as_it_was_decided(
-    lab: Lab, broker: Broker, committed: bool
+    kafka_topics: KafkaTopics, broker: Broker, committed: bool
 ) -> None:
-    topics = [lab.topic(1), lab.topic(2)]
+    topics = [kafka_topics.topic(1), kafka_topics.topic(2)]
     places = [Partition(topics[0]), Partition(topics[1], 0), Partition(topics[1], 1)]
     name = f"{topics[0]}-writer"
-    connection = Connection(servers=(lab.servers,), client="kafka-python", seconds=TO_BEGIN)
+    connection = Connection(servers=(kafka_topics.servers,), client="kafka-python", seconds=TO_BEGIN)
     cluster = Cluster(connection)
-    with trusting(lab):
-        until("a transaction to be left open", lambda: left_open(lab, name, places))
+    with trusting(kafka_topics):
+        until("a transaction to be left open", lambda: left_open(kafka_topics, name, places))
     try:
         fenced(connection, name, TO_BEGIN).close()
         assert is_in_doubt(cluster, places[0], time.sleep)
@@ -228,8 +228,8 @@ def test_a_transaction_that_the_cluster_left_open_is_ended_as_it_was_decided(
     finally:
         cluster.close()
     for topic in topics:
-        assert {record.value for record in lab.get(topic)} == ({b"open"} if committed else set())
-    assert lab.committed(f"{name}-group") == {}
+        assert {record.value for record in kafka_topics.get(topic)} == ({b"open"} if committed else set())
+    assert kafka_topics.committed(f"{name}-group") == {}
 
 
 def test_a_partition_that_is_added_while_a_worker_runs_is_read_too(
@@ -237,12 +237,12 @@ def test_a_partition_that_is_added_while_a_worker_runs_is_read_too(
 ) -> None:
     monkeypatch.setattr(source_module, "CHECK_SECONDS", 0.2)
     monkeypatch.setattr(source_module, "METADATA_SECONDS", 0.2)
-    pipeline.lab.put(pipeline.topic, days(60))
+    pipeline.kafka_topics.put(pipeline.topic, days(60))
     with running(pipeline) as engine:
-        until("the first records", lambda: pipeline.taken() == 60)
-        pipeline.lab.add_partitions(pipeline.topic, 3)
-        pipeline.lab.put(pipeline.topic, [(2, key, value) for _, key, value in days(30, seed=3)])
-        until("the records of the new partition", lambda: pipeline.taken() == 90)
+        until("the first records", lambda: pipeline.committed_count() == 60)
+        pipeline.kafka_topics.add_partitions(pipeline.topic, 3)
+        pipeline.kafka_topics.put(pipeline.topic, [(2, key, value) for _, key, value in days(30, seed=3)])
+        until("the records of the new partition", lambda: pipeline.committed_count() == 90)
         until("the ends to be looked at", lambda: len(engine.lag) == 3 and not any(engine.lag.values()))
     pipeline.check(90)
 
@@ -250,10 +250,10 @@ def test_a_partition_that_is_added_while_a_worker_runs_is_read_too(
 def test_the_positions_of_a_silent_stream_are_stored_anew_before_they_expire(pipeline: Pipeline) -> None:
     with running(pipeline) as engine:
         for count in (30, 60):  # the journal is cut off after the first ones, which stores positions too
-            pipeline.lab.put(pipeline.topic, days(30, seed=count))
+            pipeline.kafka_topics.put(pipeline.topic, days(30, seed=count))
             until("the records", partial(has_taken, pipeline, count))
-        pipeline.lab.admin.delete_groups([pipeline.name])  # as the cluster does after a week
-        assert pipeline.taken() == 0
+        pipeline.kafka_topics.admin.delete_groups([pipeline.name])  # as the cluster does after a week
+        assert pipeline.committed_count() == 0
         engine.recovery.refresh_seconds = 0.5
         until("the positions to be there again", partial(has_taken, pipeline, 60))
     pipeline.check(60)
@@ -264,24 +264,26 @@ def test_a_topic_that_is_made_anew_while_it_is_read_ends_the_run(
 ) -> None:
     monkeypatch.setattr(source_module, "CHECK_SECONDS", 0.0)  # before each poll
     monkeypatch.setattr(source_module, "METADATA_SECONDS", 0.0)
-    pipeline.lab.put(pipeline.topic, days(60))
+    pipeline.kafka_topics.put(pipeline.topic, days(60))
 
     def read() -> None:
         with running(pipeline) as engine:
-            until("the first records", lambda: pipeline.taken() == 60)
+            until("the first records", lambda: pipeline.committed_count() == 60)
             client = StoppedClient()
             engine.source._reader.poll = client.poll
             until("the client to be asked", lambda: client.asked)
-            pipeline.lab.delete(pipeline.topic)
-            pipeline.lab.topic(2, pipeline.topic)
-            pipeline.lab.put(pipeline.topic, days(90, seed=3))
+            pipeline.kafka_topics.delete(pipeline.topic)
+            pipeline.kafka_topics.topic(2, pipeline.topic)
+            pipeline.kafka_topics.put(pipeline.topic, days(90, seed=3))
             client.may_go_on.set()
             until("the run to end", lambda: not engine.running)
 
     with pytest.raises(SourceError, match="recreated while it was read"):
         read()
-    assert pipeline.kept().clock <= 60  # nothing of the new topic was learned as if it were of the old one
-    assert len(pipeline.answered()) == 60
+    assert (
+        pipeline.newest_snapshot().clock <= 60
+    )  # nothing of the new topic was learned as if it were of the old one
+    assert len(pipeline.output_positions()) == 60
 
 
 def test_reading_begins_anew_where_nothing_comes_of_what_is_there(
@@ -289,16 +291,16 @@ def test_reading_begins_anew_where_nothing_comes_of_what_is_there(
 ) -> None:
     monkeypatch.setattr(source_module, "CHECK_SECONDS", 0.2)
     with running(pipeline) as engine:
-        pipeline.lab.put(pipeline.topic, days(20))
-        until("the first records", lambda: pipeline.taken() == 20)
+        pipeline.kafka_topics.put(pipeline.topic, days(20))
+        until("the first records", lambda: pipeline.committed_count() == 20)
         client = DeadClient()
         engine.source._reader._reader.poll = client.poll  # the one that is replaced
         until("the client to be asked since it is dead", lambda: client.asked)
-        pipeline.lab.put(pipeline.topic, days(20, seed=8))
+        pipeline.kafka_topics.put(pipeline.topic, days(20, seed=8))
         engine.source.stuck_seconds = 1.0
         until("another client", lambda: counted(engine)["stream_bayes_reseeks_total"])
         engine.source.stuck_seconds = 60.0  # as long as that one may take, where much else is done
-        until("the other records", lambda: pipeline.taken() == 40)
+        until("the other records", lambda: pipeline.committed_count() == 40)
     pipeline.check(40)
 
 

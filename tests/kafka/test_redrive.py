@@ -14,7 +14,7 @@ from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
 from stream_bayes.streams.records.decoders import register_decoder
 from stream_bayes.streams.records.json_decoder import JSONDecoder
-from tests.kafka.topics import Lab, days
+from tests.kafka.topics import KafkaTopics, days
 
 
 @register_decoder
@@ -36,21 +36,21 @@ def hash_of(raw: bytes) -> int:
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_each_letter_is_redriven_once_and_learned_after_the_cause_was_mended(
-    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: str
+    kafka_topics: KafkaTopics, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: str
 ) -> None:
-    topic, letters, name = lab.topic(2), lab.topic(1), "redriven-" + client
+    topic, letters, name = kafka_topics.topic(2), kafka_topics.topic(1), "redriven-" + client
     records = days(200)
-    lab.put(topic, records)
+    kafka_topics.put(topic, records)
     broken = sum(hash_of(value or b"") == 0 for _, _, value in records)
     assert broken > 5
-    kafka = {"servers": [lab.servers], "client": client}
+    kafka = {"servers": [kafka_topics.servers], "client": client}
     config = checked(
         {
             "name": name,
             "kafka": kafka,
             "source": {"kind": "kafka", "topic": topic, "target": "y", "decoder": "mendable"},
             "model": {"kind": "nb"},
-            "predictions": {"kind": "kafka", "topic": lab.topic(1)},
+            "predictions": {"kind": "kafka", "topic": kafka_topics.topic(1)},
             "dead_letters": {"kind": "kafka", "topic": letters},
             "snapshots": {"directory": str(tmp_path)},
         }
@@ -62,7 +62,7 @@ def test_each_letter_is_redriven_once_and_learned_after_the_cause_was_mended(
         return engine
 
     def redriven(dry_run: bool = False) -> Redriven:
-        connection = Connection(servers=(lab.servers,), client=client)
+        connection = Connection(servers=(kafka_topics.servers,), client=client)
         return redrive(connection, name, letters, [topic], max_message_bytes=10**6, dry_run=dry_run)
 
     assert run(200).step.learned == 200 - broken

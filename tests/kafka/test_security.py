@@ -15,7 +15,7 @@ from stream_bayes.streams.kafka.connection import CLIENTS, Connection
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
 from tests.kafka.security import MECHANISMS, PASSWORD, USER, Security, token
-from tests.kafka.topics import Lab, days, fenced
+from tests.kafka.topics import KafkaTopics, days, fenced
 from tests.kafka.waiting import TO_BEGIN, until, within
 
 WAYS = ("TLS", *MECHANISMS)
@@ -38,13 +38,15 @@ def reached(security: Security, way: str, client: str) -> dict[str, Any]:
     return table | {"user": USER, "password": "${KAFKA_PASSWORD}"}
 
 
-def pipeline(lab: Lab, directory: Path, kafka: dict[str, Any], name: str, topic: str) -> Engine:
+def pipeline(
+    kafka_topics: KafkaTopics, directory: Path, kafka: dict[str, Any], name: str, topic: str
+) -> Engine:
     table = {
         "name": name,
         "kafka": kafka,
         "source": {"kind": "kafka", "topic": topic, "target": "y"},
         "model": {"kind": "nb"},
-        "predictions": {"kind": "kafka", "topic": lab.topic(1)},
+        "predictions": {"kind": "kafka", "topic": kafka_topics.topic(1)},
         "snapshots": {"directory": str(directory / "state")},
     }
     return build(checked(table), directory)
@@ -53,7 +55,7 @@ def pipeline(lab: Lab, directory: Path, kafka: dict[str, Any], name: str, topic:
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_pipeline_proves_who_it_is(
-    lab: Lab,
+    kafka_topics: KafkaTopics,
     security: Security,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -65,9 +67,9 @@ def test_a_pipeline_proves_who_it_is(
     secret = token()
     monkeypatch.setenv("KAFKA_PASSWORD", PASSWORD)
     monkeypatch.setenv("KAFKA_TOKEN", secret)
-    topic = lab.topic(1)
-    lab.put(topic, days(30, partitions=1))
-    engine = pipeline(lab, tmp_path, reached(security, way, client), f"{topic}-pipeline", topic)
+    topic = kafka_topics.topic(1)
+    kafka_topics.put(topic, days(30, partitions=1))
+    engine = pipeline(kafka_topics, tmp_path, reached(security, way, client), f"{topic}-pipeline", topic)
     assert engine.run(30).processed == 30
     shown = caplog.text + repr(vars(engine.source))
     assert PASSWORD not in shown and secret not in shown
@@ -75,15 +77,20 @@ def test_a_pipeline_proves_who_it_is(
 
 @pytest.mark.parametrize(("way", "client"), [("PLAIN", "kafka-python"), ("SCRAM-SHA-512", "confluent-kafka")])
 def test_a_wrong_password_is_told_in_a_line_without_it(
-    lab: Lab, security: Security, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, client: str
+    kafka_topics: KafkaTopics,
+    security: Security,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    way: str,
+    client: str,
 ) -> None:
     monkeypatch.setenv("KAFKA_PASSWORD", "guessed-wrong")
-    topic = lab.topic(1)
+    topic = kafka_topics.topic(1)
     kafka = reached(security, way, client) | {"seconds": 3.0}
 
     def begin() -> str:
         with pytest.raises(BrokerError) as raised:
-            pipeline(lab, tmp_path, kafka, topic, topic).run(0)
+            pipeline(kafka_topics, tmp_path, kafka, topic, topic).run(0)
         return str(raised.value)
 
     said = within(15, begin)
@@ -93,41 +100,52 @@ def test_a_wrong_password_is_told_in_a_line_without_it(
     assert not (tmp_path / "state").exists()
 
 
-def deny(lab: Lab, topic: str, operation: ACLOperation) -> None:
+def deny(kafka_topics: KafkaTopics, topic: str, operation: ACLOperation) -> None:
     """Let the user do all but this with a topic, and everyone else all."""
     place = ResourcePattern(ResourceType.TOPIC, topic)
     denied = ACL(f"User:{USER}", "*", operation, ACLPermissionType.DENY, place)
     allowed = ACL("User:*", "*", ACLOperation.ALL, ACLPermissionType.ALLOW, place)
-    assert not lab.admin.create_acls([denied, allowed])["failed"]
+    assert not kafka_topics.admin.create_acls([denied, allowed])["failed"]
     # They are written by the controller, and the broker learns of them later.
-    until("the rules to hold", lambda: all(lab.admin.describe_acls(rule)[0] for rule in (denied, allowed)))
+    until(
+        "the rules to hold",
+        lambda: all(kafka_topics.admin.describe_acls(rule)[0] for rule in (denied, allowed)),
+    )
 
 
 @pytest.mark.parametrize("operation", [ACLOperation.READ, ACLOperation.WRITE], ids=lambda kind: kind.name)
 def test_what_a_user_may_not_do_is_told_at_the_start_and_nothing_is_changed(
-    lab: Lab, security: Security, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operation: ACLOperation
+    kafka_topics: KafkaTopics,
+    security: Security,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    operation: ACLOperation,
 ) -> None:
     monkeypatch.setenv("KAFKA_PASSWORD", PASSWORD)
-    topic = lab.topic(1)
-    engine: Any = pipeline(lab, tmp_path, reached(security, "PLAIN", "kafka-python"), topic, topic)
+    topic = kafka_topics.topic(1)
+    engine: Any = pipeline(kafka_topics, tmp_path, reached(security, "PLAIN", "kafka-python"), topic, topic)
     answers = engine.predictions.topic
     refused = topic if operation == ACLOperation.READ else answers
-    deny(lab, refused, operation)
+    deny(kafka_topics, refused, operation)
     said = f"does not allow it: this user may not {operation.name.lower()} topic '{refused}'; check the user"
     with pytest.raises(BrokerError, match=said):
         engine.run(0)
-    assert not (tmp_path / "state").exists() and f"{topic}.journal" not in lab.names()
+    assert not (tmp_path / "state").exists() and f"{topic}.journal" not in kafka_topics.names()
 
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_what_a_user_may_do_no_longer_ends_a_run_in_a_line(
-    lab: Lab, security: Security, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: str
+    kafka_topics: KafkaTopics,
+    security: Security,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    client: str,
 ) -> None:
     monkeypatch.setenv("KAFKA_PASSWORD", PASSWORD)
-    topic = lab.topic(1)
-    lab.put(topic, days(5, partitions=1))
-    engine = pipeline(lab, tmp_path, reached(security, "PLAIN", client), topic, topic)
-    engine.watch(lambda _: deny(lab, topic, ACLOperation.READ))
+    topic = kafka_topics.topic(1)
+    kafka_topics.put(topic, days(5, partitions=1))
+    engine = pipeline(kafka_topics, tmp_path, reached(security, "PLAIN", client), topic, topic)
+    engine.watch(lambda _: deny(kafka_topics, topic, ACLOperation.READ))
     with pytest.raises(BrokerError, match=r"does not allow it: .*check the user and its permissions"):
         engine.run()
     assert engine.step.processed == 5
@@ -135,10 +153,10 @@ def test_what_a_user_may_do_no_longer_ends_a_run_in_a_line(
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_record_that_may_not_be_written_is_not_left_out_of_a_transaction(
-    lab: Lab, security: Security, client: str
+    kafka_topics: KafkaTopics, security: Security, client: str
 ) -> None:
-    topics = [lab.topic(1) for _ in range(2)]
-    deny(lab, topics[1], ACLOperation.ALL)
+    topics = [kafka_topics.topic(1) for _ in range(2)]
+    deny(kafka_topics, topics[1], ACLOperation.ALL)
     connection = Connection(
         servers=(security.sasl,),
         tls=True,
@@ -163,17 +181,17 @@ def test_a_record_that_may_not_be_written_is_not_left_out_of_a_transaction(
             write()
     finally:
         writer.close()
-    assert lab.get(topics[0]) == []
+    assert kafka_topics.get(topics[0]) == []
 
 
 def test_a_token_in_a_file_is_read_anew_for_every_connection(
-    security: Security, lab: Lab, tmp_path: Path
+    security: Security, kafka_topics: KafkaTopics, tmp_path: Path
 ) -> None:
     path = tmp_path / "token"
     path.write_text(token())
-    topic = lab.topic(1)
+    topic = kafka_topics.topic(1)
     kafka = reached(security, "OAUTHBEARER", "kafka-python") | {"token": {"file": str(path)}, "seconds": 3.0}
-    engine = pipeline(lab, tmp_path, kafka, topic, topic)
+    engine = pipeline(kafka_topics, tmp_path, kafka, topic, topic)
     path.write_text("not.a.token")  # a token that has expired is no good either
     with pytest.raises(BrokerError):
         engine.run(0)

@@ -18,7 +18,7 @@ import pytest
 from stream_bayes.streams.kafka.connection import CLIENTS
 from tests.kafka.broker import Broker, cluster_id
 from tests.kafka.conftest import have_jars
-from tests.kafka.topics import Lab, Pipeline, days
+from tests.kafka.topics import KafkaTopics, Pipeline, days
 from tests.kafka.waiting import until
 from tests.kafka.worker import POINTS
 from tests.ports import free_ports
@@ -56,11 +56,11 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Broker]]:
 
 
 @pytest.fixture
-def trio(brokers: list[Broker]) -> Iterator[Lab]:
-    lab = Lab(",".join(broker.address for broker in brokers))
-    lab.wait()
-    yield lab
-    lab.close()
+def trio(brokers: list[Broker]) -> Iterator[KafkaTopics]:
+    kafka_topics = KafkaTopics(",".join(broker.address for broker in brokers))
+    kafka_topics.wait()
+    yield kafka_topics
+    kafka_topics.close()
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def chance() -> random.Random:
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_fifty_kills_over_a_hundred_thousand_records_lose_and_repeat_nothing(
-    trio: Lab, tmp_path: Path, chance: random.Random, client: str
+    trio: KafkaTopics, tmp_path: Path, chance: random.Random, client: str
 ) -> None:
     pipeline = Pipeline(trio, tmp_path / "state", PARTITIONS, client=client, batch=500, every_events=4000)
     trio.put(pipeline.topic, days(EVENTS, PARTITIONS, seed=chance.randrange(10**6)))
@@ -82,9 +82,9 @@ def test_fifty_kills_over_a_hundred_thousand_records_lose_and_repeat_nothing(
             point = chance.choice(POINTS)
             count = chance.randrange(1, 900) if point == "sends" else chance.randrange(1, 3)
             worker = pipeline.start(end_at=[point, count], limit=1500)  # or it comes to its end before
-            assert worker.ended(MINUTES) in (0, -signal.SIGKILL), worker.wrong()
+            assert worker.ended(MINUTES) in (0, -signal.SIGKILL), worker.stderr_text()
             kills += worker.ended() == -signal.SIGKILL
-        assert pipeline.taken() < EVENTS
+        assert pipeline.committed_count() < EVENTS
         pipeline.finish(EVENTS)
         pipeline.check(EVENTS)
     finally:
@@ -92,7 +92,7 @@ def test_fifty_kills_over_a_hundred_thousand_records_lose_and_repeat_nothing(
 
 
 def test_leaders_that_die_and_hang_and_a_minute_without_brokers_lose_and_repeat_nothing(
-    trio: Lab, brokers: list[Broker], tmp_path: Path, chance: random.Random
+    trio: KafkaTopics, brokers: list[Broker], tmp_path: Path, chance: random.Random
 ) -> None:
     told: dict[str, Any] = {"batch": 200, "every_events": 2000, "pause": 0.05, "stuck_seconds": 20.0}
     pipelines = [Pipeline(trio, tmp_path / client, PARTITIONS, client=client, **told) for client in CLIENTS]
@@ -106,7 +106,7 @@ def test_leaders_that_die_and_hang_and_a_minute_without_brokers_lose_and_repeat_
         put += count
 
     def caught_up() -> bool:
-        return all(pipeline.taken() == put for pipeline in pipelines)
+        return all(pipeline.committed_count() == put for pipeline in pipelines)
 
     try:
         feed()
@@ -143,7 +143,7 @@ def test_leaders_that_die_and_hang_and_a_minute_without_brokers_lose_and_repeat_
             pipeline.close()
 
 
-def leader(lab: Lab, topic: str) -> int:
+def leader(kafka_topics: KafkaTopics, topic: str) -> int:
     """The number of the broker that leads the first partition."""
-    (told,) = lab.admin.describe_topics([topic])
+    (told,) = kafka_topics.admin.describe_topics([topic])
     return int(told["partitions"][0]["leader_id"])

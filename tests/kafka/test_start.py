@@ -17,7 +17,7 @@ from stream_bayes.errors import BrokerAway, BrokerError, CannotResume
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import CLIENTS, Connection
 from stream_bayes.streams.kafka.transactions import VISIBLE_AFTER
-from tests.kafka.topics import Lab, Pipeline, counted, days, fenced
+from tests.kafka.topics import KafkaTopics, Pipeline, counted, days, fenced
 from tests.kafka.waiting import TO_BEGIN, until, within
 from tests.ports import unanswered
 
@@ -25,9 +25,11 @@ from tests.ports import unanswered
 @pytest.fixture
 def begun(pipeline: Pipeline) -> Pipeline:
     """A pipeline that has taken 500 records of 600."""
-    pipeline.lab.put(pipeline.topic, days(600))
+    pipeline.kafka_topics.put(pipeline.topic, days(600))
     pipeline.engine().run(500)
-    assert pipeline.taken() == 500  # all of it is decided: nothing that a test changes is changed again
+    assert (
+        pipeline.committed_count() == 500
+    )  # all of it is decided: nothing that a test changes is changed again
     return pipeline
 
 
@@ -54,9 +56,11 @@ def test_a_start_waits_until_what_the_worker_before_has_committed_can_be_read(be
     begun.check(600)
 
 
-def test_whether_a_transaction_is_being_decided_is_told_of_one_that_is_there(lab: Lab) -> None:
-    topic = lab.topic(1)
-    connection = Connection(servers=(lab.servers,), seconds=TO_BEGIN)
+def test_whether_a_transaction_is_being_decided_is_told_of_one_that_is_there(
+    kafka_topics: KafkaTopics,
+) -> None:
+    topic = kafka_topics.topic(1)
+    connection = Connection(servers=(kafka_topics.servers,), seconds=TO_BEGIN)
     cluster = Cluster(connection)
     assert not cluster.is_deciding(f"{topic}-writer")  # there is none
     writer = fenced(connection, f"{topic}-writer", 60.0)
@@ -78,7 +82,7 @@ def test_committed_results_without_a_snapshot_are_not_begun_anew(begun: Pipeline
     shutil.rmtree(begun.told["directory"])
     with pytest.raises(CannotResume, match="there is no snapshot: its model is lost"):
         begun.engine().run(100)
-    assert len(begun.answered()) == 500
+    assert len(begun.output_positions()) == 500
 
 
 def test_rebuild_reads_the_log_again_and_writes_nothing_twice(begun: Pipeline) -> None:
@@ -105,36 +109,36 @@ def test_a_worker_is_not_ready_before_it_has_replayed(begun: Pipeline) -> None:
 
 
 def test_rebuild_needs_neither_journal_nor_snapshot_to_write_nothing_twice(begun: Pipeline) -> None:
-    begun.lab.delete(begun.journal)
+    begun.kafka_topics.delete(begun.journal)
     with pytest.raises(CannotResume, match=r"the journal of .* is gone"):
         begun.engine().run(100)
     assert begun.engine().run(100, rebuild=True).replayed == 500
-    answers = begun.answered()
+    answers = begun.output_positions()
     assert len(answers) == len(set(answers)) == 600
 
 
 def test_lost_positions_of_the_group_are_stored_again_from_the_journal(begun: Pipeline) -> None:
-    begun.lab.admin.delete_groups([begun.name])
-    assert begun.lab.committed(begun.name) == {}
+    begun.kafka_topics.admin.delete_groups([begun.name])
+    assert begun.kafka_topics.committed(begun.name) == {}
     begun.engine().run(0)
-    assert sum(begun.lab.committed(begun.name).values()) == 500
+    assert sum(begun.kafka_topics.committed(begun.name).values()) == 500
     begun.engine().run(100)
     begun.check(600)
 
 
 def test_positions_that_were_moved_back_are_refused(begun: Pipeline) -> None:
     place = TopicPartition(begun.topic, 0)
-    begun.lab.admin.alter_group_offsets(begun.name, {place: OffsetAndMetadata(3, "", -1)})
+    begun.kafka_topics.admin.alter_group_offsets(begun.name, {place: OffsetAndMetadata(3, "", -1)})
     with pytest.raises(CannotResume, match=r"\[0\] at 3, below those of the snapshot"):
         begun.engine().run(100)
 
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_expired_positions_are_refused_or_counted_as_a_gap(begun: Pipeline, client: str) -> None:
-    first = begun.kept().positions
+    first = begun.newest_snapshot().positions
     place, at = next((place, at) for place, at in first.items())
-    begun.lab.put(begun.topic, days(200, seed=8))
-    begun.lab.admin.delete_records({TopicPartition(*place): at + 20})
+    begun.kafka_topics.put(begun.topic, days(200, seed=8))
+    begun.kafka_topics.admin.delete_records({TopicPartition(*place): at + 20})
     with pytest.raises(CannotResume, match=r"20 positions have expired\. Start with accept_gap"):
         begun.engine().run(100)
     engine = begun.engine(accept_gap=True, client=client)
@@ -143,19 +147,19 @@ def test_expired_positions_are_refused_or_counted_as_a_gap(begun: Pipeline, clie
 
 
 def test_a_topic_that_was_made_anew_is_refused(begun: Pipeline) -> None:
-    begun.lab.delete(begun.topic)
-    begun.lab.topic(2, begun.topic)
-    begun.lab.put(begun.topic, days(700))
+    begun.kafka_topics.delete(begun.topic)
+    begun.kafka_topics.topic(2, begun.topic)
+    begun.kafka_topics.put(begun.topic, days(700))
     with pytest.raises(CannotResume, match="was deleted and recreated: its id in"):
         begun.engine().run(100)
 
 
 def test_rebuild_begins_anew_with_what_a_topic_that_was_made_anew_holds(begun: Pipeline) -> None:
-    begun.lab.delete(begun.topic)
-    begun.lab.topic(2, begun.topic)
-    begun.lab.put(begun.topic, days(300, seed=8))
+    begun.kafka_topics.delete(begun.topic)
+    begun.kafka_topics.topic(2, begun.topic)
+    begun.kafka_topics.put(begun.topic, days(300, seed=8))
     assert begun.engine().run(300, rebuild=True).processed == 300
-    assert begun.taken() == 300 and len(begun.answered()) == 800
+    assert begun.committed_count() == 300 and len(begun.output_positions()) == 800
     begun.engine().run(0)  # and the next start goes on from there
     latest = begun.slices()
     while sum(stop - start for slices in latest for _, _, start, stop in slices) > 300:
@@ -164,8 +168,8 @@ def test_rebuild_begins_anew_with_what_a_topic_that_was_made_anew_holds(begun: P
 
 
 def test_a_partition_that_was_added_is_read_from_its_beginning(begun: Pipeline) -> None:
-    begun.lab.add_partitions(begun.topic, 3)
-    begun.lab.put(begun.topic, [(2, key, value) for _, key, value in days(50, seed=3)])
+    begun.kafka_topics.add_partitions(begun.topic, 3)
+    begun.kafka_topics.put(begun.topic, [(2, key, value) for _, key, value in days(50, seed=3)])
     assert begun.engine().run(150).processed == 650
     begun.check(650)
 
@@ -173,18 +177,20 @@ def test_a_partition_that_was_added_is_read_from_its_beginning(begun: Pipeline) 
 def test_a_pipeline_of_the_same_name_that_reads_something_else_is_refused(
     begun: Pipeline, tmp_path: Path
 ) -> None:
-    other = begun.lab.topic(2)
+    other = begun.kafka_topics.topic(2)
     with pytest.raises(CannotResume, match="give this pipeline another name"):
         begun.engine(topic=other, directory=str(tmp_path / "other")).run(0)
 
 
 @pytest.mark.parametrize("which", ["topic", "predictions", "letters"])
-def test_a_missing_topic_is_named_and_nothing_is_made(lab: Lab, tmp_path: Path, which: str) -> None:
-    pipeline = Pipeline(lab, tmp_path / "state")
+def test_a_missing_topic_is_named_and_nothing_is_made(
+    kafka_topics: KafkaTopics, tmp_path: Path, which: str
+) -> None:
+    pipeline = Pipeline(kafka_topics, tmp_path / "state")
     pipeline.told[which] = "not-there"
     with pytest.raises(BrokerError, match="there is no topic 'not-there'"):
         pipeline.engine().run(0)
-    assert not {"not-there", pipeline.journal} & lab.names()
+    assert not {"not-there", pipeline.journal} & kafka_topics.names()
     assert not (tmp_path / "state").exists()
 
 

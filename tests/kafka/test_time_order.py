@@ -16,7 +16,7 @@ from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.kafka.connection import CLIENTS
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
-from tests.kafka.topics import Lab, Pipeline
+from tests.kafka.topics import KafkaTopics, Pipeline
 from tests.kafka.waiting import until
 
 HOUR, DAY = 3600.0, 86_400.0
@@ -52,9 +52,9 @@ def weather(seed: int = 5) -> list[Row]:
     return sorted(rows, key=lambda row: (row.time, row.kind != "sample", row.partition))
 
 
-def put(lab: Lab, topic: str, rows: list[Row]) -> None:
+def put(kafka_topics: KafkaTopics, topic: str, rows: list[Row]) -> None:
     """Write rows into a topic; each holds its own time."""
-    lab.put(
+    kafka_topics.put(
         topic,
         [
             (row.partition, row.key.encode(), json.dumps(row.fields | {"at": row.time}).encode())
@@ -104,20 +104,20 @@ def without_places(answers: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_topics_read_from_their_beginnings_give_what_one_sorted_file_gives(
-    lab: Lab, tmp_path: Path, client: str
+    kafka_topics: KafkaTopics, tmp_path: Path, client: str
 ) -> None:
     rows = weather()
     engine, expected = from_file(tmp_path / "file", rows)
     assert engine.step.learned == COUNT
-    samples, labels, answers = lab.topic(4), lab.topic(2), lab.topic(1)
-    put(lab, labels, [row for row in rows if row.kind == "label"])
-    put(lab, samples, [row for row in rows if row.kind == "sample"])
+    samples, labels, answers = kafka_topics.topic(4), kafka_topics.topic(2), kafka_topics.topic(1)
+    put(kafka_topics, labels, [row for row in rows if row.kind == "label"])
+    put(kafka_topics, samples, [row for row in rows if row.kind == "sample"])
     told = table(
         tmp_path / "topics",
         {"kind": "kafka", "topic": samples},
         name=f"weather-{samples}",
         labels={"wait_for": 14 * DAY, "topic": labels},
-        kafka={"servers": [lab.servers], "client": client},
+        kafka={"servers": [kafka_topics.servers], "client": client},
         predictions={"kind": "kafka", "topic": answers},
     )
     first = build(checked(told), tmp_path)
@@ -129,50 +129,64 @@ def test_topics_read_from_their_beginnings_give_what_one_sorted_file_gives(
     assert state_with(kept_in(tmp_path / "topics"), *sections) == state_with(
         kept_in(tmp_path / "file"), *sections
     )
-    written = [json.loads(record.value) for record in lab.get(answers)]
+    written = [json.loads(record.value) for record in kafka_topics.get(answers)]
     assert without_places(written) == without_places(expected)
     assert sum(prediction is None for _, _, prediction, _ in without_places(written)) < 10
 
 
-def test_a_backlog_with_kills_is_processed_in_the_order_of_time(lab: Lab, tmp_path: Path) -> None:
+def test_a_backlog_with_kills_is_processed_in_the_order_of_time(
+    kafka_topics: KafkaTopics, tmp_path: Path
+) -> None:
     rows = weather()
     pipeline = Pipeline(
-        lab, tmp_path / "state", 4, labels=lab.topic(2), wait_for=14 * DAY, time="at", batch=50
+        kafka_topics,
+        tmp_path / "state",
+        4,
+        labels=kafka_topics.topic(2),
+        wait_for=14 * DAY,
+        time="at",
+        batch=50,
     )
-    put(lab, pipeline.topic, [row for row in rows if row.kind == "sample"])
-    put(lab, pipeline.told["labels"], [row for row in rows if row.kind == "label"])
+    put(kafka_topics, pipeline.topic, [row for row in rows if row.kind == "sample"])
+    put(kafka_topics, pipeline.told["labels"], [row for row in rows if row.kind == "label"])
     try:
         for count in (7, 11):
             pipeline.dies(end_at=["committed", count])
         pipeline.finish(2 * COUNT)
     finally:
         pipeline.close()
-    keys = [said["key"] for said in pipeline.said()]
+    keys = [said["key"] for said in pipeline.outputs()]
     assert len(keys) == len(set(keys)) == COUNT
-    assert pipeline.kept().sections["step"]["learned"] == COUNT
+    assert pipeline.newest_snapshot().sections["step"]["learned"] == COUNT
     from_file(tmp_path / "file", rows)
-    assert state_with(pipeline.kept(), "model", "losses") == state_with(
+    assert state_with(pipeline.newest_snapshot(), "model", "losses") == state_with(
         kept_in(tmp_path / "file"), "model", "losses"
     )
 
 
 def test_a_rebuild_gives_what_live_gave_and_takes_over_only_when_it_has_caught_up(
-    lab: Lab, tmp_path: Path
+    kafka_topics: KafkaTopics, tmp_path: Path
 ) -> None:
     rows = weather()
     pipeline = Pipeline(
-        lab, tmp_path / "state", 4, labels=lab.topic(2), wait_for=14 * DAY, time="at", batch=100
+        kafka_topics,
+        tmp_path / "state",
+        4,
+        labels=kafka_topics.topic(2),
+        wait_for=14 * DAY,
+        time="at",
+        batch=100,
     )
     samples, labels = ([row for row in rows if row.kind == kind] for kind in ("sample", "label"))
     try:
-        put(lab, pipeline.topic, samples)
-        put(lab, pipeline.told["labels"], labels)
+        put(kafka_topics, pipeline.topic, samples)
+        put(kafka_topics, pipeline.told["labels"], labels)
         pipeline.finish(2 * COUNT, keep=1, every_events=200)  # the journal is pruned
         # A record that can be read is followed by the end of its transaction: nothing more is being written.
-        entries = len(lab.get(pipeline.journal))
+        entries = len(kafka_topics.get(pipeline.journal))
         running = pipeline.start(keep=1, every_events=200)
-        until("the worker to take over", lambda: len(lab.get(pipeline.journal)) > entries)
-        written, snapshots = lab.end(pipeline.journal), pipeline.kept().clock
+        until("the worker to take over", lambda: len(kafka_topics.get(pipeline.journal)) > entries)
+        written, snapshots = kafka_topics.end(pipeline.journal), pipeline.newest_snapshot().clock
         failing: Any = pipeline.engine()
         process = failing.step.process
 
@@ -184,18 +198,18 @@ def test_a_rebuild_gives_what_live_gave_and_takes_over_only_when_it_has_caught_u
         failing.step.process = fail
         with pytest.raises(TooManyDeadLetters):
             failing.run(rebuild=True)
-        assert (lab.end(pipeline.journal), pipeline.kept().clock) == (written, snapshots)
-        put(lab, pipeline.topic, [samples[-1]._replace(key="later", time=rows[-1].time + HOUR)])
-        until("the worker to go on", lambda: pipeline.taken() == 2 * COUNT + 1)
+        assert (kafka_topics.end(pipeline.journal), pipeline.newest_snapshot().clock) == (written, snapshots)
+        put(kafka_topics, pipeline.topic, [samples[-1]._replace(key="later", time=rows[-1].time + HOUR)])
+        until("the worker to go on", lambda: pipeline.committed_count() == 2 * COUNT + 1)
         rebuilt = pipeline.engine(keep=1)
         assert rebuilt.run(0, rebuild=True).replayed == 2 * COUNT + 1
-        put(lab, pipeline.topic, [samples[-1]._replace(key="last")])
-        assert running.ended() == 1 and "has taken over" in running.wrong()
+        put(kafka_topics, pipeline.topic, [samples[-1]._replace(key="last")])
+        assert running.ended() == 1 and "has taken over" in running.stderr_text()
     finally:
         pipeline.close()
-    assert pipeline.kept().sections["step"]["learned"] == COUNT
-    assert len(pipeline.answered()) == COUNT + 1
+    assert pipeline.newest_snapshot().sections["step"]["learned"] == COUNT
+    assert len(pipeline.output_positions()) == COUNT + 1
     from_file(tmp_path / "file", rows)
-    assert state_with(pipeline.kept(), "model", "losses") == state_with(
+    assert state_with(pipeline.newest_snapshot(), "model", "losses") == state_with(
         kept_in(tmp_path / "file"), "model", "losses"
     )

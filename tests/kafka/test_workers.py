@@ -18,16 +18,16 @@ from stream_bayes.streams.following import follow
 from stream_bayes.streams.kafka.connection import CLIENTS
 from stream_bayes.streams.workers.worker import Worker
 from tests.kafka.sharing import Shards, assert_equal
-from tests.kafka.topics import Lab, days
+from tests.kafka.topics import KafkaTopics, days
 from tests.kafka.waiting import until
 
 
 @pytest.fixture
-def made(lab: Lab) -> Iterator[Any]:
+def made(kafka_topics: KafkaTopics) -> Iterator[Any]:
     pipelines: list[Shards] = []
 
     def make(**told: Any) -> Shards:
-        pipelines.append(Shards(lab, **told))
+        pipelines.append(Shards(kafka_topics, **told))
         return pipelines[-1]
 
     yield make
@@ -45,13 +45,15 @@ OTHER_IN_SUITE = [pytest.param(CLIENTS[0], marks=pytest.mark.soak), CLIENTS[1]]
 
 
 @pytest.mark.parametrize("client", ONE_IN_SUITE)
-def test_workers_come_and_go_and_the_sum_is_one_pass(made: Any, lab: Lab, client: str) -> None:
+def test_workers_come_and_go_and_the_sum_is_one_pass(
+    made: Any, kafka_topics: KafkaTopics, client: str
+) -> None:
     shards = made(client=client)
-    lab.put(shards.topic, days(800, 4))
+    kafka_topics.put(shards.topic, days(800, 4))
     first = shards.run()
     assert first.summary()["records"] == 800
     assert_equal(first.total.model._store.by_name(), shards.offline().model.model._store.by_name())
-    lab.put(shards.topic, days(400, 4, seed=8))
+    kafka_topics.put(shards.topic, days(400, 4, seed=8))
     workers = [shards.worker() for _ in range(2)]
     threads = [threading.Thread(target=worker.run) for worker in workers]
     for thread in threads:
@@ -70,7 +72,7 @@ def test_workers_come_and_go_and_the_sum_is_one_pass(made: Any, lab: Lab, client
     shards.check(1200)
 
 
-def test_labels_corrections_and_withdrawals_are_summed_too(made: Any, lab: Lab) -> None:
+def test_labels_corrections_and_withdrawals_are_summed_too(made: Any, kafka_topics: KafkaTopics) -> None:
     shards = made(shards=2, partitions=4, labels=True)
     samples: list[tuple[int, bytes | None, bytes | None]] = []
     labels: list[tuple[int, bytes | None, bytes | None]] = []
@@ -84,9 +86,9 @@ def test_labels_corrections_and_withdrawals_are_summed_too(made: Any, lab: Lab) 
         if number % 10 == 7:
             labels.append((partition, key, None))
     shards.pipeline["labels"]["on_tombstone"] = "unlearn"
-    lab.put(shards.topic, samples)
+    kafka_topics.put(shards.topic, samples)
     shards.run()  # half of it without labels: they are held
-    lab.put(shards.labels, labels)
+    kafka_topics.put(shards.labels, labels)
     worker = shards.run()
     assert worker.summary()["records"] == len(labels)
     step = shards.offline()
@@ -97,9 +99,11 @@ def test_labels_corrections_and_withdrawals_are_summed_too(made: Any, lab: Lab) 
 
 
 @pytest.mark.parametrize("client", OTHER_IN_SUITE)
-def test_workers_that_are_killed_lose_and_repeat_nothing(made: Any, lab: Lab, client: str) -> None:
+def test_workers_that_are_killed_lose_and_repeat_nothing(
+    made: Any, kafka_topics: KafkaTopics, client: str
+) -> None:
     shards = made(client=client)
-    lab.put(shards.topic, days(400, 4))
+    kafka_topics.put(shards.topic, days(400, 4))
     count = 400
     dying = shards.start(instance_id="a", publish_and_die=3)
     other = shards.start(instance_id="b")
@@ -107,47 +111,49 @@ def test_workers_that_are_killed_lose_and_repeat_nothing(made: Any, lab: Lab, cl
     while (
         dying._process.exitcode is None and time.monotonic() < deadline
     ):  # whichever shards it gets have records
-        lab.put(shards.topic, days(40, 4, seed=count))
+        kafka_topics.put(shards.topic, days(40, 4, seed=count))
         count += 40
         time.sleep(0.2)
     assert dying.ended() == -signal.SIGKILL
     again = shards.start(instance_id="a")
     shards.wait_for(count - 40)
     other.send_signal(signal.SIGKILL)
-    lab.put(shards.topic, days(200, 4, seed=9))
+    kafka_topics.put(shards.topic, days(200, 4, seed=9))
     count += 200
     shards.wait_for(count)
     again.send_signal(signal.SIGTERM)
-    assert again.ended() == 0, again.wrong()
+    assert again.ended() == 0, again.stderr_text()
     shards.check(count)
 
 
 @pytest.mark.soak
-def test_a_worker_that_was_paused_drops_its_shards_and_joins_again(made: Any, lab: Lab) -> None:
+def test_a_worker_that_was_paused_drops_its_shards_and_joins_again(
+    made: Any, kafka_topics: KafkaTopics
+) -> None:
     shards = made(client="confluent-kafka")
-    lab.put(shards.topic, days(400, 4))
+    kafka_topics.put(shards.topic, days(400, 4))
     paused = shards.start()
     shards.wait_for(400)
     paused.send_signal(signal.SIGSTOP)
-    lab.put(shards.topic, days(400, 4, seed=8))
+    kafka_topics.put(shards.topic, days(400, 4, seed=8))
     shards.start()
     shards.wait_for(800)
     paused.send_signal(signal.SIGCONT)
-    lab.put(shards.topic, days(400, 4, seed=9))
+    kafka_topics.put(shards.topic, days(400, 4, seed=9))
     shards.wait_for(1200)
     time.sleep(3.0)
-    lab.put(shards.topic, days(400, 4, seed=10))
+    kafka_topics.put(shards.topic, days(400, 4, seed=10))
     shards.wait_for(1600)
-    assert paused._process.exitcode is None, paused.wrong()
+    assert paused._process.exitcode is None, paused.stderr_text()
     for process in shards.processes:
         process.send_signal(signal.SIGTERM)
-        assert process.ended() == 0, process.wrong()
+        assert process.ended() == 0, process.stderr_text()
     shards.check(1600)
 
 
-def test_a_second_worker_of_one_instance_id_ends_one_of_them(made: Any, lab: Lab) -> None:
+def test_a_second_worker_of_one_instance_id_ends_one_of_them(made: Any, kafka_topics: KafkaTopics) -> None:
     shards = made(client="confluent-kafka", shards=1, partitions=1)
-    lab.put(shards.topic, days(100, 1))
+    kafka_topics.put(shards.topic, days(100, 1))
     first = shards.worker("one")
     failures: list[BaseException] = []
 
@@ -177,20 +183,20 @@ def test_a_second_worker_of_one_instance_id_ends_one_of_them(made: Any, lab: Lab
 # -- followers ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_follower_predicts_from_the_sum_and_keeps_up(made: Any, lab: Lab) -> None:
+def test_a_follower_predicts_from_the_sum_and_keeps_up(made: Any, kafka_topics: KafkaTopics) -> None:
     shards = made()
     with pytest.raises(BrokerError, match=r"there is no topic .*\.model"):
         shards.follow()
     shards.run()
     with pytest.raises(NoSnapshot, match="nothing was published"):
         shards.follow()
-    lab.put(shards.topic, days(200, 4))
+    kafka_topics.put(shards.topic, days(200, 4))
     shards.run()
     with shards.follow() as model:
         assert model.events == 200
         assert model.predict_one({"sky": "grey", "wind": 5.0}) == "rain"
         before = model.model
-        lab.put(shards.topic, days(200, 4, seed=8))
+        kafka_topics.put(shards.topic, days(200, 4, seed=8))
         shards.run()
         until("the follower to keep up", lambda: sum(model.model._store.tables.class_weight) == 400)
         assert sum(before._store.tables.class_weight) == 200
@@ -198,37 +204,41 @@ def test_a_follower_predicts_from_the_sum_and_keeps_up(made: Any, lab: Lab) -> N
 
 
 def test_publications_are_signed_where_a_key_is_given(
-    made: Any, lab: Lab, monkeypatch: pytest.MonkeyPatch
+    made: Any, kafka_topics: KafkaTopics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MODEL_KEY", "0123456789abcdef")
     shards = made(shards=2, workers={"key": "${MODEL_KEY}"})
-    lab.put(shards.topic, days(100, 4))
+    kafka_topics.put(shards.topic, days(100, 4))
     shards.run()
     with pytest.raises(BadState, match="is signed"):
         shards.follow()
-    with follow(shards.name, servers=lab.servers, key=b"0123456789abcdef") as model:
+    with follow(shards.name, servers=kafka_topics.servers, key=b"0123456789abcdef") as model:
         assert model.events == 100
 
 
 # -- bad input ---------------------------------------------------------------------------------------------------------
 
 
-def test_what_cannot_be_shared_is_refused_before_anything_is_created(made: Any, lab: Lab) -> None:
+def test_what_cannot_be_shared_is_refused_before_anything_is_created(
+    made: Any, kafka_topics: KafkaTopics
+) -> None:
     shards = made(labels=True)
-    shards.pipeline["labels"]["topic"] = lab.topic(2)
+    shards.pipeline["labels"]["topic"] = kafka_topics.topic(2)
     with pytest.raises(BrokerError, match=r"has 4 partitions, and .* has 2"):
         shards.run()
     shards = made(shards=8, partitions=4)
     with pytest.raises(BrokerError, match="at most 4 shards"):
         shards.run()
     assert not {f"{shards.name}.{part}" for part in ("journal", "model", "state")} & set(
-        lab.admin.list_topics()
+        kafka_topics.admin.list_topics()
     )
 
 
-def test_other_shards_other_settings_and_other_topics_are_refused(made: Any, lab: Lab) -> None:
+def test_other_shards_other_settings_and_other_topics_are_refused(
+    made: Any, kafka_topics: KafkaTopics
+) -> None:
     shards = made(shards=2)
-    lab.put(shards.topic, days(100, 4))
+    kafka_topics.put(shards.topic, days(100, 4))
     shards.run()
     shards.pipeline["workers"]["shards"] = 4
     with pytest.raises(BrokerError, match="began with 2"):
@@ -238,25 +248,25 @@ def test_other_shards_other_settings_and_other_topics_are_refused(made: Any, lab
     with pytest.raises(BadState, match="was written with settings="):
         shards.run()
     shards.pipeline["model"] = {"kind": "nb"}
-    lab.put(f"{shards.name}.model", [(0, b"0/end", b"{}")])
+    kafka_topics.put(f"{shards.name}.model", [(0, b"0/end", b"{}")])
     with pytest.raises(BadState, match="did not write"):
         shards.run()
 
 
-def test_a_model_topic_that_is_not_compacted_is_refused(made: Any, lab: Lab) -> None:
+def test_a_model_topic_that_is_not_compacted_is_refused(made: Any, kafka_topics: KafkaTopics) -> None:
     shards = made(shards=2)
-    lab.admin.create_topics({f"{shards.name}.model": {"num_partitions": 2, "replication_factor": 1}})
-    until("the topic", lambda: f"{shards.name}.model" in lab.admin.list_topics())
+    kafka_topics.admin.create_topics({f"{shards.name}.model": {"num_partitions": 2, "replication_factor": 1}})
+    until("the topic", lambda: f"{shards.name}.model" in kafka_topics.admin.list_topics())
     with pytest.raises(BrokerError, match="needs compact"):
         shards.run()
 
 
-def test_an_added_partition_is_refused(made: Any, lab: Lab) -> None:
+def test_an_added_partition_is_refused(made: Any, kafka_topics: KafkaTopics) -> None:
     shards = made(shards=2, partitions=2)
-    lab.put(shards.topic, days(100, 2))
+    kafka_topics.put(shards.topic, days(100, 2))
     shards.run()
-    lab.admin.create_partitions({shards.topic: 4})
-    until("the partitions", lambda: len(lab.partitions(shards.topic)) == 4)
+    kafka_topics.admin.create_partitions({shards.topic: 4})
+    until("the partitions", lambda: len(kafka_topics.partitions(shards.topic)) == 4)
     with pytest.raises((BadState, SourceError), match=r"partitions=2, not 4|4 partitions"):
         shards.run()
 
@@ -267,11 +277,13 @@ def test_an_added_partition_is_refused(made: Any, lab: Lab) -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_hundred_kills_with_rebalances_lose_and_repeat_nothing(made: Any, lab: Lab, client: str) -> None:
+def test_a_hundred_kills_with_rebalances_lose_and_repeat_nothing(
+    made: Any, kafka_topics: KafkaTopics, client: str
+) -> None:
     shards = made(client=client)
     chance, count = random.Random(7), 0
     for kill in range(100):
-        lab.put(shards.topic, days(80, 4, seed=kill))
+        kafka_topics.put(shards.topic, days(80, 4, seed=kill))
         count += 80
         told = {"publish_and_die": chance.randint(1, 3)} if kill % 5 == 0 else {}
         ids = ["a", "b"] if kill % 3 else ["a"]
@@ -286,5 +298,5 @@ def test_a_hundred_kills_with_rebalances_lose_and_repeat_nothing(made: Any, lab:
     last = shards.start(instance_id="a")
     shards.wait_for(count, 600)
     last.send_signal(signal.SIGTERM)
-    assert last.ended() == 0, last.wrong()
+    assert last.ended() == 0, last.stderr_text()
     shards.check(count)

@@ -39,7 +39,7 @@ CLOSE_SECONDS = 10.0
 EARLIER = 1000.0  # seconds: what a test says was made earlier is not yet so old that a topic drops it
 
 
-class Lab:
+class KafkaTopics:
     """A cluster in which each test has topics of its own.
 
     Parameters
@@ -198,7 +198,7 @@ class Pipeline:
 
     Parameters
     ----------
-    lab
+    kafka_topics
         Where.
     directory
         Of its snapshots.
@@ -209,17 +209,22 @@ class Pipeline:
     """
 
     def __init__(
-        self, lab: Lab, directory: Path, partitions: int = 2, topic: str | None = None, **told: Any
+        self,
+        kafka_topics: KafkaTopics,
+        directory: Path,
+        partitions: int = 2,
+        topic: str | None = None,
+        **told: Any,
     ) -> None:
-        self.lab = lab
+        self.kafka_topics = kafka_topics
         self.name = f"pipeline-{uuid.uuid4().hex[:12]}"
-        self.topic = topic or lab.topic(partitions)
+        self.topic = topic or kafka_topics.topic(partitions)
         self.told: dict[str, Any] = {
-            "servers": lab.servers,
+            "servers": kafka_topics.servers,
             "name": self.name,
             "topic": self.topic,
-            "predictions": lab.topic(partitions),
-            "letters": lab.topic(partitions),
+            "predictions": kafka_topics.topic(partitions),
+            "letters": kafka_topics.topic(partitions),
             "directory": str(directory),
         } | told
         self.processes: list[Process] = []
@@ -245,12 +250,12 @@ class Pipeline:
 
     def finish(self, count: int, **told: Any) -> dict[str, Any]:
         """Let a worker run until so many records were committed, this run's and earlier ones'."""
-        return self.run(limit=count - self.taken(), **told)
+        return self.run(limit=count - self.committed_count(), **told)
 
     def dies(self, **told: Any) -> None:
         """Let a worker run until it is killed, by itself."""
         process = self.start(**told)
-        assert process.ended() == -signal.SIGKILL, process.wrong()
+        assert process.ended() == -signal.SIGKILL, process.stderr_text()
 
     def close(self) -> None:
         for process in self.processes:
@@ -258,18 +263,18 @@ class Pipeline:
 
     # -- what came of it ----------------------------------------------------------------------------------------------
 
-    def taken(self) -> int:
+    def committed_count(self) -> int:
         """How many records were committed, where no position was left out."""
-        return sum(self.lab.committed(self.name).values())
+        return sum(self.kafka_topics.committed(self.name).values())
 
-    def kept(self) -> Snapshot:
+    def newest_snapshot(self) -> Snapshot:
         found = SnapshotStore(self.told["directory"]).latest()
         assert found is not None
         return found.snapshot
 
     def slices(self) -> list[list[tuple[str, int, int, int]]]:
         """The journal's, a list for each batch."""
-        entries = [json.loads(record.value)["slices"] for record in self.lab.get(self.journal)]
+        entries = [json.loads(record.value)["slices"] for record in self.kafka_topics.get(self.journal)]
         return [[tuple(part) for part in slices] for slices in entries if slices]
 
     def expected(self, batches: Sequence[Sequence[tuple[str, int, int, int]]] | None = None) -> bytes:
@@ -278,7 +283,7 @@ class Pipeline:
         records = {
             (topic, record.partition, record.offset): record
             for topic in topics
-            for record in self.lab.get(topic)
+            for record in self.kafka_topics.get(topic)
         }
         waiting = Pending(wait_for=self.told.get("wait_for")) if "labels" in self.told else None
         step = Step(served(NaiveBayes()), self.name, pending=waiting)
@@ -298,30 +303,35 @@ class Pipeline:
     def state(self) -> bytes:
         """That of the newest snapshot, to be compared with what is expected."""
         sections = {
-            name: state for name, state in self.kept().sections.items() if name not in ("settings", "log")
+            name: state
+            for name, state in self.newest_snapshot().sections.items()
+            if name not in ("settings", "log")
         }
         return Snapshot(learner="NaiveBayes", sections=sections).to_bytes()
 
-    def answered(self, topic: str = "predictions") -> list[tuple[int, int]]:
+    def output_positions(self, topic: str = "predictions") -> list[tuple[int, int]]:
         """Partition and position of what stands in the topic of predictions, as they stand there."""
-        return [(said["partition"], said["position"]) for said in self.said(topic)]
+        return [(said["partition"], said["position"]) for said in self.outputs(topic)]
 
-    def said(self, topic: str = "predictions") -> list[dict[str, Any]]:
-        return [json.loads(record.value) for record in self.lab.get(self.told[topic])]
+    def outputs(self, topic: str = "predictions") -> list[dict[str, Any]]:
+        return [json.loads(record.value) for record in self.kafka_topics.get(self.told[topic])]
 
     def check(self, count: int, batches: Sequence[Sequence[tuple[str, int, int, int]]] | None = None) -> None:
         """Every record has one answer, in order; and the state is that of a run that nothing disturbed."""
-        answers = [(said["source"], *place) for said, place in zip(self.said(), self.answered(), strict=True)]
+        answers = [
+            (said["source"], *place)
+            for said, place in zip(self.outputs(), self.output_positions(), strict=True)
+        ]
         repeated = {place: times for place, times in Counter(answers).items() if times > 1}
         assert not repeated
-        letters = self.answered("letters")
+        letters = self.output_positions("letters")
         assert len(answers) + len(letters) == count
         for number in {partition for _, partition, _ in answers}:
             places = [position for _, partition, position in answers if partition == number]
             assert places == sorted(places)
         assert self.state() == self.expected(batches)
-        positions = {tuple(part): at for part, at in self.kept().positions.items() if at}
-        assert self.lab.committed(self.name) == positions
+        positions = {tuple(part): at for part, at in self.newest_snapshot().positions.items() if at}
+        assert self.kafka_topics.committed(self.name) == positions
 
 
 def let_go(client: Any) -> None:
