@@ -126,5 +126,5 @@ STREAMS: dict[str, Stream] = {
     ),
     "sine 1 to 3": Stream(_switch(lambda: synth.Sine(1, SEED), lambda: synth.Sine(3, SEED + 1)), MADE),
     "random tree of six classes": Stream(_river(lambda: synth.RandomTree(3, 4, 6, 8, 2), 20_000), MADE),
-    "waves": Stream(_river(lambda: synth.Waveform(seed=SEED, has_noise=False), 20_000), MADE),
+    "waves": Stream(_river(lambda: synth.Waveform(seed=SEED, has_noise=False), 20_000), MADE, tuned=True),
 }
