@@ -217,8 +217,8 @@ def test_a_state_with_nested_junk_is_refused_or_makes_a_store_that_works(path, j
     [
         (("waiting", 1, 0, 2), "first", "twice"),
         (("resolved", 0, 0), "early", "twice"),
-        (("waiting", 0, 0, 1), "yes", "no sample without label"),
-        (("waiting", 0, 0, 6), "label", "no sample without label"),
+        (("waiting", 0, 0, 1), "yes", "not a sample without label"),
+        (("waiting", 0, 0, 6), "label", "not a sample without label"),
         (("early", 0, 0, 1), None, "a label is none"),
         (("early", 0, 0, 0), {"dict": {"a": 1}}, "features"),
         (("waiting", 0, 0, 5), -1.0, "weight"),

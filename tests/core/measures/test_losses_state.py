@@ -135,7 +135,7 @@ def put(value: Any) -> Any:
         (with_array("recent_label", lambda a: a.astype(np.float64)), "dtype"),
         (with_array("recent_majority", lambda a: a.astype(np.int8)), "dtype"),
         (with_array("recent_scores", put(1.5)), "above 1"),
-        (with_array("recent_weight", lambda a: a.tolist()), "no array"),
+        (with_array("recent_weight", lambda a: a.tolist()), "not an array"),
     ],
 )
 def test_a_state_that_contradicts_itself_is_refused_by_name(state, message):
