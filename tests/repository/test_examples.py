@@ -10,9 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from stream_bayes import streams
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+WITH_A_BROKER = re.compile(
+    r"^```py\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)  # these need one, and are only compiled
 WITH_BLOCKS = [page for page in PAGES if BLOCK.search(page.read_text("utf-8"))]
 # Runs each block of a page as a program of its own, and prints a line for one that prints nothing.
 RUN_BLOCKS = """
@@ -43,6 +48,15 @@ def run(code: list[str], text: str = "") -> str:
 @pytest.mark.parametrize("page", WITH_BLOCKS, ids=lambda page: page.stem)
 def test_each_block_of_python_in_the_docs_runs_and_prints(page: Path) -> None:
     assert run(["-c", RUN_BLOCKS], json.dumps(BLOCK.findall(page.read_text("utf-8")))) == ""
+
+
+def test_each_block_that_needs_a_broker_calls_what_there_is() -> None:
+    blocks = [block for page in PAGES for block in WITH_A_BROKER.findall(page.read_text("utf-8"))]
+    assert blocks
+    for block in blocks:
+        compile(block, "a block of the docs", "exec")
+        fronts = set(re.findall(r"\bstreams\.(\w+)", block))
+        assert fronts and fronts <= set(dir(streams))
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
