@@ -49,10 +49,11 @@ check: setup lint  ## check style, types and the tests that your edit can break,
 	@$(BIN)/python $(PYTEST) --build=compiled $$($(BIN)/python -m tests.affected)
 	@$(BIN)/python -m stream_bayes.testing --once
 
-# Kafka's tests mostly wait, so they run at the same time as all others, in one process with one broker.
+# Kafka's tests mostly wait, so they run at the same time as all others, in one process with one broker. Their output
+# is shown in one piece, at their end: the lines of the others come as they go.
 .PHONY: test
 test: setup  ## run all tests on the compiled build
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line test-kafka test-all-but-kafka
+	@$(MAKE) --no-print-directory --jobs=2 test-kafka test-all-but-kafka
 
 .PHONY: test-all-but-kafka
 test-all-but-kafka:
@@ -61,8 +62,9 @@ test-all-but-kafka:
 
 .PHONY: test-kafka
 test-kafka:
-	$(call say,test: Kafka)
-	@$(BIN)/python -m pytest --quiet --build=compiled tests/kafka
+	@mkdir -p build
+	@$(BIN)/python -m pytest --quiet --build=compiled tests/kafka >build/test-kafka.log 2>&1; status=$$?; \
+		printf '\n== test: Kafka\n'; cat build/test-kafka.log; exit $$status
 
 # Needs Chromium with its driver (apt-get install chromium chromium-driver); without, the tests are skipped and say so.
 .PHONY: test-browser
