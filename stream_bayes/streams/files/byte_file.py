@@ -158,6 +158,7 @@ class ByteFile:
         if self.encoding not in ("utf-8", "ascii"):
             self._content = _Reopened(self._content, partial(_Converted, encoding=self.encoding))
         self.compressed = self._content is not self._raw
+        self._last_size: int | None = None  # once closed
         status = os.fstat(self._descriptor)
         self.identity = (status.st_dev, status.st_ino)
 
@@ -202,8 +203,8 @@ class ByteFile:
 
     @property
     def size(self) -> int:
-        """Size of the file on the disk now, in bytes."""
-        return os.fstat(self._descriptor).st_size
+        """Size of the file on the disk now, in bytes; of a closed file, when it was closed."""
+        return os.fstat(self._descriptor).st_size if self._last_size is None else self._last_size
 
     @property
     def modified(self) -> int:
@@ -223,6 +224,8 @@ class ByteFile:
 
     def close(self) -> None:
         """Close the file."""
+        if self._last_size is None:
+            self._last_size = self.size
         self._content.close()
         self._raw.close()
 

@@ -124,6 +124,7 @@ def test_the_lag_of_a_file_is_in_bytes_and_its_model_s_not_its_reader_s(tmp_path
     engine.watch(lambda _: lags.extend(engine.lag.values()))
     engine.run()
     assert lags == [270, 180, 90, 0]  # though the whole file was in memory after the first batch
+    assert list(engine.lag.values()) == [0]  # of the closed file
 
 
 def test_it_is_served_to_this_machine_only_unless_told_otherwise() -> None:
