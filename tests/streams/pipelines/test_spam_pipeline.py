@@ -190,14 +190,14 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize(("old", "new", "said"), CHANGES.values(), ids=CHANGES.keys())
-def test_what_does_not_fit_mails_is_named(old: str, new: str, verdicts: str) -> None:
+@pytest.mark.parametrize(("old", "new", "message"), CHANGES.values(), ids=CHANGES.keys())
+def test_what_does_not_fit_mails_is_named(old: str, new: str, message: str) -> None:
     text = EXAMPLE.read_text("utf-8").replace(old, new)
     if old.startswith("kind"):
         text = text.replace("arguments = {", "# {")
     with pytest.raises(BadConfig) as caught:
         parse_config(text)
-    assert verdicts in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_line_is_no_mail() -> None:
