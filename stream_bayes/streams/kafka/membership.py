@@ -7,12 +7,13 @@ is static, with an instance id, keeps its partitions over a restart.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol
 
-from stream_bayes.errors import BrokerError, Fenced
+from stream_bayes.errors import BrokerAway, BrokerError, Fenced
 from stream_bayes.streams.kafka.client import Interrupted
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.time_limits import CLOSE_SECONDS, GRACE_SECONDS, bounded
@@ -144,7 +145,21 @@ class PythonMember:
             connection.seconds,
             **settings | connection.python_settings() | connection.further_settings(KafkaConsumer),
         )
+        self._await_partitions()
         self._consumer.subscribe([topic], listener=self._listener)
+
+    def _await_partitions(self) -> None:
+        """Wait until the client knows the partitions: while it knows none, it assigns none, and keeps to that."""
+        deadline = time.monotonic() + JOIN_SECONDS
+        known = partial(self._consumer.partitions_for_topic, self._topic)
+        while time.monotonic() < deadline:
+            with suppress(BrokerAway, Interrupted), self._translated():
+                if bounded(known, JOIN_SECONDS):
+                    return
+            time.sleep(0.05)
+        logger.warning(
+            "the client does not know the partitions of %s after %d seconds", self._topic, JOIN_SECONDS
+        )
 
     def poll(self, seconds: float) -> None:
         from kafka import errors as kafka_errors
