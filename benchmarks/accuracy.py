@@ -1,4 +1,4 @@
-"""How right the learners are: each event of River's bundled streams predicted, then learned, in its natural order.
+"""Accuracy of the learners: each event of River's bundled streams predicted, then learned, in its natural order.
 
 Beside them run River's own classifiers. Nothing is tuned to these streams; `benchmarks.settings` looks at others.
 """

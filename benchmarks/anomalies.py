@@ -1,4 +1,4 @@
-"""How well planted anomalies are found in events of ten networks, by `BayesNet("learn")` and River's HalfSpaceTrees.
+"""Detection of planted anomalies in events of ten networks, by `BayesNet("learn")` and River's HalfSpaceTrees.
 
     python -m benchmarks.anomalies [EVENTS]
 

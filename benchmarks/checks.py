@@ -1,4 +1,4 @@
-"""What should hold of what a benchmark found, each a line of a table that says whether it does."""
+"""Checks of a benchmark's results, each a line of a table with its outcome."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ STREAMS: Mapping[str, Make] = {"SEA": sea, "LED": led, "Agrawal": agrawal}
 
 @dataclass
 class Found:
-    """What a learner came to on a stream.
+    """Result of a learner on a stream.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ STAYING: Mapping[str, Make] = {"stationary": stationary, "features alone": featu
 
 @dataclass(frozen=True)
 class Alarms:
-    """What a detector noticed on streams of one kind.
+    """Alarms of a detector on streams of one kind.
 
     Parameters
     ----------

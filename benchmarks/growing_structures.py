@@ -1,4 +1,4 @@
-"""How far a network that grows its structure is behind the true structure, after all tables and edges have changed.
+"""Losses of a network that grows its structure, beside the true structure, after all tables and edges have changed.
 
     python -m benchmarks.growing_structures [SEEDS]
 

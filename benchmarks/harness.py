@@ -64,7 +64,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Contest:
-    """What is measured: ours, maybe against a peer, over raw events that are taken in turn."""
+    """A measurement: ours, maybe against a peer, over raw events that are taken in turn."""
 
     raw: Sequence[Any]
     ours: Side

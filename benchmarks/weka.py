@@ -44,7 +44,7 @@ WORKS = ("update", "predict", "both")
 
 @dataclass(frozen=True)
 class Shape:
-    """How many features, values of each, and classes."""
+    """Numbers of features, of values of each, and of classes."""
 
     features: int
     values: int

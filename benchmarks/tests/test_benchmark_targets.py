@@ -1,4 +1,4 @@
-"""What is measured, against whom, and what it has to reach, written down a second time: no target goes unnoticed."""
+"""The measurements, their peers and targets, written down a second time: no target is lost unnoticed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the benchmark of drifting streams says is what happened: turns, checks, delays and alarms."""
+"""The benchmark of drifting streams reports what happened: turns, checks, delays and alarms."""
 
 from __future__ import annotations
 

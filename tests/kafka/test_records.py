@@ -1,4 +1,4 @@
-"""What is not a sample: records that are broken, deleted, too large, or that are labels."""
+"""Records that are not samples: broken, deleted, too large, or that are labels."""
 
 from __future__ import annotations
 

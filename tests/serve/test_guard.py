@@ -1,4 +1,4 @@
-"""What the service refuses: hosts, sites, tokens, sizes, rates, and how it goes on after bad input."""
+"""Refusals of the service: hosts, sites, tokens, sizes, rates, and how it goes on after bad input."""
 
 from __future__ import annotations
 

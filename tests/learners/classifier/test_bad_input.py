@@ -1,4 +1,4 @@
-"""What is not a sample must be refused: with which error, in which words, and with nothing changed."""
+"""Refusals of what is not a sample: the error, its words, and nothing changed."""
 
 from __future__ import annotations
 

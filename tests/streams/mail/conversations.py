@@ -44,7 +44,7 @@ def serving(home: SpamHome, listen: dict[str, str], **settings: Any) -> Iterator
 
 
 def exchanged(address: str, data: bytes) -> bytes:
-    """What a server answers before it closes the connection."""
+    """Return the answer of a server until it closes the connection."""
     if "/" in address:
         line = socket.socket(socket.AF_UNIX)
         line.connect(address)

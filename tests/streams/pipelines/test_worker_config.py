@@ -1,4 +1,4 @@
-"""What [workers] refuses before any broker is reached, by name and with what to do."""
+"""Refusals of [workers] before any broker is reached, by name and with what to do."""
 
 from __future__ import annotations
 
