@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
@@ -18,7 +19,7 @@ from stream_bayes.streams.kafka.client import Interrupted
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.time_limits import CLOSE_SECONDS, GRACE_SECONDS, bounded
 
-__all__ = ["SESSION_SECONDS", "Changed", "Membership", "join"]
+__all__ = ["SESSION_SECONDS", "Changed", "Membership", "Subscription", "join"]
 
 logger = logging.getLogger(__name__)
 
@@ -54,17 +55,9 @@ class Membership(Protocol):
         ...
 
 
-def join(
-    connection: Connection,
-    group: str,
-    topic: str,
-    *,
-    instance_id: str | None,
-    session_seconds: float,
-    assigned: Changed,
-    revoked: Changed,
-) -> Membership:
-    """Join a group on a topic.
+@dataclass(frozen=True)
+class Subscription:
+    """A member's subscription: a group on one topic, whose partitions it assigns.
 
     Parameters
     ----------
@@ -80,60 +73,82 @@ def join(
         Called with the numbers of partitions that came and went. A partition is given to another member when `revoked`
         returns, unless this member was too late for that.
     """
-    make = PythonMember if connection.client == "kafka-python" else ConfluentMember
-    return make(connection, group, topic, instance_id, session_seconds, assigned, revoked)
+
+    connection: Connection
+    group: str
+    topic: str
+    instance_id: str | None
+    session_seconds: float
+    assigned: Changed
+    revoked: Changed
+
+    @property
+    def session_ms(self) -> int:
+        """The session's time-out in milliseconds; heartbeats are four times as frequent."""
+        return int(1000 * self.session_seconds)
+
+    def on_assigned(self, places: Iterable[Any]) -> None:
+        """Report partitions that came."""
+        numbers = _numbers(places)
+        logger.info("%s assigned the shards %s", self.group, sorted(numbers))
+        self.assigned(numbers)
+
+    def on_revoked(self, places: Iterable[Any]) -> None:
+        """Report partitions that went."""
+        numbers = _numbers(places)
+        logger.info("%s revoked the shards %s", self.group, sorted(numbers))
+        self.revoked(numbers)
+
+    def fenced(self) -> Fenced:
+        """Return the error for a second member of one instance id."""
+        return Fenced(
+            f"another worker of the group {self.group!r} has the instance id {self.instance_id!r}; this one stops. "
+            "Give each worker an instance id of its own"
+        )
+
+    def inconsistent(self) -> BrokerError:
+        """Return the error for members of one group that use two clients."""
+        return BrokerError(
+            f"the group {self.group!r} has members of another client, or is used by another program: give all workers "
+            "of the pipeline one client in [kafka]"
+        )
 
 
-def fenced(group: str, instance_id: str | None) -> Fenced:
-    """Return the error for a second member of one instance id."""
-    return Fenced(
-        f"another worker of the group {group!r} has the instance id {instance_id!r}; this one stops. Give each worker "
-        "an instance id of its own"
-    )
+def join(subscription: Subscription) -> Membership:
+    """Join a group by the client of its connection."""
+    is_python = subscription.connection.client == "kafka-python"
+    return PythonMember(subscription) if is_python else ConfluentMember(subscription)
 
 
 class PythonMember:
     """A member by kafka-python."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        group: str,
-        topic: str,
-        instance_id: str | None,
-        session_seconds: float,
-        assigned: Changed,
-        revoked: Changed,
-    ) -> None:
+    def __init__(self, subscription: Subscription) -> None:
         from kafka import ConsumerRebalanceListener, KafkaConsumer
         from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 
         from stream_bayes.streams.kafka.python_client import make_client, translated_errors
 
-        self._connection, self._group, self._instance_id, self._topic = connection, group, instance_id, topic
+        self._subscription = subscription
+        connection = subscription.connection
         self._translated = partial(translated_errors, connection)
         member = self
 
         class Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # the package brings no types
             def on_partitions_assigned(self, assigned: Any) -> None:
-                places = _numbers(assigned)
-                logger.info("%s assigned the shards %s", group, sorted(places))
                 with suppress(Exception):  # fetching nothing is an economy
                     member._consumer.pause(*assigned)
-                member._assigned(places)
+                subscription.on_assigned(assigned)
 
             def on_partitions_revoked(self, revoked: Any) -> None:
-                places = _numbers(revoked)
-                logger.info("%s revoked the shards %s", group, sorted(places))
-                member._revoked(places)
+                subscription.on_revoked(revoked)
 
-        self._assigned, self._revoked = assigned, revoked
         self._listener = Listener()
         settings: dict[str, Any] = {
-            "group_id": group,
-            "group_instance_id": instance_id,
-            "session_timeout_ms": int(1000 * session_seconds),
-            "heartbeat_interval_ms": int(1000 * session_seconds / 4),
+            "group_id": subscription.group,
+            "group_instance_id": subscription.instance_id,
+            "session_timeout_ms": subscription.session_ms,
+            "heartbeat_interval_ms": subscription.session_ms // 4,
             "partition_assignment_strategy": [CooperativeStickyAssignor],
             "enable_auto_commit": False,
             "auto_offset_reset": "latest",
@@ -146,19 +161,24 @@ class PythonMember:
             **settings | connection.python_settings() | connection.further_settings(KafkaConsumer),
         )
         self._await_partitions()
-        self._consumer.subscribe([topic], listener=self._listener)
+        self._subscribe()
+
+    def _subscribe(self) -> None:
+        self._consumer.subscribe([self._subscription.topic], listener=self._listener)
 
     def _await_partitions(self) -> None:
         """Wait until the client knows the partitions: while it knows none, it assigns none, and keeps to that."""
         deadline = time.monotonic() + JOIN_SECONDS
-        known = partial(self._consumer.partitions_for_topic, self._topic)
+        known = partial(self._consumer.partitions_for_topic, self._subscription.topic)
         while time.monotonic() < deadline:
             with suppress(BrokerAway, Interrupted), self._translated():
                 if bounded(known, JOIN_SECONDS):
                     return
             time.sleep(0.05)
         logger.warning(
-            "the client does not know the partitions of %s after %d seconds", self._topic, JOIN_SECONDS
+            "the client does not know the partitions of %s after %d seconds",
+            self._subscription.topic,
+            JOIN_SECONDS,
         )
 
     def poll(self, seconds: float) -> None:
@@ -169,15 +189,15 @@ class PythonMember:
                 bounded(partial(self._consumer.poll, int(1000 * seconds)), seconds + JOIN_SECONDS)
         except Interrupted as error:
             if isinstance(error.__cause__, kafka_errors.FencedInstanceIdError):
-                raise fenced(self._group, self._instance_id) from error
+                raise self._subscription.fenced() from error
             if isinstance(error.__cause__, kafka_errors.InconsistentGroupProtocolError):
-                raise inconsistent(self._group) from error
+                raise self._subscription.inconsistent() from error
             raise
 
     def rejoin(self) -> None:
         with suppress(Interrupted), self._translated():
             self._consumer.unsubscribe()
-            self._consumer.subscribe([self._topic], listener=self._listener)
+            self._subscribe()
 
     def close(self) -> None:
         close = partial(self._consumer.close, autocommit=False, timeout_ms=1000 * CLOSE_SECONDS)
@@ -188,41 +208,31 @@ class PythonMember:
 class ConfluentMember:
     """A member by confluent-kafka."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        group: str,
-        topic: str,
-        instance_id: str | None,
-        session_seconds: float,
-        assigned: Changed,
-        revoked: Changed,
-    ) -> None:
+    def __init__(self, subscription: Subscription) -> None:
         from confluent_kafka import Consumer
 
         from stream_bayes.streams.kafka.confluent_client import translated_errors
 
-        self._connection, self._group, self._instance_id, self._topic = connection, group, instance_id, topic
-        self._translated = partial(translated_errors, connection)
-        self._assigned, self._revoked = assigned, revoked
-        settings: dict[str, Any] = connection.confluent_settings() | {
-            "group.id": group,
-            "session.timeout.ms": int(1000 * session_seconds),
-            "heartbeat.interval.ms": int(1000 * session_seconds / 4),
+        self._subscription = subscription
+        self._translated = partial(translated_errors, subscription.connection)
+        settings: dict[str, Any] = subscription.connection.confluent_settings() | {
+            "group.id": subscription.group,
+            "session.timeout.ms": subscription.session_ms,
+            "heartbeat.interval.ms": subscription.session_ms // 4,
             "partition.assignment.strategy": "cooperative-sticky",
             "enable.auto.commit": False,
             "enable.auto.offset.store": False,
             "auto.offset.reset": "latest",
         }
-        if instance_id is not None:
-            settings["group.instance.id"] = instance_id
+        if subscription.instance_id is not None:
+            settings["group.instance.id"] = subscription.instance_id
         self._consumer: Any = Consumer(settings, logger=logger)
         self._subscribe()
 
     def _subscribe(self) -> None:
         with self._translated():
             self._consumer.subscribe(
-                [self._topic],
+                [self._subscription.topic],
                 on_assign=self._on_assign,
                 on_revoke=self._on_revoke,
                 on_lost=self._on_revoke,
@@ -230,15 +240,12 @@ class ConfluentMember:
 
     def _on_assign(self, consumer: Any, places: Iterable[Any]) -> None:
         places = list(places)
-        logger.info("%s assigned the shards %s", self._group, sorted(_numbers(places)))
         consumer.incremental_assign(places)
         consumer.pause(places)
-        self._assigned(_numbers(places))
+        self._subscription.on_assigned(places)
 
     def _on_revoke(self, consumer: Any, places: Iterable[Any]) -> None:
-        numbers = _numbers(places)
-        logger.info("%s revoked the shards %s", self._group, sorted(numbers))
-        self._revoked(numbers)
+        self._subscription.on_revoked(places)
 
     def poll(self, seconds: float) -> None:
         from confluent_kafka import KafkaError
@@ -249,10 +256,10 @@ class ConfluentMember:
         if error is None:
             return
         if error.code() in (KafkaError.FENCED_INSTANCE_ID, KafkaError._FATAL):
-            raise fenced(self._group, self._instance_id)
+            raise self._subscription.fenced()
         if error.code() == KafkaError.INCONSISTENT_GROUP_PROTOCOL:
-            raise inconsistent(self._group)
-        logger.debug("%s: %s", self._group, error.str())  # the client recovers by itself
+            raise self._subscription.inconsistent()
+        logger.debug("%s: %s", self._subscription.group, error.str())  # the client recovers by itself
 
     def rejoin(self) -> None:
         with self._translated():
@@ -262,14 +269,6 @@ class ConfluentMember:
     def close(self) -> None:
         with suppress(BrokerError), self._translated():
             bounded(self._consumer.close, CLOSE_SECONDS + GRACE_SECONDS + JOIN_SECONDS)
-
-
-def inconsistent(group: str) -> BrokerError:
-    """Return the error for members of one group that use two clients."""
-    return BrokerError(
-        f"the group {group!r} has members of another client, or is used by another program: give all workers of the "
-        "pipeline one client in [kafka]"
-    )
 
 
 def _numbers(places: Iterable[Any]) -> frozenset[int]:

@@ -11,7 +11,7 @@ from typing import Any
 from stream_bayes.errors import BrokerAway
 from stream_bayes.streams.kafka.client import Interrupted
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.membership import Membership, join
+from stream_bayes.streams.kafka.membership import Membership, Subscription, join
 from stream_bayes.streams.workers.replicas import Replicas
 from stream_bayes.streams.workers.shard import Shard
 from stream_bayes.streams.workers.total import Total
@@ -145,13 +145,15 @@ class Worker:
                 return
             self._is_running = True
             member = join(
-                self.connection,
-                self.name,
-                f"{self.name}.journal",
-                instance_id=self.instance_id,
-                session_seconds=self.session_seconds,
-                assigned=self._on_assigned,
-                revoked=self._on_revoked,
+                Subscription(
+                    self.connection,
+                    self.name,
+                    f"{self.name}.journal",
+                    instance_id=self.instance_id,
+                    session_seconds=self.session_seconds,
+                    assigned=self._on_assigned,
+                    revoked=self._on_revoked,
+                )
             )
             while not self._is_stopping and not self._is_done():
                 try:
