@@ -18,23 +18,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import stream_bayes
-from benchmarks import (
-    accuracy,
-    batches,
-    drift,
-    engine,
-    kafka,
-    live_networks,
-    naive_bayes,
-    networks,
-    pairs,
-    snapshots,
-    state,
-    structures,
-    text,
-)
+from benchmarks import accuracy
+from benchmarks.drift import search
 from benchmarks.harness import Case, Result, measure
+from benchmarks.networks import live, questions, structures
 from benchmarks.picture import svg_of
+from benchmarks.speed import batches, engine, kafka, naive_bayes, pairs, snapshots, state, text
 
 __all__ = ["all_cases", "main"]
 
@@ -43,11 +32,11 @@ FAMILIES = (
     naive_bayes,
     batches,
     pairs,
-    networks,
-    live_networks,
+    questions,
+    live,
     structures,
     state,
-    drift,
+    search,
     snapshots,
     engine,
     kafka,

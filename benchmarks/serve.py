@@ -23,7 +23,7 @@ from threading import Event, Thread
 from typing import Any
 
 import stream_bayes
-from benchmarks.networks import alarm
+from benchmarks.networks.questions import alarm
 from stream_bayes import AODE, BayesNet
 from stream_bayes.core.events import event as events
 from stream_bayes.serve.guard import Limits

@@ -57,7 +57,7 @@ def test_what_takes_long_is_measured_once() -> None:
 
 PEAKS = """
 import sys
-from benchmarks import engine
+from benchmarks.speed import engine
 from stream_bayes.streams.engine.step import Step
 
 hoard, process = [], Step.process

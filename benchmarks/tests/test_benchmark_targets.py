@@ -9,8 +9,8 @@ pytest.importorskip("pgmpy")
 pytest.importorskip("pyagrum")
 pytest.importorskip("pybnesian")
 
-from benchmarks import batches, engine, naive_bayes, state, text
 from benchmarks.__main__ import all_cases, goal
+from benchmarks.speed import batches, engine, naive_bayes, state, text
 
 TARGETS = {  # the work: its peer and its target
     "BayesNet learn, dicts, ALARM": ("", "<= 10 us/event"),

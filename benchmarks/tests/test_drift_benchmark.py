@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import stream_bayes
-from benchmarks import drift_options, drift_streams
-from benchmarks.drift_streams import (
+from benchmarks.drift import options, streams
+from benchmarks.drift.streams import (
     ADAPTIVE_TREE,
     CHANGING,
     FOREST,
@@ -109,23 +109,23 @@ def test_a_delay_is_counted_from_the_change_and_what_comes_before_is_false() -> 
 def test_a_run_prints_its_tables_and_writes_what_was_found(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drift_streams, "DETECTORS", ("adwin", "ddm"))
+    monkeypatch.setattr(streams, "DETECTORS", ("adwin", "ddm"))
     given = ["--part", "100", "--seeds", "1", "--streams", "SEA", "--json", str(tmp_path / "found.json")]
     assert main(given) == 0
     printed = capsys.readouterr().out
     for part in (OURS, FOREST, "within 1 of the forest", "adwin", "ddm"):
         assert part in printed
     report = json.loads((tmp_path / "found.json").read_text())
-    assert {one["learner"] for one in report["accuracy"]} == set(drift_streams.LEARNERS)
+    assert {one["learner"] for one in report["accuracy"]} == set(streams.LEARNERS)
     assert len(report["detection"]) == 2 * (len(CHANGING) + 2)
 
 
 @pytest.mark.skipif(not stream_bayes.compiled, reason="benchmarks refuse this build")
 def test_the_options_of_drift_are_measured_against_the_defaults(capsys: pytest.CaptureFixture[str]) -> None:
-    found = drift_options.differences(drift_options.LEARNERS["TAN"], "graph", part=500, seeds=1)
-    assert set(found) == set(drift_options.OPTIONS)
+    found = options.differences(options.LEARNERS["TAN"], "graph", part=500, seeds=1)
+    assert set(found) == set(options.OPTIONS)
     assert any(difference != 0.0 for (difference,) in found.values())
     given = ["--learner", "TAN", "--kind", "none", "--seeds", "1", "--part", "200"]
-    assert drift_options.main(given) == 0
+    assert options.main(given) == 0
     printed = capsys.readouterr().out
     assert "retired=0" in printed and "+0.000" in printed

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 import stream_bayes
 from benchmarks.checks import Check
-from benchmarks.spam import main
-from benchmarks.spam_attack import Falls, dictionary, falls, uncapped
-from benchmarks.spam_checks import attack_checks, checks_of
-from benchmarks.spam_costs import cost_of, least_cost, one_threshold
-from benchmarks.spam_filters import Corpus, Order, Run, with_wrong_labels
-from benchmarks.spam_measures import measures, over, roca
+from benchmarks.spam.__main__ import main
+from benchmarks.spam.attack import Falls, dictionary, falls, uncapped
+from benchmarks.spam.costs import cost_of, least_cost, one_threshold
+from benchmarks.spam.filters import Corpus, Order, Run, with_wrong_labels
+from benchmarks.spam.measures import measures, over, roca
+from benchmarks.spam.targets import attack_checks, checks_of
 from stream_bayes.mail import SpamFilter
 from tests.mail.messages import stream
 

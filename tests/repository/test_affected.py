@@ -19,7 +19,7 @@ from tests.affected import CORE, ROOT, selected
         ("tests/drift/drifting_streams.py", {"tests/drift"}),
         ("tests/drift/test_adaptive.py", {"tests/drift/test_adaptive.py"}),
         ("tests/kafka/test_crashes.py", set()),
-        ("benchmarks/spam.py", {"benchmarks/tests"}),
+        ("benchmarks/spam/__main__.py", {"benchmarks/tests"}),
         ("docs/spam.md", {"tests/repository/test_examples.py"}),
         ("LICENSE", set()),
         ("stream_bayes/core/counts/deleted_long_ago.py", {"tests/core/counts"}),

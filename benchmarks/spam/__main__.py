@@ -27,11 +27,11 @@ from rich.table import Table
 
 import stream_bayes
 from benchmarks.checks import Check, show
-from benchmarks.spam_attack import START, dictionary, falls, table_of, uncapped
-from benchmarks.spam_checks import PEER, attack_checks, checks_of
-from benchmarks.spam_costs import one_threshold
-from benchmarks.spam_filters import Corpus, Order, Run, bogofilters, ours, rivers, with_wrong_labels
-from benchmarks.spam_measures import Measures, measures, over, roca, settled
+from benchmarks.spam.attack import START, dictionary, falls, table_of, uncapped
+from benchmarks.spam.costs import one_threshold
+from benchmarks.spam.filters import Corpus, Order, Run, bogofilters, ours, rivers, with_wrong_labels
+from benchmarks.spam.measures import Measures, measures, over, roca, settled
+from benchmarks.spam.targets import PEER, attack_checks, checks_of
 from stream_bayes.mail import SpamFilter
 from stream_bayes.mail.text.parsing import fast_parser_is_installed
 

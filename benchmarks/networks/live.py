@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Case, Contest, Side
-from benchmarks.networks import CLASS, alarm, file_of, questions, with_labels
+from benchmarks.networks.questions import CLASS, alarm, file_of, questions, with_labels
 from stream_bayes import BayesNet, BayesNetClassifier, CodedColumns, Nominal, Schema
 from stream_bayes.core.inference.inference import Inference
 

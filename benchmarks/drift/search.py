@@ -19,7 +19,7 @@ import numpy as np
 from river import drift
 
 from benchmarks.harness import Case, Contest, Side, predicts_learns
-from benchmarks.pairs import WIDE, beside
+from benchmarks.speed.pairs import WIDE, beside
 from stream_bayes import AODE, TAN, BayesNetClassifier, DriftAdaptive
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.values.values import Value

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.drift_options`: what each option of `DriftAdaptive` gains or loses against its default.
+"""`python -m benchmarks.drift.options`: what each option of `DriftAdaptive` gains or loses against its default.
 
 A cell is the difference in log-loss per event, in nats, with its standard error over seeds; below 0 the option is
 better than the default. Every setting of a learner predicts and learns the same events.
@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.table import Table
 
 import stream_bayes
-from benchmarks.drift import another_graph
-from benchmarks.drift_streams import (
+from benchmarks.drift.search import another_graph
+from benchmarks.drift.streams import (
     STREAMS,
     Labelled,
     Make,
@@ -109,7 +109,7 @@ def cell(numbers: Sequence[float]) -> str:
 
 def main(given: Sequence[str] | None = None) -> int:
     """Measure the options, print a table for each learner, and return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.drift_options", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.drift.options", description=__doc__)
     parser.add_argument("--seeds", metavar="N", type=int, default=3, help="streams of each kind (default 3)")
     parser.add_argument(
         "--part", metavar="N", type=int, default=5_000, help="events of a concept (default 5000)"

@@ -16,7 +16,7 @@ from river import naive_bayes
 
 import stream_bayes
 from benchmarks.harness import Case, Contest, Learner, Side
-from benchmarks.text import words
+from benchmarks.speed.text import words
 
 __all__ = ["cases"]
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Case, Contest, Side
-from benchmarks.networks import CLASS, alarm, file_of
+from benchmarks.networks.questions import CLASS, alarm, file_of
 from stream_bayes.core.inference.inference import Inference
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.family_scores import FamilyScorer

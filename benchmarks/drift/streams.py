@@ -1,4 +1,4 @@
-"""`python -m benchmarks.drift_streams`: streams that drift. How right one setting of ours is beside River's adaptive
+"""`python -m benchmarks.drift.streams`: streams that drift. How right one setting of ours is beside River's adaptive
 trees, and how fast; and what each detector notices, how late, and how often for nothing.
 
 Every learner predicts each event, then learns it. Streams have three concepts in turn, and one takes over from the
@@ -358,7 +358,7 @@ def detection_table(found: Sequence[Alarms]) -> Table:
 
 
 def arguments(given: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.drift_streams", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.drift.streams", description=__doc__)
     parser.add_argument("--only", choices=("accuracy", "detection"))
     parser.add_argument("--part", type=int, default=10_000, help="events of each concept")
     parser.add_argument("--seeds", type=int, default=3)

@@ -1,6 +1,6 @@
 """Losses of a network that grows its structure, beside the true structure, after all tables and edges have changed.
 
-    python -m benchmarks.growing_structures [SEEDS]
+    python -m benchmarks.networks.growing [SEEDS]
 
 prints for each seed the difference in log-loss per event, in nats: over the events 2,000 to 4,000 after the change, and
 from the event 10,000 on; first of a classifier, then of a network without a class, whose loss is that of whole events.

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.spam_costs import cost_of, least_cost
-from benchmarks.spam_filters import Order, Run
+from benchmarks.spam.costs import cost_of, least_cost
+from benchmarks.spam.filters import Order, Run
 from stream_bayes.core.measures.tally import Calibration
 
 __all__ = ["Measures", "measures", "over", "roca", "settled"]

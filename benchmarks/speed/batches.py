@@ -12,7 +12,7 @@ from sklearn.naive_bayes import CategoricalNB
 
 import stream_bayes
 from benchmarks.harness import Case, Contest, Learner, Side
-from benchmarks.naive_bayes import CLASS_NAMES, FEATURES, VALUES, decoded, nominal_codes, nominal_lines
+from benchmarks.speed.naive_bayes import CLASS_NAMES, FEATURES, VALUES, decoded, nominal_codes, nominal_lines
 from stream_bayes import CodedColumns, Nominal, Schema
 from stream_bayes.learners.classifier.batches import encode_batch
 

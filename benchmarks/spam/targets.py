@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.checks import Check
-from benchmarks.spam_attack import Falls
-from benchmarks.spam_filters import Order
-from benchmarks.spam_measures import Measures, over
+from benchmarks.spam.attack import Falls
+from benchmarks.spam.filters import Order
+from benchmarks.spam.measures import Measures, over
 
 __all__ = ["attack_checks", "checks_of"]
 

@@ -1,6 +1,6 @@
 """WEKA as a peer of the one-dependence family, timed inside a Java process that runs beside the benchmarks.
 
-    python -m benchmarks.weka          # what WEKA takes on this machine, as JSON
+    python -m benchmarks.speed.weka          # what WEKA takes on this machine, as JSON
 
 Java takes the time around loops over instances that exist already, so what is measured is WEKA's own work: no text,
 no pipe, no start of Java. Both sides get their events from `codes`. For a line of the report, the WEKA side is

@@ -1,6 +1,6 @@
 """The stream engine: from a file to a file, over the bare loop, and over ten million events.
 
-    python -m benchmarks.engine EVENTS        how the memory of a process grows over so many events, as JSON
+    python -m benchmarks.speed.engine EVENTS        how the memory of a process grows over so many events, as JSON
 
 A run is timed from its start to its end, so the snapshots at both ends and what is written count too.
 """
@@ -23,7 +23,7 @@ from river import compose, evaluate, metrics, naive_bayes, preprocessing, stream
 
 import stream_bayes
 from benchmarks.harness import Case, Contest, Side
-from benchmarks.naive_bayes import CLASS_NAMES, FEATURES, VALUES, decoded, nominal_codes, nominal_lines
+from benchmarks.speed.naive_bayes import CLASS_NAMES, FEATURES, VALUES, decoded, nominal_codes, nominal_lines
 from stream_bayes.streams.contracts.sink import Sink
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.engine.engine import Engine

@@ -16,7 +16,7 @@ import numpy as np
 
 import stream_bayes
 from benchmarks.harness import Case, Contest, Learner, Side, learns, predicts, predicts_learns
-from benchmarks.weka import Shape, codes, weka_side
+from benchmarks.speed.weka import Shape, codes, weka_side
 from stream_bayes import CodedColumns
 
 __all__ = ["cases"]

@@ -1,6 +1,6 @@
 """Detection of planted anomalies in events of ten networks, by `BayesNet("learn")` and River's HalfSpaceTrees.
 
-    python -m benchmarks.anomalies [EVENTS]
+    python -m benchmarks.networks.anomalies [EVENTS]
 
 prints for each table the area under the ROC curve of the scores, first of ours. An event is scored, then learned. After
 a quarter of the stream, one event in twenty is planted, and is not learned: half of these have a value that never
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from river import anomaly, metrics
 
-from benchmarks.networks import file_of
+from benchmarks.networks.questions import file_of
 from stream_bayes.networks import BayesNet, Inference, read_bif
 
 __all__ = ["areas", "main"]

@@ -1,0 +1,1 @@
+"""Streams that drift: what following costs and gains, what the options of `DriftAdaptive` are worth."""

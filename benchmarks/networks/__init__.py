@@ -1,0 +1,1 @@
+"""Bayesian networks: questions, live learning, structures found and followed, anomalies."""
