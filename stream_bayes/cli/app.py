@@ -8,6 +8,7 @@ import typer
 
 from stream_bayes._build import VERSION
 from stream_bayes.cli.compare import compare
+from stream_bayes.cli.cuts import cuts
 from stream_bayes.cli.demo import demo
 from stream_bayes.cli.drift import drifts
 from stream_bayes.cli.explain import explain
@@ -46,6 +47,7 @@ app.command()(promote)
 app.command()(redrive)
 app.command()(serve)
 app.command()(follow)
+app.command()(cuts)
 app.command()(demo)
 app.command()(explain)
 app.command()(models)

@@ -7,6 +7,7 @@ import random
 import signal
 import threading
 import time
+import tomllib
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -14,9 +15,12 @@ from typing import Any
 import pytest
 
 from stream_bayes.errors import BadState, BrokerError, Fenced, NoSnapshot, SourceError
+from stream_bayes.learners.catalogue import make_learner
 from stream_bayes.streams.following import follow
 from stream_bayes.streams.kafka.connection import CLIENTS
+from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.workers.worker import Worker
+from tests.cli.test_snapshots import run as run_command
 from tests.kafka.sharing import Shards, assert_equal
 from tests.kafka.topics import KafkaTopics, days
 from tests.kafka.waiting import until
@@ -178,6 +182,28 @@ def test_a_second_worker_of_one_instance_id_ends_one_of_them(made: Any, kafka_to
         thread.join(60)
         other.join(60)
     shards.check(100)
+
+
+def test_shards_of_numbers_share_the_cuts_that_were_found_in_their_topic(
+    made: Any, kafka_topics: KafkaTopics
+) -> None:
+    shards = made(shards=2, partitions=2)
+    kafka_topics.put(shards.topic, days(300, 2))
+    found = run_command(
+        "cuts", shards.topic, "--servers", kafka_topics.servers, "--target", "y", "--bins", "4"
+    )
+    assert found.exit_code == 0, found.stderr
+    tables = tomllib.loads(found.stdout)
+    assert len(tables["schema"]["features"]["wind"]["cuts"]) == 3
+    shards.pipeline |= {"model": {"kind": "aode"}} | tables
+    worker = shards.run()
+    alone = make_learner("aode", schema=checked(shards.pipeline).schema_of_stream())
+    for record in kafka_topics.get(shards.topic):
+        x = json.loads(record.value)
+        alone.learn_one(x, x.pop("y"))
+    assert worker.total.model._store.by_name() == alone._store.by_name()
+    with shards.follow() as model:
+        assert model.model._store.by_name() == alone._store.by_name()
 
 
 # -- followers ---------------------------------------------------------------------------------------------------------

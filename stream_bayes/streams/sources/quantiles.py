@@ -1,0 +1,264 @@
+"""Cut points of numeric features from a stream: a mergeable sketch of quantiles for each feature.
+
+Shards can be summed only if all have the same cut points, so these are found before a pipeline starts, and declared.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from bisect import bisect_left
+from collections.abc import Mapping
+from itertools import accumulate
+from typing import Any, Self
+
+import msgspec
+import numpy as np
+
+from stream_bayes.data.features import Nominal, Numeric, Spec
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadState, BadValue, SchemaError
+
+__all__ = ["CutSketch", "cuts_of", "schema_table"]
+
+FORMAT = 1
+SIZE = 1024  # "k" of KLL (Karnin, Lang and Liberty 2016): ranks are right to about 0.3 %, in some 24 KiB a feature
+MOST_PENDING = 512  # numbers of a feature that wait to be added together
+MAGIC = b"CUTS"
+
+
+class _Found(msgspec.Struct):
+    """The number of values of a feature by kind, and the serialised sketch of its numbers."""
+
+    numbers: int = 0
+    names: int = 0
+    infinite: int = 0
+    sketch: bytes = b""
+
+
+class CutSketch:
+    """Quantiles of all numeric features of a stream, in bounded memory: some 24 KiB a feature.
+
+    Up to about a thousand values of a feature its quantiles are exact; beyond that their ranks are right to 0.3 %.
+    Sketches of parts of a stream merge into one of the whole, with the same bound. Weights are not counted.
+
+    Raises
+    ------
+    BadValue
+        If the package `datasketches` is not installed.
+
+    Examples
+    --------
+    >>> one, other = CutSketch(), CutSketch()
+    >>> for number in range(50):
+    ...     one.add({"sky": "grey", "wind": number})
+    ...     other.add({"sky": "blue", "wind": 50 + number})
+    >>> one.merge(other)
+    >>> one.schema(bins=4)
+    Schema({'sky': Nominal(), 'wind': Numeric(cuts=(25.0, 50.0, 75.0))})
+    """
+
+    def __init__(self) -> None:
+        self._sketches: dict[str, Any] = {}
+        self._pending: dict[str, list[float]] = {}
+        self._found: dict[str, _Found] = {}
+        _datasketches()
+
+    def add(self, x: Mapping[Any, Any]) -> None:
+        """Add the features of an event; missing values are left out."""
+        for name, value in x.items():
+            if value is None or value != value:
+                continue
+            found = self._found.get(name)
+            if found is None:
+                found = self._found[name] = _Found()
+            if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)):
+                found.names += 1
+            elif not math.isfinite(value):
+                found.infinite += 1
+            else:
+                found.numbers += 1
+                pending = self._pending.setdefault(name, [])
+                pending.append(float(value))
+                if len(pending) >= MOST_PENDING:
+                    self._flush(name)
+
+    def merge(self, other: CutSketch) -> None:
+        """Add everything that another sketch has seen."""
+        for name, theirs in other._found.items():
+            found = self._found.setdefault(name, _Found())
+            found.numbers += theirs.numbers
+            found.names += theirs.names
+            found.infinite += theirs.infinite
+            if theirs.numbers:
+                self._sketch(name).merge(other._sketch(name))
+
+    def schema(self, bins: int, target: str = "class") -> Schema:
+        """Return the features as a schema: numeric ones with cut points, all others nominal.
+
+        A feature with values of both kinds is of the more frequent one; see `warnings`.
+
+        Raises
+        ------
+        BadValue
+            If `bins` is less than 2.
+        SchemaError
+            If no feature has a value.
+        """
+        if bins < 2:
+            raise BadValue(f"bins: expected at least 2, got {bins}")
+        features: dict[str, Nominal | Numeric] = {}
+        for name, found in self._found.items():
+            if found.numbers > found.names:
+                features[name] = Numeric(cuts=cuts_of(list(self._sketch(name)), bins))
+            elif found.names or found.infinite:
+                features[name] = Nominal()
+        if not features:
+            raise SchemaError("no record has a feature with a value, so there is nothing to declare")
+        return Schema(features, target=target)
+
+    def warnings(self, bins: int) -> list[str]:
+        """Return what a reader of the schema must know, a line each: features of two kinds, or with too few values."""
+        lines = []
+        for name, found in self._found.items():
+            if found.infinite:
+                lines.append(
+                    f"warning: {name}: {found.infinite:,} infinite numbers were left out; learners refuse them"
+                )
+            if found.numbers and found.names:
+                kind = "numeric" if found.numbers > found.names else "nominal"
+                refused = "; records with other values become dead letters" if kind == "numeric" else ""
+                lines.append(
+                    f"warning: {name}: {found.numbers:,} values are numbers and {found.names:,} are not; it is "
+                    f"declared {kind}{refused}"
+                )
+            if found.numbers > found.names:
+                count = len(cuts_of(list(self._sketch(name)), bins)) + 1
+                if count < bins:
+                    lines.append(f"warning: {name}: its values repeat, so it has {count} bins, not {bins}")
+        return lines
+
+    def to_bytes(self) -> bytes:
+        """Return the sketch as bytes, from which `from_bytes` makes an equal one."""
+        saved = [
+            (
+                name,
+                msgspec.structs.replace(
+                    found, sketch=self._sketch(name).serialize() if found.numbers else b""
+                ),
+            )
+            for name, found in self._found.items()
+        ]
+        return MAGIC + struct.pack("<H", FORMAT) + msgspec.msgpack.encode(saved)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Return the sketch that `to_bytes` wrote.
+
+        Raises
+        ------
+        BadState
+            If it is not one, or of a newer format.
+        """
+        if data[:4] != MAGIC or len(data) < 6:
+            raise BadState("this is no file of sketches that `stream-bayes cuts --save` wrote")
+        (form,) = struct.unpack("<H", data[4:6])
+        if form != FORMAT:
+            raise BadState(f"its format is {form}, and this version reads {FORMAT}; upgrade stream_bayes")
+        made = cls()
+        try:
+            for name, found in msgspec.msgpack.decode(data[6:], type=list[tuple[str, _Found]]):
+                if found.numbers:
+                    sketch = _datasketches().kll_doubles_sketch.deserialize(found.sketch)
+                    if sketch.n != found.numbers or sketch.k != SIZE:
+                        raise ValueError(
+                            f"the sketch of {name!r} has {sketch.n} numbers, expected {found.numbers}"
+                        )
+                    made._sketches[name] = sketch
+                made._found[name] = msgspec.structs.replace(found, sketch=b"")
+        except (msgspec.DecodeError, RuntimeError, ValueError) as error:
+            raise BadState(f"the sketches are damaged: {error}") from error
+        return made
+
+    def _sketch(self, name: str) -> Any:
+        """Return the sketch of a feature with all its numbers."""
+        self._flush(name)
+        return self._sketches[name]
+
+    def _flush(self, name: str) -> None:
+        if name not in self._sketches:
+            self._sketches[name] = _datasketches().kll_doubles_sketch(SIZE)
+        pending = self._pending.pop(name, None)
+        if pending:
+            self._sketches[name].update(np.array(pending))
+
+
+def _datasketches() -> Any:
+    try:
+        import datasketches
+    except ImportError as error:
+        raise BadValue(
+            "cut points are found with the package datasketches: pip install 'stream-bayes[cuts]'"
+        ) from error
+    return datasketches
+
+
+def cuts_of(weighted: list[tuple[float, int]], bins: int) -> list[float]:
+    """Return cut points between bins with about equally many of the weighted values, fewer if values repeat.
+
+    A value on a cut is in the bin above. There is always one cut, even if all values are equal.
+
+    Examples
+    --------
+    >>> cuts_of([(1.0, 1), (2.0, 1), (3.0, 1), (4.0, 1)], 2)
+    [3.0]
+    >>> cuts_of([(0.0, 99), (7.0, 1)], 4), cuts_of([(5.0, 3)], 4)
+    ([7.0], [5.0])
+    """
+    weighted = sorted(weighted)
+    values = [value for value, _ in weighted]
+    ranks = list(accumulate(weight for _, weight in weighted))
+    total, least = ranks[-1], values[0]
+    above = values[bisect_left([value > least for value in values], True) :]
+    if not above:
+        return [least]
+    cuts = {values[bisect_left(ranks, total * part / bins + 0.5)] for part in range(1, bins)}
+    return sorted(cuts - {least}) or [above[0]]
+
+
+def schema_table(schema: Schema) -> str:
+    """Return a schema's features as the table [schema.features] of a pipeline file.
+
+    Examples
+    --------
+    >>> print(schema_table(Schema({"sky": Nominal(), "wind, m/s": Numeric(cuts=[2.5])})), end="")
+    [schema.features]
+    sky = "nominal"
+    "wind, m/s" = { kind = "numeric", cuts = [2.5] }
+    """
+    lines = ["[schema.features]"]
+    for name, spec in schema.features.items():
+        lines.append(f"{_toml_key(str(name))} = {_toml_spec(spec)}")
+    return "\n".join(lines) + "\n"
+
+
+def _toml_spec(spec: Spec) -> str:
+    if isinstance(spec, Numeric):
+        parts = [] if spec.cuts is None else [f"cuts = {_toml(list(spec.cuts))}"]
+    else:
+        parts = [f"values = {_toml(list(spec.values))}"] if spec.values else []
+        parts += [f"max_values = {spec.max_values}"] if spec.max_values is not None else []
+        parts += ["closed = true"] if spec.closed else []
+    kind = _toml("numeric" if isinstance(spec, Numeric) else "nominal")
+    return f"{{ {', '.join([f'kind = {kind}', *parts])} }}" if parts else kind
+
+
+def _toml(value: object) -> str:
+    """Return text, a number or a list as TOML, whose strings are written as those of JSON."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
+
+
+def _toml_key(name: str) -> str:
+    is_bare = name and name.isascii() and name.replace("-", "").replace("_", "").isalnum()
+    return name if is_bare else _toml(name)
