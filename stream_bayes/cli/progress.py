@@ -73,10 +73,10 @@ def summary(engine: Engine) -> dict[str, Any]:
         "records_in_this_run": reached.processed_in_run,
         "learned": step.learned,
         "learned_in_this_run": reached.learned,
-        "dead_letters": dict(step.dead),
+        "dead_letters": dict(step.dead_letters.counts),
         "last_dead_letters": {
             reason: {"position": position, "detail": detail}
-            for reason, (position, detail) in step.last_dead.items()
+            for reason, (position, detail) in step.dead_letters.last.items()
         },
         "misfits": {name: each.count for name, each in misfits_of(engine.source).items()},
         "waiting": 0 if step.pending is None else step.pending.waiting,
@@ -93,7 +93,7 @@ def _challenger(each: Challenger) -> dict[str, Any]:
         "model": each.step.model.name,
         "since": each.since,
         "learned": each.step.learned,
-        "dead_letters": sum(each.step.dead.values()),
+        "dead_letters": sum(each.step.dead_letters.counts.values()),
         "failure": each.failure,
         "cumulative": each.step.losses.cumulative.as_dict(),
         "last_1000": each.step.losses.windowed.as_dict(),
@@ -117,7 +117,9 @@ def _standings(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def lacks_labels(engine: Engine) -> bool:
     """Return True if records were predicted but none had the label that should come with it."""
     step = engine.step
-    return step.pending is None and not step.learned and step.processed > sum(step.dead.values())
+    return (
+        step.pending is None and not step.learned and step.processed > sum(step.dead_letters.counts.values())
+    )
 
 
 def print_summary(engine: Engine, json: bool) -> None:

@@ -27,10 +27,10 @@ from stream_bayes.serve.channel import Channel, Message
 from stream_bayes.serve.labels import LabelSink
 from stream_bayes.serve.plain_values import as_json, label_name
 from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.streams.engine.dead_letters import DETAILS, REFUSED
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.newest import Answered, NewestAnswers
 from stream_bayes.streams.engine.progress import Progress
-from stream_bayes.streams.engine.step import DETAILS, REFUSED
 from stream_bayes.streams.files.label_log import LABELS, GivenLabel
 from stream_bayes.streams.mail.headings import HEADINGS, headings_of
 from stream_bayes.streams.models.network import NetworkAnswers, ServedNetwork
@@ -131,7 +131,7 @@ class Handover:
 
     def _add_outcome(self, position: int, counts: Mapping[str, int]) -> None:
         step = self.engine.step
-        last = step.last_dead.get(REFUSED)
+        last = step.dead_letters.last.get(REFUSED)
         changed = [name for name, count in counts.items() if count != self._counts.get(name, 0)]
         outcome, detail = changed[0] if changed else "learned", None
         if last is not None and last[0] == position:
@@ -197,8 +197,8 @@ class Handover:
             "drift_state": _drift_state(step.model),
             "positions": [[*place, at] for place, at in sorted(engine.positions.items())],
             "lag": [[*place, behind] for place, behind in sorted(engine.lag.items())],
-            "dead": dict(step.dead),
-            "last_dead": {reason: list(last) for reason, last in step.last_dead.items()},
+            "dead": dict(step.dead_letters.counts),
+            "last_dead": {reason: list(last) for reason, last in step.dead_letters.last.items()},
             "labels": None if pending is None else {"waiting": pending.waiting, **pending.counts},
             "measures": {
                 **as_json(fading.as_dict()),

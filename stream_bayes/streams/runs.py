@@ -193,7 +193,7 @@ def run(
         processed=progress.processed,
         processed_in_run=progress.processed_in_run,
         learned=step.learned,
-        dead_letters=dict(step.dead),
+        dead_letters=dict(step.dead_letters.counts),
         pending=step.pending,
     )
 

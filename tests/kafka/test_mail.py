@@ -54,7 +54,7 @@ def test_the_example_judges_mails_and_learns_what_people_say_of_them(
     engine.run(2)
     engine.source.close()
 
-    assert not engine.step.dead
+    assert not engine.step.dead_letters.counts
     served = engine.step.model
     assert isinstance(served, ServedFilter)
     model, alone = served.model, SpamFilter()
@@ -91,7 +91,7 @@ def test_a_backlog_of_mailboxes_is_judged_and_learned_from_end_to_end(
         assert json.loads(result.stdout)["sent"] == len(own)
     engine = engine_over(kafka_topics, told, tmp_path / "state")
     engine.run(until_end=True)
-    assert not engine.step.dead and engine.step.learned == len(MAILS)
+    assert not engine.step.dead_letters.counts and engine.step.learned == len(MAILS)
     assert len(kafka_topics.get(told["mail-verdicts"])) == len(MAILS)
     assert {engine.step.model.model.label_of(key) for key in engine.step.model.model.ids()} == {"ham", "spam"}
     alone = run("produce", tmp_path / "ham.mbox", *topics, "--label", "ham")

@@ -62,7 +62,7 @@ def test_a_key_never_seen_is_a_problem_and_the_stream_goes_on(weather: tuple[Eng
     engine, client = weather
     detail = client.refusal("/v1/labels", {"key": "nobody", "label": "yes"}, 404)
     assert "never came: 'nobody'" in detail and '"kind": "label"' in detail
-    assert engine.running and engine.step.dead["correction_too_late"] >= 1
+    assert engine.running and engine.step.dead_letters.counts["correction_too_late"] >= 1
     early = client.post("/v1/labels", {"key": "tomorrow", "label": "yes", "kind": "label"})
     assert early["outcome"] == "early"
 

@@ -268,8 +268,8 @@ class Engine:
         step = self.step
         if self.predictions is not None:
             self.predictions.write(step.collect_outputs())
-        if self.dead_letters is not None and step.letters:
-            self.dead_letters.write(step.letters)
+        if self.dead_letters is not None and step.dead_letters.letters:
+            self.dead_letters.write(step.dead_letters.letters)
         if self.drifts is not None and step.drifts:
             self.drifts.write(step.drifts)
         step.clear_results()

@@ -6,29 +6,27 @@ and the same results, live or in a replay, in batches of any size.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import repeat
 from typing import Any, cast
 
 from msgspec.structs import replace
 
-from stream_bayes.core.events.actions import Action, Learn, Predict, Reason, Refuse, Relearn
+from stream_bayes.core.events.actions import Action, Learn, Predict, Refuse, Relearn
 from stream_bayes.core.events.event import SAMPLE, BadRecord, Event
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.core.measures.losses import Losses
 from stream_bayes.core.values.checks import expect, refusing_bad_state
-from stream_bayes.core.values.payloads import plain, tagged_payload
-from stream_bayes.errors import BadValue, BudgetExceeded, StreamBayesError, TooManyDeadLetters
+from stream_bayes.errors import BadValue, BudgetExceeded, StreamBayesError
 from stream_bayes.streams.contracts.sink import (
     SCHEMA_VERSION,
-    DeadLetter,
     DriftEntry,
     ModelVersion,
     Output,
     ScoredOutput,
 )
 from stream_bayes.streams.contracts.source import Record
+from stream_bayes.streams.engine.dead_letters import DETAILS, NO_PENDING, REFUSED, DeadLetters, event_json
 from stream_bayes.streams.engine.newest import NewestAnswers
 from stream_bayes.streams.files.json_sink import json_bytes
 from stream_bayes.streams.models.answers import Answer, AnswerDicts, Answers
@@ -36,26 +34,6 @@ from stream_bayes.streams.models.network import NetworkAnswers
 from stream_bayes.streams.models.served import Served, digest
 
 __all__ = ["Step"]
-
-DEAD_HALF_LIFE = 1000.0  # records after which a dead letter weighs half in their share
-MIN_RECORDS = 100  # before the share of dead letters is checked
-MAX_RAW_BYTES = 65_536  # of a record, in its dead letter
-
-DETAILS = {
-    Reason.NO_KEY: "it has no key, and it is a label or lacks one: nothing can be joined to it",
-    Reason.BAD_KEY: "its key is of a type that cannot be one",
-    Reason.BAD_LABEL: "its label is missing, or of a type that cannot be one",
-    Reason.BAD_WEIGHT: "its weight is not a number from 0 on",
-    Reason.BAD_FEATURES: "its features are of types that cannot be stored until its label comes",
-    Reason.KEY_IS_WAITING: "another sample with this key waits for its label",
-    Reason.LABEL_TOO_LATE: "the sample with this key has expired or was withdrawn",
-    Reason.LABEL_WITHOUT_SAMPLE: "no sample with this key came in time",
-    Reason.CORRECTION_TOO_LATE: "the sample with this key is no longer stored, or never came",
-    Reason.TOMBSTONE_TOO_LATE: "the sample with this key is no longer stored, or never came",
-}
-
-NO_PENDING = "no_pending"  # a label or correction in a pipeline that holds no samples
-REFUSED = "refused"  # by the learner
 
 
 class Step:
@@ -80,20 +58,16 @@ class Step:
 
     Attributes
     ----------
-    letters
-        Dead letters since `clear_results`.
+    dead_letters
+        The records that could not be used.
     processed
         Number of records processed.
     learned
         Number of samples learned.
-    dead
-        Number of dead letters by reason.
     drifts
         Drift entries since `clear_results`, each with position and time of the record that caused it.
     raw_of
         Returns the bytes of an event's record, for its dead letter; None if they are gone.
-    last_dead
-        Position and detail of the last dead letter by reason, in this run.
 
     Examples
     --------
@@ -113,24 +87,17 @@ class Step:
         pending: Pending | None = None,
         max_dead_share: float = 1.0,
     ) -> None:
-        if not 0.0 < max_dead_share <= 1.0:
-            raise BadValue(f"max_dead_share: expected a share above 0 and at most 1, got {max_dead_share!r}")
         if pending is not None and model.is_unsupervised:
             raise BadValue(f"pending: a {model.name} has no class, so that its events wait for no labels")
         self.model = model
         self.name = name
         self.losses = Losses() if losses is None else losses
         self.pending = pending
-        self.max_dead_share = max_dead_share
-        self.letters: list[DeadLetter] = []
+        self.dead_letters = DeadLetters(max_dead_share)
         self.processed = 0
         self.learned = 0
         self.unlearned = 0
         self.raw_of: Callable[[Event], bytes | None] = lambda event: None
-        self.dead: dict[str, int] = {}
-        self.last_dead: dict[str, tuple[int, str]] = {}
-        self._dead_weight = 0.0  # of the dead letters so far, each fading
-        self._dead_at = 0  # number of records when it was computed
         self.drifts: list[DriftEntry] = []
         self._outputs: list[Output] = []
         # Outputs are made of these only on request.
@@ -166,7 +133,8 @@ class Step:
 
     def clear_results(self) -> None:
         """Drop outputs, dead letters and drift entries, once they have been written."""
-        for results in (self._answered, self._outputs, self.letters, self.drifts):
+        self.dead_letters.clear()
+        for results in (self._answered, self._outputs, self.drifts):
             results.clear()
 
     # -- processing events ---------------------------------------------------------------------------------------------
@@ -311,32 +279,12 @@ class Step:
     def _refuse(self, event: Event, reason: str, detail: str) -> None:
         """Add a dead letter for an event that was decoded but cannot be used."""
         raw = self.raw_of(event)
-        self._add_letter(event, reason, detail, _event_json(event) if raw is None else raw)
+        self.dead_letters.add(
+            event, self.processed, reason, detail, event_json(event) if raw is None else raw
+        )
 
     def _reject(self, record: BadRecord) -> None:
-        self._add_letter(record, record.reason, record.detail, record.raw)
-
-    def _add_letter(self, record: Record, reason: str, detail: str, raw: bytes) -> None:
-        source, partition = record.partition
-        place = (record.key, source, partition, record.position, record.time)
-        self.letters.append(DeadLetter(*place, reason, detail, raw[:MAX_RAW_BYTES]))
-        self.dead[reason] = self.dead.get(reason, 0) + 1
-        self.last_dead[reason] = (record.position, detail)
-        if self.max_dead_share < 1.0:
-            self._check_dead_share(record, detail)
-
-    def _check_dead_share(self, record: Record, detail: str) -> None:
-        fade = 0.5 ** (1.0 / DEAD_HALF_LIFE)
-        self._dead_weight = self._dead_weight * fade ** (self.processed - self._dead_at) + 1.0
-        self._dead_at = self.processed
-        share = self._dead_weight * (1.0 - fade) / (1.0 - fade**self.processed)
-        if self.processed >= MIN_RECORDS and share > self.max_dead_share:
-            source, number = record.partition
-            raise TooManyDeadLetters(
-                f"{share:.0%} of the last records could not be used, more than "
-                f"max_dead_share={self.max_dead_share:g}; the last of {sum(self.dead.values()):,}, at "
-                f"position {record.position} of {source}[{number}]: {detail}"
-            )
+        self.dead_letters.add(record, self.processed, record.reason, record.detail, record.raw)
 
     # -- saving --------------------------------------------------------------------------------------------------------
 
@@ -349,9 +297,7 @@ class Step:
             "processed": self.processed,
             "learned": self.learned,
             "unlearned": self.unlearned,
-            "dead": dict(sorted(self.dead.items())),
-            "dead_weight": self._dead_weight,
-            "dead_at": self._dead_at,
+            "dead_letters": self.dead_letters.state(),
         }
         model, losses = self.model.freeze(), self.losses.state()
         held = None if self.pending is None else self.pending.content()
@@ -379,20 +325,15 @@ class Step:
         with refusing_bad_state():
             expect(set(sections) == kept, f"it has the sections {sorted(sections)}, expected {sorted(kept)}")
             own = sections["step"]
-            for name in ("processed", "learned", "unlearned", "dead_at"):
+            for name in ("processed", "learned", "unlearned"):
                 expect(type(own[name]) is int and 0 <= own[name] < 2**62, f"{name} is {own[name]!r}")
-            weight, dead = own["dead_weight"], own["dead"]
-            expect(type(weight) is float and 0.0 <= weight < math.inf, f"dead_weight is {weight!r}")
-            for reason, count in dead.items():
-                sound = isinstance(reason, str) and type(count) is int and count > 0
-                expect(sound, f"it counts {count!r} dead letters of {reason!r}")
+            DeadLetters.check(own["dead_letters"])
         self.load_model(sections["model"])
         self.losses.load(sections["losses"])
         if self.pending is not None:
             self.pending.load(sections["pending"])
-        self.processed, self._dead_at = own["processed"], own["dead_at"]
-        self.learned, self.unlearned = own["learned"], own["unlearned"]
-        self._dead_weight, self.dead = weight, dict(dead)
+        self.processed, self.learned, self.unlearned = own["processed"], own["learned"], own["unlearned"]
+        self.dead_letters.load(own["dead_letters"])
 
 
 def _added(model: Served) -> int:
@@ -428,11 +369,3 @@ class _LabelNames(dict[Any, str]):
         name = label if isinstance(label, str) else json_bytes(label).decode()
         self[label] = name
         return name
-
-
-def _event_json(event: Event) -> bytes:
-    """Return an event as JSON, for people to read."""
-    try:
-        return json_bytes({"y": tagged_payload(plain(event.y)), "x": tagged_payload(plain(event.x))})
-    except BadValue:
-        return b""  # it holds objects that JSON cannot

@@ -125,7 +125,10 @@ class Metrics:
             counter(
                 "dead_letters",
                 "Records that could not be used.",
-                *((own | {"reason": reason}, count) for reason, count in sorted(step.dead.items())),
+                *(
+                    (own | {"reason": reason}, count)
+                    for reason, count in sorted(step.dead_letters.counts.items())
+                ),
             ),
             *([] if pending is None else _labels(pending, own)),
             *_drift(step, own),

@@ -34,7 +34,7 @@ class WorkerMetrics:
         replicas = worker.replicas
         dead: Counter[str] = Counter()
         for shard in shards:
-            dead.update(dict(shard.engine.step.dead))
+            dead.update(dict(shard.engine.step.dead_letters.counts))
         restored = [shard.restore_seconds for shard in shards if shard.restore_seconds is not None]
         yield gauge("ready", "1 while the worker reads, and its results are accepted.", (own, worker.healthy))
         yield counter("records", "Records processed in this run.", (own, worker.processed_in_run))

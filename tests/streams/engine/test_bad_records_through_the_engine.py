@@ -39,7 +39,7 @@ def reasons(directory: Path, kind: str) -> Counter[str]:
     assert len((directory / "answers").read_bytes().splitlines()) == GOOD
     letters = [json.loads(line) for line in (directory / "dead").read_bytes().splitlines()]
     counts = Counter(letter["reason"] for letter in letters)
-    assert counts == Counter(engine.step.dead)
+    assert counts == Counter(engine.step.dead_letters.counts)
     assert all(letter["source"] == "days" and letter["detail"] for letter in letters)
     assert len({letter["position"] for letter in letters}) == len(letters)
     return counts
@@ -114,7 +114,7 @@ def test_how_long_a_record_and_a_batch_may_be_is_what_the_pipeline_says(
     batches: list[int] = []
     engine.watch(lambda progress: batches.append(progress.processed))
     engine.run()
-    assert engine.step.dead == {"too_long": 1}
+    assert engine.step.dead_letters.counts == {"too_long": 1}
     assert batches == [7, 14, 21]
 
 

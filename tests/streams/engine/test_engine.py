@@ -74,7 +74,7 @@ class Pipeline:
 @cache
 def undisturbed(events: int = EVENTS) -> tuple[bytes, list[Result], list[Result]]:
     step = step_after(stream()[:events], name="model")
-    return bytes_of(step), list(step.collect_outputs()), list(step.letters)
+    return bytes_of(step), list(step.collect_outputs()), list(step.dead_letters.letters)
 
 
 def state_and_results(pipeline: Pipeline) -> tuple[bytes, list[Result], list[Result]]:

@@ -62,7 +62,7 @@ def test_each_event_is_predicted_then_scored_then_learned() -> None:
     assert json.dumps(step.losses.state()["labels"]) == json.dumps(losses.state()["labels"])
     assert step.losses.cumulative.log_loss == losses.cumulative.log_loss
     assert step.model.answer({"sky": "red"}) == model.predict_proba_one({"sky": "red"})
-    assert (step.processed, step.learned, step.dead) == (50, 50, {})
+    assert (step.processed, step.learned, step.dead_letters.counts) == (50, 50, {})
 
 
 def test_an_output_carries_the_coordinates_and_the_time_of_its_event() -> None:
@@ -103,22 +103,22 @@ def test_what_cannot_be_used_is_a_dead_letter_and_changes_nothing_else(record: R
     step = step_after(days(20))
     model = bytes_of(step)
     step.process([record])
-    (letter,) = step.letters
-    assert (letter.reason, step.dead) == (reason, {reason: 1})
+    (letter,) = step.dead_letters.letters
+    assert (letter.reason, step.dead_letters.counts) == (reason, {reason: 1})
     assert len(step.collect_outputs()) == 20
-    step.processed, step.dead = 20, {}
+    step.processed, step.dead_letters.counts = 20, {}
     assert bytes_of(step) == model
 
 
 def test_the_dead_letter_of_a_decoded_event_shows_its_features() -> None:
-    (letter,) = step_after([Event({"sky": "grey"}, ("a",) * 2, weight=-1.0)]).letters
+    (letter,) = step_after([Event({"sky": "grey"}, ("a",) * 2, weight=-1.0)]).dead_letters.letters
     assert json.loads(letter.raw) == {"y": {"tuple": ["a", "a"]}, "x": {"dict": {"sky": "grey"}}}
     assert "-1" in letter.detail
 
 
 def test_half_a_character_is_told_in_dead_letters_and_labels_like_any_text() -> None:
     half = "\ud800"  # as in what was read with errors="surrogateescape"
-    (letter,) = step_after([Event({"sky": half}, half, weight=-1.0)]).letters
+    (letter,) = step_after([Event({"sky": half}, half, weight=-1.0)]).dead_letters.letters
     assert json.loads(letter.raw) == {"y": half, "x": {"dict": {"sky": half}}}
     step = step_after([Event({"sky": half}, (half,)), Event({"sky": half}, position=1)])
     assert step.collect_outputs()[-1].probabilities == {'["\\ud800"]': 1.0}
@@ -135,7 +135,7 @@ def test_few_dead_letters_do_not_stop_a_stream() -> None:
     step = Step(served(NaiveBayes()), max_dead_share=0.1)
     for event in days(2000):
         step.process([BadRecord("bad", "no sense") if event.position % 20 == 0 else event])
-    assert step.dead == {"bad": 100}
+    assert step.dead_letters.counts == {"bad": 100}
 
 
 def test_labels_of_any_kind_have_names_in_json() -> None:
@@ -190,7 +190,7 @@ def test_a_correction_of_a_window_changes_the_sample_that_was_meant_and_no_other
     model: Any = step.model
     before = state_bytes(model.model)
     step.process([label(stream[0], "rain", Kind.CORRECTION)])  # it has left the window
-    assert [letter.reason for letter in step.letters] == ["refused"]
+    assert [letter.reason for letter in step.dead_letters.letters] == ["refused"]
     assert state_bytes(model.model) == before
     step.process([label(stream[1], "rain", Kind.CORRECTION)])  # the older of two that are alike
     other = SlidingWindow(NaiveBayes(), 3)
@@ -200,7 +200,7 @@ def test_a_correction_of_a_window_changes_the_sample_that_was_meant_and_no_other
     step.process([Event({"sky": "red"}, "sun", position=9)])
     other.learn_one({"sky": "red"}, "sun")  # and with it the same one leaves
     assert step.model.answer({"sky": "grey"}) == other.predict_proba_one({"sky": "grey"})
-    assert len(step.letters) == 1
+    assert len(step.dead_letters.letters) == 1
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_a_label_that_the_learner_refuses_is_a_dead_letter_and_the_sample_waits_
     pending = Pending()
     step = Step(served(model), pending=pending)
     step.process([Event({"sky": "grey"}, key="a"), Event({}, "snow", key="a", kind=Kind.LABEL, position=1)])
-    assert [(letter.reason, letter.position) for letter in step.letters] == [("refused", 1)]
+    assert [(letter.reason, letter.position) for letter in step.dead_letters.letters] == [("refused", 1)]
     assert (step.learned, pending.waiting) == (0, 1)
     step.process([Event({}, "rain", key="a", kind=Kind.LABEL, position=2)])
     assert (step.learned, pending.waiting) == (1, 0)
@@ -247,7 +247,7 @@ def test_every_sample_has_one_result_whatever_comes() -> None:
     step = step_after(records, pending=Pending(wait_for=10))
     samples = {record.position for record in records if record.kind is Kind.SAMPLE}
     answered = [output.position for output in step.collect_outputs()]
-    refused = [letter.position for letter in step.letters if letter.position in samples]
+    refused = [letter.position for letter in step.dead_letters.letters if letter.position in samples]
     assert sorted(answered + refused) == sorted(samples)
 
 
@@ -289,9 +289,9 @@ def test_a_state_of_another_model_or_other_parts_is_refused() -> None:
         Step(served(NaiveBayes()), pending=Pending()).load(sections)
     for name, value in [
         ("processed", -1),
-        ("dead", {"x": 0}),
-        ("dead_weight", float("nan")),
+        ("dead_letters", {"counts": {"x": 0}, "weight": 0.0, "at": 0}),
+        ("dead_letters", {"counts": {}, "weight": float("nan"), "at": 0}),
         ("learned", True),
     ]:
-        with pytest.raises(BadState, match="altered|" + name):
+        with pytest.raises(BadState, match="altered|dead|" + name):
             Step(served(NaiveBayes())).load(sections | {"step": sections["step"] | {name: value}})

@@ -88,7 +88,7 @@ def results_of(name: str, size: int) -> tuple[bytes, list[Any], list[Any], dict[
     for start in range(0, len(records), size):
         step.process(records[start : start + size])
     snapshot = Snapshot(learner=step.model.name, sections=step.freeze()())
-    return snapshot.to_bytes(), step.collect_outputs(), step.letters, step.dead
+    return snapshot.to_bytes(), step.collect_outputs(), step.dead_letters.letters, step.dead_letters.counts
 
 
 @pytest.mark.parametrize("name", sorted(MODELS.keys() - {"a budget"}))

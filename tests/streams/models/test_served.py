@@ -73,7 +73,7 @@ def test_a_correction_takes_back_what_the_last_step_saw() -> None:
     step = Step(served(scaled()), pending=Pending())
     step.process([Event(e.x, e.y, key=e.position, position=e.position) for e in events])
     step.process([Event({}, "tall", key=4, position=30, kind=Kind.CORRECTION)])
-    assert step.dead == {}
+    assert step.dead_letters.counts == {}
     # The pipeline by hand, with what its last step saw of the corrected sample.
     model = scaled()
     seen = []
@@ -93,7 +93,7 @@ def test_a_model_that_cannot_unlearn_is_named_in_the_dead_letter() -> None:
     step.process(
         [Event({"height": 1.0}, True, key="a"), Event({}, False, key="a", position=1, kind=Kind.CORRECTION)]
     )
-    assert [letter.detail for letter in step.letters] == ["LogisticRegression cannot unlearn"]
+    assert [letter.detail for letter in step.dead_letters.letters] == ["LogisticRegression cannot unlearn"]
 
 
 def test_a_weight_that_the_classifier_would_ignore_is_refused() -> None:
@@ -102,13 +102,13 @@ def test_a_weight_that_the_classifier_would_ignore_is_refused() -> None:
 
     step = Step(served(Unweighted()))
     step.process([Event({"height": 1.0}, True, weight=2.0)])
-    assert "takes no weights" in step.letters[0].detail
+    assert "takes no weights" in step.dead_letters.letters[0].detail
 
 
 def test_what_rivers_classifiers_raise_is_a_dead_letter() -> None:
     step = Step(served(preprocessing.StandardScaler() | GaussianNB()))
     step.process([Event({"height": "tall"}, "tall")])
-    assert step.letters[0].reason == "refused"
+    assert step.dead_letters.letters[0].reason == "refused"
     assert step.collect_outputs() == []
 
 
@@ -160,8 +160,8 @@ def test_a_sample_with_too_many_new_names_is_refused_and_no_other_one(batch: int
     events = [Event(x, y, position=number) for number, (x, y) in enumerate(STREAM_OF_NAMES)]
     for start in range(0, len(events), batch):
         step.process(events[start : start + batch])
-    assert [letter.position for letter in step.letters] == [5, 9]
-    assert all("max_names = 4" in letter.detail for letter in step.letters)
+    assert [letter.position for letter in step.dead_letters.letters] == [5, 9]
+    assert all("max_names = 4" in letter.detail for letter in step.dead_letters.letters)
     assert list(step.model.model._store.encoder.features) == ["sky", "name-0", "name-1", "name-2"]
     without = Step(served(NaiveBayes()))
     without.process([event for event in events if event.position not in (5, 9)])
@@ -181,7 +181,7 @@ def test_the_limit_of_names_holds_for_late_labels_too() -> None:
             Event(wide(0, 4), "rain", "c", 3.0, 3),
         ]
     )
-    assert [letter.position for letter in step.letters] == [1, 2]
+    assert [letter.position for letter in step.dead_letters.letters] == [1, 2]
     assert step.learned == 1
 
 

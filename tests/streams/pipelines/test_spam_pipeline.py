@@ -91,7 +91,7 @@ def test_mails_are_judged_and_learned_late_and_corrected(tmp_path: Path) -> None
     likely = [line["probabilities"]["spam"] > 0.5 for line in lines[60:]]
     assert sum(spam == (label == "spam") for spam, (_, label) in zip(likely, MAILS[60:], strict=True)) > 60
     assert all(verdict != "spam" or label == "spam" for verdict, label in verdicts)
-    assert not engine.step.dead
+    assert not engine.step.dead_letters.counts
 
 
 def test_interrupted_and_gone_on_with_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_the_example_reads_raw_mails_and_labels_of_their_own() -> None:
     engine.step.process(records)
     model = filter_of(engine)
     assert model.ids() == [f"mail-{place}" for place in range(40)]
-    assert not engine.step.dead and len(engine.step.collect_outputs()) == 40
+    assert not engine.step.dead_letters.counts and len(engine.step.collect_outputs()) == 40
     # Another label is a correction, a record without value forgets, and a mail that comes again counts once.
     correction = source.decoders["mail-labels"].decode(b'{"label": "spam"}', 40, labels, 1, "mail-0", 41.0)
     again = source.decoders["mail-labels"].decode(b'{"label": "spam"}', 41, labels, 1, "mail-0", 41.0)
@@ -151,7 +151,7 @@ def test_the_example_reads_raw_mails_and_labels_of_their_own() -> None:
     engine.step.process([correction, again, tombstone])
     assert model.label_of("mail-0") == "spam" and model.label_of("mail-1") is None
     assert model.messages == {"ham": 19.0, "spam": 20.0}
-    assert not engine.step.dead
+    assert not engine.step.dead_letters.counts
 
 
 def test_what_waits_for_its_label_is_tokens_and_is_taken_apart_as_the_filter_would() -> None:

@@ -170,7 +170,7 @@ def test_a_tombstone_does_not_overtake_the_label_of_its_sample(tmp_path: Path) -
     )
     engine = build(checked(told), tmp_path)
     engine.run()
-    assert (engine.step.learned, engine.step.dead) == (1, {})
+    assert (engine.step.learned, engine.step.dead_letters.counts) == (1, {})
     assert set(engine.step.model.answer({"sky": "grey"})) == {"dry"}
 
 
