@@ -72,6 +72,12 @@ test-browser: setup  ## run the tests of the page in a headless Chromium
 	$(call say,test: the page in a browser)
 	@$(BIN)/python -m pytest --quiet -rs --build=compiled -m browser tests/browser
 
+# Needs what tests/mail_systems/programs.py lists, and root for some of it; what is missing is skipped, and said.
+.PHONY: test-mail-systems
+test-mail-systems: setup  ## run the filter in Postfix, rspamd, Dovecot, procmail and systemd's programs
+	$(call say,test: the spam filter in mail systems)
+	@$(BIN)/python -m pytest --quiet -rs --build=compiled -m 'not soak' tests/mail_systems tests/streams/mail/test_mail_systems.py
+
 .PHONY: test-pure
 test-pure: setup
 	$(call say,test: laws and worked examples$(comma) uncompiled)

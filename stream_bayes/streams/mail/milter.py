@@ -106,7 +106,7 @@ def answer_milter(
                 send(CONTINUE)
         elif command == b"E":
             mail.add_body(data)
-            _finish(mail, service, send, on_spam, actions)
+            _finish(mail, service, send, on_spam, actions, b" " if steps & LEADING_SPACE else b"")
             mail = _Mail()
         elif command in (b"A", b"K", b"M"):  # aborted, another connection follows, or another mail
             mail = _Mail()
@@ -119,7 +119,12 @@ def answer_milter(
 
 
 def _finish(
-    mail: _Mail, service: FilterService, send: Callable[[bytes, bytes], None], on_spam: str, actions: int
+    mail: _Mail,
+    service: FilterService,
+    send: Callable[[bytes, bytes], None],
+    on_spam: str,
+    actions: int,
+    space: bytes,
 ) -> None:
     """Judge a mail, send what is to be changed in it, and accept or reject it."""
     try:
@@ -132,14 +137,19 @@ def _finish(
     if is_spam and on_spam == "reject":
         send(REPLY, REJECTION)
         return
-    _send_headers(mail, judgement, send)
+    _send_headers(mail, judgement, send, space)
     if is_spam and actions & QUARANTINE:
         send(b"q", b"spam\0")
     send(ACCEPT, b"")
 
 
-def _send_headers(mail: _Mail, judgement: Judgement, send: Callable[[bytes, bytes], None]) -> None:
-    """Delete headers that only this filter may write, and insert its own before all others."""
+def _send_headers(
+    mail: _Mail, judgement: Judgement, send: Callable[[bytes, bytes], None], space: bytes
+) -> None:
+    """Delete headers that only this filter may write, and insert its own before all others.
+
+    A mail server that sends the space after a header's colon adds none of its own: `space` is what to write there.
+    """
     counts: dict[bytes, int] = {}
     forged: list[tuple[int, bytes]] = []
     for name, _ in mail.headers:
@@ -151,7 +161,7 @@ def _send_headers(mail: _Mail, judgement: Judgement, send: Callable[[bytes, byte
         send(b"m", struct.pack(">I", number) + name + b"\0\0")
     for place, field in enumerate(own_fields(judgement.texts())):
         name_, _, value = field.partition(": ")
-        send(b"i", struct.pack(">I", place) + name_.encode() + b"\0" + value.encode() + b"\0")
+        send(b"i", struct.pack(">I", place) + name_.encode() + b"\0" + space + value.encode() + b"\0")
 
 
 def _packet(reader: IO[bytes]) -> bytes:

@@ -1,0 +1,96 @@
+"""rspamd with the plug-in: the filter's probability adds to a mail's score; without an answer nothing is added."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream_bayes.mail import SpamFilter
+from stream_bayes.streams.mail.home import SpamHome
+from stream_bayes.streams.mail.identity import id_of_mail
+from tests.mail_systems.programs import EXAMPLES, free_port, needs, open_directory, running
+from tests.streams.mail.conversations import CERTAIN_HAM, CERTAIN_SPAM, serving, trained_home
+
+pytestmark = needs("rspamd")
+
+
+@dataclass(frozen=True)
+class Rspamd:
+    """A running rspamd with the plug-in, and the address at which the plug-in expects the filter."""
+
+    port: int
+    filter_address: str
+
+    def results(self, raw: bytes) -> dict[str, Any]:
+        """Return the symbols of the plug-in for a mail."""
+        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        line.request("POST", "/checkv2", raw)
+        answer = line.getresponse()
+        assert answer.status == 200
+        found = json.loads(answer.read())
+        line.close()
+        assert "MIME_TRACE" in found["symbols"]  # rspamd's own checks ran
+        return {name: symbol for name, symbol in found["symbols"].items() if name.startswith("STREAM_BAYES")}
+
+
+@pytest.fixture(scope="module")
+def rspamd() -> Iterator[Rspamd]:
+    """Run rspamd as it is installed, but for ports, the plug-in, and what takes long to start."""
+    with open_directory() as directory:
+        made = Rspamd(free_port(), f"127.0.0.1:{free_port()}")
+        local, state = directory / "local.d", directory / "state"
+        for path in (directory / "plugins.d", local, state):
+            path.mkdir()
+        shutil.copy(EXAMPLES / "stream_bayes.lua", directory / "plugins.d")
+        settings = f'stream_bayes {{ url = "http://{made.filter_address}/judge"; timeout = 5.0; }}\n'
+        (directory / "rspamd.conf.local").write_text(settings)
+        (local / "worker-normal.inc").write_text(f'bind_socket = "127.0.0.1:{made.port}";\ncount = 1;\n')
+        for worker in ("controller", "proxy", "fuzzy"):
+            (local / f"worker-{worker}.inc").write_text("enabled = false;\ncount = -1;\n")
+        (directory / "domains").write_text("com\nnet\norg\n")
+        (local / "options.inc").write_text(
+            f'dns {{ nameserver = ["127.0.0.1"]; timeout = 0.1s; }}\ndisable_hyperscan = true;\n'
+            f'url_tld = "{directory / "domains"}";\n'
+        )
+        variables = [f"--var={name}={state}" for name in ("DBDIR", "RUNDIR", "LOGDIR")]
+        account = ["--insecure"] if os.geteuid() == 0 else []
+        command = ["/usr/bin/rspamd", "-f", "-c", "/etc/rspamd/rspamd.conf", *account, *variables]
+        with running([*command, f"--var=LOCAL_CONFDIR={directory}"], made.port, directory):
+            yield made
+
+
+def test_the_probability_of_spam_adds_to_the_score(rspamd: Rspamd, tmp_path: Path) -> None:
+    home = trained_home(tmp_path / "home")
+    model = home.load()
+    with serving(home, {"http": rspamd.filter_address}):
+        for raw, name, weight in (
+            (CERTAIN_SPAM, "STREAM_BAYES_SPAM", 6.0),
+            (CERTAIN_HAM, "STREAM_BAYES_HAM", -3.0),
+        ):
+            certainty = abs(2 * model.predict_proba_one(raw)["spam"] - 1)
+            found = rspamd.results(raw)
+            assert found.pop(name)["score"] == pytest.approx(weight * certainty, abs=0.02)
+            assert not [symbol for symbol in found.values() if symbol["score"]]
+
+
+def test_a_filter_that_learned_little_adds_nothing(rspamd: Rspamd, tmp_path: Path) -> None:
+    home = SpamHome(tmp_path / "home")
+    with home.changing(SpamFilter) as model:
+        for raw, label in ((CERTAIN_SPAM, "spam"), (CERTAIN_HAM, "ham")):
+            model.learn_one(raw, label, id=id_of_mail(raw))
+    with serving(home, {"http": rspamd.filter_address}):
+        found = rspamd.results(CERTAIN_SPAM)
+        assert found["STREAM_BAYES_NEW"]["score"] == 0.0
+        assert "STREAM_BAYES_SPAM" not in found
+
+
+def test_a_mail_is_scanned_while_the_filter_is_away(rspamd: Rspamd) -> None:
+    assert rspamd.results(CERTAIN_SPAM) == {}
