@@ -47,6 +47,9 @@ def test_the_demo_compares_models_and_leaves_a_picture_and_a_snapshot(tmp_path: 
     assert float(filtering[9]) > float(river[10])  # of what each decided, the share that is right
     assert float(forced[2]) <= float(river[2])  # ham lost, where neither may be unsure
     assert float(forced[10]) > float(river[10])
+    for share in ("0", "0.2", "1"):  # at equal loss of ham, after the start
+        (equal,) = (row for row in rows if row[:3] == ["at", share, "%"])
+        assert float(equal[6]) < float(equal[8])
     assert "exactly what it scored before" in done.stdout and "P(spam) = " in done.stdout
     assert SpamHome(tmp_path / "spam").load().clock == 1000
     assert b"Subject:" in (tmp_path / "mail.eml").read_bytes()

@@ -4,8 +4,9 @@ A corpus is gzip JSON lines, a message a line: `label` ("ham" or "spam") and `ra
 or `text` (a short message); for `--order time` also `time`, for `--order rand` `rand`. All filters see the same
 messages in the same order. bogofilter (run where it is installed) gets `-TT -C` and is trained on every message; its
 start of a process for each is not counted against it: its speed is that of training and classifying all files at once,
-in bulk. The memory of ours is tables and texts of tokens, of River's all objects, of bogofilter's the database. A table
-at the end lists the targets and which of them hold.
+in bulk. SpamAssassin's Bayes (where `sa-learn` is installed) gives its probability alone, without any other rule, and
+none before 200 messages of each label. The memory of ours is tables and texts of tokens, of River's all objects, of the
+others' their databases. A table at the end lists the targets and which of them hold.
 
 1-ROCA% is 100 (1 - area under the ROC curve) of the score, as in the TREC spam track: lower is better. Intervals are
 paired bootstraps over messages; after several orders also of the means over them, with the same draws in each.
@@ -17,7 +18,7 @@ import argparse
 import json
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,23 +30,41 @@ import stream_bayes
 from benchmarks.checks import Check, show
 from benchmarks.spam.attack import START, dictionary, falls, table_of, uncapped
 from benchmarks.spam.costs import one_threshold
-from benchmarks.spam.filters import Corpus, Order, Run, bogofilters, ours, rivers, with_wrong_labels
+from benchmarks.spam.filters import (
+    OTHERS,
+    Corpus,
+    Message,
+    Order,
+    Run,
+    bogofilter_alone,
+    ours,
+    ours_alone,
+    with_wrong_labels,
+)
 from benchmarks.spam.measures import Measures, measures, over, roca, settled
-from benchmarks.spam.targets import PEER, attack_checks, checks_of
+from benchmarks.spam.rewriting import caught, split, table_of_rewritings, with_few_headers
+from benchmarks.spam.targets import PEER, attack_checks, checks_of, rewriting_checks
 from stream_bayes.mail import SpamFilter
 from stream_bayes.mail.text.parsing import fast_parser_is_installed
 
 __all__ = ["main"]
 
 
-def compared(corpus: Corpus, name: str, alone: bool, settings: dict[str, Any], wrong: float = 0.0) -> Order:
-    """Run each filter over the messages in one order, with a share of the labels that it learns wrong."""
+def compared(
+    corpus: Corpus, name: str, alone: bool, settings: dict[str, Any], wrong: float = 0.0, delay: int = 0
+) -> Order:
+    """Run each filter over the messages in one order; a share of labels may be wrong, or all of them come late."""
     places = corpus.order(name)
     labels = with_wrong_labels(corpus.spam, wrong)
     stream = [(corpus.messages[place], bool(labels[place])) for place in places]
-    others = [] if alone else [rivers, *([bogofilters] if shutil.which(PEER) else [])]
-    runs = [ours(stream, **settings), *(other(stream) for other in others)]
+    others = [] if alone else installed()
+    runs = [ours(stream, delay=delay, **settings), *(other(stream, delay) for other in others)]
     return Order(name, places, corpus.spam[places], {run.name: run for run in runs})
+
+
+def installed() -> list[Callable[[Sequence[Message], int], Run]]:
+    """Return the other filters that can be run here."""
+    return [run for program, run in OTHERS.items() if program is None or shutil.which(program)]
 
 
 def report(order: Order, found: Sequence[Measures], title: str) -> Table:
@@ -110,6 +129,25 @@ def attacked(corpus: Corpus, name: str, words: int, settings: dict[str, Any]) ->
     return table_of(found, what), checks
 
 
+def disguised(
+    corpus: Corpus, name: str, alone: bool, settings: dict[str, Any], few_headers: bool
+) -> tuple[Table, list[Check]]:
+    """Count the spams that are still caught when they are rewritten, by ours and by bogofilter."""
+    stream = [(corpus.messages[place], bool(corpus.spam[place])) for place in corpus.order(name)]
+    if few_headers:
+        stream = [
+            (with_few_headers(message) if isinstance(message, bytes) else message, spam)
+            for message, spam in stream
+        ]
+    learned, spams = split(stream)
+    found = {"SpamFilter": caught(ours_alone(settings), learned, spams)}
+    if not alone and shutil.which(PEER):
+        with bogofilter_alone() as other:
+            found[PEER] = caught(other, learned, spams)
+    what = f"order {name}, {'few' if few_headers else 'all'} headers"
+    return table_of_rewritings(found, len(spams), what), rewriting_checks(what, found["SpamFilter"])
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the filters over a corpus, and print measures and checks."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.spam", description=__doc__.splitlines()[0])
@@ -122,7 +160,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--wrong-labels", type=float, default=0.0, metavar="SHARE", help="the share of labels learned wrong"
     )
-    parser.add_argument("--alone", action="store_true", help="leave River and bogofilter out")
+    parser.add_argument("--alone", action="store_true", help="leave other filters out")
+    parser.add_argument(
+        "--delay", type=int, default=0, metavar="MESSAGES", help="a label is learned so many messages later"
+    )
+    parser.add_argument(
+        "--rewritten",
+        action="store_true",
+        help="count the spams that are caught when they hide words or letters; nothing else is run",
+    )
     parser.add_argument("--parser", default="auto", help="what decodes messages: auto, fast or standard")
     parser.add_argument("--train", default="everything", choices=SpamFilter.TRAINING)
     parser.add_argument(
@@ -142,17 +188,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     corpus, console = Corpus.read(given.corpus), Console()
     names = given.order or ["file"]
     settings = {"train": given.train, "parser": given.parser}
-    if given.hostile:
+    if given.hostile or given.rewritten:
         checks: list[Check] = []
         for name in names:
-            table, held = attacked(corpus, name, given.hostile, settings)
-            console.print(table)
-            checks += held
+            if given.hostile:
+                tables = [attacked(corpus, name, given.hostile, settings)]
+            else:
+                tables = [disguised(corpus, name, given.alone, settings, few) for few in (False, True)]
+            for table, held in tables:
+                console.print(table)
+                checks += held
         show(checks, console)
         return 0
     orders, found = [], []
     for name in names:
-        order = compared(corpus, name, given.alone, settings, given.wrong_labels)
+        order = compared(corpus, name, given.alone, settings, given.wrong_labels, given.delay)
         measured = [measures(run, order.spam) for run in order.runs.values()]
         size = f"{len(order.places):,} messages, {order.spam.sum():,} spam"
         console.print(report(order, measured, f"{given.corpus.name}, order {name}: {size}"))

@@ -8,10 +8,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +24,18 @@ from river import feature_extraction, naive_bayes
 from stream_bayes.mail import SpamFilter
 from stream_bayes.mail.filter.token_scorer import TokenScorer
 
-__all__ = ["Corpus", "Message", "Order", "Run", "bogofilters", "ours", "rivers", "with_wrong_labels"]
+__all__ = [
+    "OTHERS",
+    "Corpus",
+    "Filter",
+    "Message",
+    "Order",
+    "Run",
+    "bogofilter_alone",
+    "ours",
+    "ours_alone",
+    "with_wrong_labels",
+]
 
 Array = NDArray[Any]
 
@@ -106,71 +119,231 @@ class Order:
 
 
 Message = tuple[bytes | str, bool]
+SPAMASSASSIN = Path(__file__).with_name("spamassassin.pl")
+
+
+class Filter(Protocol):
+    """A filter as the benchmark runs it."""
+
+    name: str
+
+    def judge(self, message: bytes | str) -> tuple[float, float, str]:
+        """Return a score to rank by, the probability of spam, and the verdict."""
+
+    def learn(self, message: bytes | str, spam: bool) -> None:
+        """Learn the label of a message."""
+
+    def finish(self, run: Run, stream: Sequence[Message]) -> None:
+        """Add memory and speed to a run."""
+
+
+def replayed(one: Filter, stream: Sequence[Message], delay: int = 0) -> Run:
+    """Judge each message, and learn its label after `delay` further messages; return the run."""
+    run = Run(one.name)
+    waiting: deque[Message] = deque()
+    for message, spam in shown(stream, one.name):
+        score, chance, verdict = one.judge(message)
+        run.score.append(score)
+        run.probability.append(chance)
+        run.verdict.append(verdict)
+        waiting.append((message, spam))
+        if len(waiting) > delay:
+            one.learn(*waiting.popleft())
+    one.finish(run, stream)
+    return run
+
+
+class _Ours:
+    """The filter of this package."""
+
+    name = "SpamFilter"
+
+    def __init__(self, hostile: Sequence[tuple[int, dict[str, int]]], settings: dict[str, Any]) -> None:
+        self.model = SpamFilter(**settings)
+        self.waiting = deque(hostile)
+        self.judged = 0
+        self.seconds = 0.0
+
+    def judge(self, message: bytes | str) -> tuple[float, float, str]:
+        while self.waiting and self.waiting[0][0] <= self.judged:
+            self.model.learn_one(self.waiting.popleft()[1], "spam")
+        self.judged += 1
+        score = self.model.score_one(message)
+        verdict = self.model.verdict_one(message) or "unsure"
+        self.model.score_one("")  # the message's tokens are not to be at hand
+        start = time.perf_counter()
+        chance = self.model.predict_proba_one(message).get("spam", 0.5)
+        self.seconds += time.perf_counter() - start
+        return score, chance, verdict
+
+    def learn(self, message: bytes | str, spam: bool) -> None:
+        start = time.perf_counter()
+        self.model.learn_one(message, "spam" if spam else "ham")
+        self.seconds += time.perf_counter() - start
+
+    def finish(self, run: Run, stream: Sequence[Message]) -> None:
+        scorer = self.model._parts.scorer
+        texts = scorer.table.vocabulary.values if isinstance(scorer, TokenScorer) else []
+        run.seconds = self.seconds
+        run.memory = self.model.memory_bytes + sum(sys.getsizeof(token) for token in texts)
+        run.tokens = len(texts)
 
 
 def ours(
-    stream: Sequence[Message], hostile: Sequence[tuple[int, dict[str, int]]] = (), **settings: Any
+    stream: Sequence[Message],
+    hostile: Sequence[tuple[int, dict[str, int]]] = (),
+    delay: int = 0,
+    **settings: Any,
 ) -> Run:
     """Run the filter of this package; `hostile` bags are learned as spam before the message at their place."""
-    model, run = SpamFilter(**settings), Run("SpamFilter")
-    waiting = list(hostile)
-    for place, (message, spam) in enumerate(shown(stream, "SpamFilter")):
-        while waiting and waiting[0][0] <= place:
-            model.learn_one(waiting.pop(0)[1], "spam")
-        run.score.append(model.score_one(message))
-        run.verdict.append(model.verdict_one(message) or "unsure")
-        model.score_one("")  # the message's tokens are not to be at hand
+    return replayed(_Ours(hostile, settings), stream, delay)
+
+
+def ours_alone(settings: dict[str, Any]) -> Filter:
+    """Return the filter of this package, untrained."""
+    return _Ours((), settings)
+
+
+class _River:
+    """River's bag of words with multinomial naive Bayes."""
+
+    name = "River MultinomialNB"
+
+    def __init__(self) -> None:
+        # River types a text as features.
+        self.model: Any = feature_extraction.BagOfWords() | naive_bayes.MultinomialNB()
+        self.seconds = 0.0
+
+    def judge(self, message: bytes | str) -> tuple[float, float, str]:
         start = time.perf_counter()
-        run.probability.append(model.predict_proba_one(message).get("spam", 0.5))
-        model.learn_one(message, "spam" if spam else "ham")
-        run.seconds += time.perf_counter() - start
-    texts = (
-        model._parts.scorer.table.vocabulary.values if isinstance(model._parts.scorer, TokenScorer) else []
-    )
-    run.memory = model.memory_bytes + sum(sys.getsizeof(token) for token in texts)
-    run.tokens = len(texts)
-    return run
+        text = _as_text(message)
+        bag = self.model["BagOfWords"].transform_one(text)
+        joint = self.model["MultinomialNB"].joint_log_likelihood(bag)
+        chance = float(self.model.predict_proba_one(text).get(True, 0.5))
+        self.seconds += time.perf_counter() - start
+        score = float(joint.get(True, 0.0) - joint.get(False, 0.0)) if len(joint) == 2 else 0.0
+        return score, chance, "spam" if chance > 0.5 else "ham"
+
+    def learn(self, message: bytes | str, spam: bool) -> None:
+        start = time.perf_counter()
+        self.model.learn_one(_as_text(message), spam)
+        self.seconds += time.perf_counter() - start
+
+    def finish(self, run: Run, stream: Sequence[Message]) -> None:
+        run.seconds, run.memory = self.seconds, self.model._raw_memory_usage
 
 
-def rivers(stream: Sequence[Message]) -> Run:
+def rivers(stream: Sequence[Message], delay: int = 0) -> Run:
     """Run River's bag of words with multinomial naive Bayes."""
-    # River types a text as features.
-    model: Any = feature_extraction.BagOfWords() | naive_bayes.MultinomialNB()
-    run = Run("River MultinomialNB")
-    for message, spam in shown(stream, run.name):
-        start = time.perf_counter()
-        text = message if isinstance(message, str) else message.decode("latin-1")
-        joint = model["MultinomialNB"].joint_log_likelihood(model["BagOfWords"].transform_one(text))
-        chance = model.predict_proba_one(text).get(True, 0.5)
-        model.learn_one(text, spam)
-        run.seconds += time.perf_counter() - start
-        run.score.append(float(joint.get(True, 0.0) - joint.get(False, 0.0)) if len(joint) == 2 else 0.0)
-        run.probability.append(float(chance))
-        run.verdict.append("spam" if chance > 0.5 else "ham")
-    run.memory = model._raw_memory_usage
-    return run
+    return replayed(_River(), stream, delay)
 
 
-def bogofilters(stream: Sequence[Message]) -> Run:
-    """Run bogofilter with all its digits and no configuration, trained on every message."""
-    run = Run("bogofilter")
+def _as_text(message: bytes | str) -> str:
+    return message if isinstance(message, str) else message.decode("latin-1")
+
+
+def _as_mail(message: bytes | str) -> bytes:
+    """Return a message as other programs read it: a text has no headers."""
+    return message if isinstance(message, bytes) else b"\n" + message.encode()
+
+
+@contextmanager
+def _fast_directory() -> Iterator[Path]:
+    """Yield a directory in memory, where there is one: a filter's speed is not that of a disk."""
     fast = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=fast if fast.is_dir() else None) as folder:
-        for message, spam in shown(stream, run.name):
-            data = message if isinstance(message, bytes) else b"\n" + message.encode()
-            call = ["bogofilter", "-C", "-d", folder]
-            output = subprocess.run(
-                [*call, "-TT"], input=data, capture_output=True, check=False
-            ).stdout.split()
-            score = float(output[-1]) if output else 0.5
-            run.score.append(score)
-            run.probability.append(score)
-            # Its own cutoffs, where it is not configured.
-            run.verdict.append("spam" if score >= 0.99 else "ham" if score <= 0.45 else "unsure")
-            subprocess.run([*call, "-s" if spam else "-n"], input=data, check=True)
-        run.memory = Path(folder, "wordlist.db").stat().st_size
-        run.seconds = _in_bulk(stream, Path(folder) / "bulk")
-    return run
+        yield Path(folder)
+
+
+class _Bogofilter:
+    """bogofilter with all its digits and no configuration."""
+
+    name = "bogofilter"
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.call = ["bogofilter", "-C", "-d", str(folder)]
+
+    def judge(self, message: bytes | str) -> tuple[float, float, str]:
+        done = subprocess.run([*self.call, "-TT"], input=_as_mail(message), capture_output=True, check=False)
+        output = done.stdout.split()
+        score = float(output[-1]) if output else 0.5
+        # Its own cutoffs, where it is not configured.
+        return score, score, "spam" if score >= 0.99 else "ham" if score <= 0.45 else "unsure"
+
+    def learn(self, message: bytes | str, spam: bool) -> None:
+        subprocess.run([*self.call, "-s" if spam else "-n"], input=_as_mail(message), check=True)
+
+    def finish(self, run: Run, stream: Sequence[Message]) -> None:
+        run.memory = (self.folder / "wordlist.db").stat().st_size
+        run.seconds = _in_bulk(stream, self.folder / "bulk")
+
+
+@contextmanager
+def bogofilter_alone() -> Iterator[Filter]:
+    """Yield an untrained bogofilter."""
+    with _fast_directory() as folder:
+        yield _Bogofilter(folder)
+
+
+def bogofilters(stream: Sequence[Message], delay: int = 0) -> Run:
+    """Run bogofilter, trained on every message."""
+    with _fast_directory() as folder:
+        return replayed(_Bogofilter(folder), stream, delay)
+
+
+class _SpamAssassin:
+    """The Bayes of SpamAssassin alone, in one process of Perl: no other rule adds to its probability."""
+
+    name = "SpamAssassin's Bayes"
+
+    def __init__(self, folder: Path, process: subprocess.Popen[bytes]) -> None:
+        self.folder, self.process = folder, process
+        self.seconds = 0.0
+
+    def judge(self, message: bytes | str) -> tuple[float, float, str]:
+        answer = self._exchange("judge", message)
+        # It gives no probability before it has learned 200 of each label; none of a message without known tokens.
+        chance = 0.5 if answer == "none" else float(answer)
+        # The rules BAYES_99 and BAYES_50.
+        return chance, chance, "spam" if chance >= 0.99 else "ham" if chance < 0.4 else "unsure"
+
+    def learn(self, message: bytes | str, spam: bool) -> None:
+        self._exchange("spam" if spam else "ham", message)
+
+    def _exchange(self, verb: str, message: bytes | str) -> str:
+        assert self.process.stdin is not None and self.process.stdout is not None
+        start, data = time.perf_counter(), _as_mail(message)
+        self.process.stdin.write(f"{verb} {len(data)}\n".encode() + data)
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().decode().strip()
+        self.seconds += time.perf_counter() - start
+        if not answer:
+            raise SystemExit(f"{SPAMASSASSIN.name} ended with {self.process.wait()}")
+        return answer
+
+    def finish(self, run: Run, stream: Sequence[Message]) -> None:
+        run.memory = sum(path.stat().st_size for path in self.folder.glob("bayes_*"))
+        run.seconds = self.seconds
+
+
+def spamassassins(stream: Sequence[Message], delay: int = 0) -> Run:
+    """Run SpamAssassin's Bayes, trained on every message."""
+    with _fast_directory() as folder:
+        command = ["perl", str(SPAMASSASSIN), str(folder)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            try:
+                return replayed(_SpamAssassin(folder, process), stream, delay)
+            finally:
+                process.kill()
+
+
+# Other filters, each with the program that it needs.
+OTHERS: dict[str | None, Callable[..., Run]] = {
+    None: rivers,
+    "bogofilter": bogofilters,
+    "sa-learn": spamassassins,
+}
 
 
 def _in_bulk(stream: Sequence[Message], folder: Path) -> float:
@@ -179,7 +352,7 @@ def _in_bulk(stream: Sequence[Message], folder: Path) -> float:
     names: dict[bool, list[str]] = {True: [], False: []}
     for place, (message, spam) in enumerate(stream):
         path = folder / str(place)
-        path.write_bytes(message if isinstance(message, bytes) else b"\n" + message.encode())
+        path.write_bytes(_as_mail(message))
         names[spam].append(str(path))
     call = ["bogofilter", "-C", "-d", str(folder), "-b"]
     start = time.perf_counter()

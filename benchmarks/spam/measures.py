@@ -73,6 +73,7 @@ def measures(run: Run, spam: Array) -> Measures:
     calibration.add(np.minimum(sure, 1.0), (certain > 0.5) == truth, np.ones(len(truth)))
     found = {
         "1-ROCA%": roca(score, spam),
+        "1-ROCA% after the start": roca(score[start:], spam[start:]),
         "accuracy %": 100 * float(((chance > 0.5) == spam).mean()),
         "best accuracy %": 100 * float(right.max() / len(spam)),
         "ham lost %": _share((verdict == "spam") & ~truth, ~truth),

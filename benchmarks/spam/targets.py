@@ -11,7 +11,7 @@ from benchmarks.spam.attack import Falls
 from benchmarks.spam.filters import Order
 from benchmarks.spam.measures import Measures, over
 
-__all__ = ["attack_checks", "checks_of"]
+__all__ = ["attack_checks", "checks_of", "rewriting_checks"]
 
 PEER = "bogofilter"
 OF_PEER = 0.6  # of its 1-ROCA
@@ -20,6 +20,7 @@ OF_LEAST_COST = 1.2
 A_SECOND = {True: 2_000, False: 600}  # messages learned and classified, with the fast parser and without
 MEMORY, TOKENS = 40.0, 150_000  # MB for so many
 ACCURACY_LOST, OF_UNCAPPED = 2.0, 0.5
+OF_CATCH = 0.9  # of the spams caught as they came, each rewriting of them
 
 
 def checks_of(corpus: str, orders: Sequence[Order], found: Sequence[Measures], fast: bool) -> list[Check]:
@@ -90,4 +91,18 @@ def attack_checks(corpus: str, capped: Falls, uncapped: Falls) -> list[Check]:
             f"{share:.3g}",
             share < OF_UNCAPPED,
         ),
+    ]
+
+
+def rewriting_checks(corpus: str, caught: dict[str, int]) -> list[Check]:
+    """Return the target of each rewriting; the first count is that of the spams as they came."""
+    (_, plain), *rest = caught.items()
+    return [
+        Check(
+            corpus,
+            f"{name}: at least {OF_CATCH:g} of the catch",
+            f"{many} of {plain}",
+            many >= OF_CATCH * plain,
+        )
+        for name, many in rest
     ]

@@ -17,9 +17,10 @@ from benchmarks.checks import Check
 from benchmarks.spam.__main__ import main
 from benchmarks.spam.attack import Falls, dictionary, falls, uncapped
 from benchmarks.spam.costs import cost_of, least_cost, one_threshold
-from benchmarks.spam.filters import Corpus, Order, Run, with_wrong_labels
+from benchmarks.spam.filters import OTHERS, Corpus, Order, Run, ours, with_wrong_labels
 from benchmarks.spam.measures import measures, over, roca
-from benchmarks.spam.targets import attack_checks, checks_of
+from benchmarks.spam.rewriting import ATTACHED, REWRITINGS, rewritten, with_few_headers
+from benchmarks.spam.targets import attack_checks, checks_of, rewriting_checks
 from stream_bayes.mail import SpamFilter
 from tests.mail.messages import stream
 
@@ -178,12 +179,72 @@ def test_others_stand_beside_it_and_orders_are_summed_up(
         few.write_bytes(gzip.compress(b"".join(file.readlines()[:60])))
     assert main([str(few), "--order", "seed:1", "--order", "time"]) == 0
     printed = capsys.readouterr().out
-    others = ["River MultinomialNB", *(["bogofilter"] if shutil.which("bogofilter") else [])]
+    programs = {"bogofilter": "bogofilter", "sa-learn": "SpamAssassin's Bayes"}
+    others = ["River MultinomialNB", *(name for program, name in programs.items() if shutil.which(program))]
     for other in others:
         assert f"mean 1-ROCA over {other}'s, 2 orders: " in printed
         assert "cost 99:1 over the best threshold of each of 2 orders" in " ".join(printed.split())
         assert printed.count(other.split()[0]) >= 3  # at the head of a column for each order
-    assert ("bogofilter is not installed" in printed) == (len(others) == 1)
+    assert ("bogofilter is not installed" in printed) == (shutil.which("bogofilter") is None)
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(shutil.which("sa-learn") is None, reason="SpamAssassin is not installed")
+def test_spamassassins_bayes_learns_and_judges() -> None:
+    mails = [(raw, label == "spam") for raw, label in stream(460, spam_share=0.5)]
+    run = OTHERS["sa-learn"](mails)
+    spam = np.array([label for _, label in mails])
+    late = np.arange(len(mails)) > 440  # it gives no probability before 200 messages of each label
+    assert set(run.score[:300]) == {0.5}
+    assert roca(np.array(run.score)[late], spam[late]) < 5.0
+    assert run.memory and run.seconds
+
+
+def test_labels_that_come_late_are_learned_late(corpus: Path) -> None:
+    read = Corpus.read(corpus)
+    mails = [(message, bool(spam)) for message, spam in zip(read.messages, read.spam, strict=True)]
+    late, at_once = ours(mails, delay=50), ours(mails)
+    assert set(late.probability[:50]) == {late.probability[0]}  # nothing was learned yet
+    assert late.score[51] != late.score[0]
+    assert len(set(at_once.probability[:50])) > 10
+    assert roca(np.array(late.score), read.spam) > roca(np.array(at_once.score), read.spam)
+
+
+PLAIN = b"From: a@example.com\nSubject: hi\nReceived: from x.example\nContent-Type: text/plain\n\nbuy <now> http://a.example/b\n"
+
+
+def test_a_rewriting_changes_the_text_and_keeps_the_headers() -> None:
+    words = ["lunch", "agenda"]
+    for name in (*REWRITINGS, ATTACHED):
+        raw = rewritten(PLAIN, name, words)
+        assert raw.startswith(
+            b"From: a@example.com\nSubject: hi\nReceived: from x.example\nMIME-Version: 1.0\n"
+        )
+        assert raw.count(b"text/html") == (name != ATTACHED)
+        assert (b"lunch agenda" in raw) == (" words" in name)
+        plain_text = b"buy &lt;now&gt;" in raw
+        assert plain_text == (not name.startswith(("zero", "look", "full")))
+        assert (b"http://" in raw) == (name != "addresses without scheme" and plain_text)
+    kept = with_few_headers(PLAIN)
+    assert (
+        b"Received" not in kept and kept.endswith(b"buy <now> http://a.example/b\n") and b"text/plain" in kept
+    )
+
+
+@pytest.mark.skipif(not stream_bayes.compiled, reason="benchmarks refuse this build")
+def test_what_is_caught_of_rewritten_spam_is_printed(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(corpus), "--order", "seed:1", "--alone", "--rewritten"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    for part in ("all headers", "few headers", "as they came", "look-alike letters", "24 of 24 checks met"):
+        assert part in printed
+
+
+def test_a_rewriting_that_saves_more_than_a_tenth_of_the_spam_is_a_miss() -> None:
+    assert missed(rewriting_checks("made", {"as they came": 100, "hidden": 90, "letters": 89})) == [
+        "letters: at least 0.9 of the catch"
+    ]
 
 
 def order_of(places: list[int], spam: np.ndarray, **scores: np.ndarray) -> Order:
