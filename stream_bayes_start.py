@@ -2,7 +2,7 @@ r"""The entry point of the program `stream-bayes`, and its commands for which lo
 
     stream-bayes spam filter [--embed]    < mail    the mail with a verdict in its headers
     stream-bayes spam classify [FILE...]            a line for each message
-    stream-bayes spam learn, correct, forget        where a server runs
+    stream-bayes spam learn, correct, forget, forget-user        where a server runs
 
 They use the server of `stream-bayes spam serve`, if there is one, over a socket in the filter's directory, and import
 nothing but `socket`. Without a server they load the package and the filter, which takes a hundred times as long. All
@@ -32,10 +32,11 @@ MAX_ANSWER = 4096  # bytes
 ESCAPES = {9: "\\t", 10: "\\n", 13: "\\r"}  # of a file's name, so that it takes one line
 
 HELP = """\
-stream-bayes spam filter [--home DIR] [--embed]
-stream-bayes spam classify [--home DIR] [FILE...]
+stream-bayes spam filter [--home DIR] [-u USER] [--embed]
+stream-bayes spam classify [--home DIR] [-u USER] [FILE...]
 
   --home DIR   the filter's directory; $STREAM_BAYES_SPAM, or ~/.stream-bayes/spam
+  -u USER      judge by this user's own filter, over the one of all; also --user
   --embed      exit with 0 whatever the verdict, for mail systems that treat other codes as failures
   --key-env N  the environment variable with the key of the filter's tokens
 
@@ -51,7 +52,7 @@ def main(arguments: list[str] | None = None) -> None:
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["spam"] and given[1:2] in (["filter"], ["classify"]):
         sys.exit(run_command(given[1], given[2:]))
-    if given[:1] == ["spam"] and given[1:2] in (["learn"], ["correct"], ["forget"]):
+    if given[:1] == ["spam"] and given[1:2] in (["learn"], ["correct"], ["forget"], ["forget-user"]):
         code = change_on_server(given[1], given[2:])
         if code is not None:
             sys.exit(code)
@@ -128,10 +129,12 @@ def classify(arguments: list[str]) -> int:
 
 
 def change_on_server(verb: str, arguments: list[str]) -> int | None:
-    """Send `learn`, `correct` or `forget` to the server. Return the exit code; None if the package must do it."""
+    """Send `learn`, `correct`, `forget` or `forget-user` to the server. Return the exit code; None if the package must
+    do it.
+    """
     try:
         options, words = parse(arguments)
-        label = "" if verb == "forget" else words.pop(0)
+        label = "" if verb in ("forget", "forget-user") else words.pop(0)
     except (ValueError, IndexError):  # help, and mistakes
         return None
     home = home_of(options)
@@ -141,6 +144,9 @@ def change_on_server(verb: str, arguments: list[str]) -> int | None:
         or not os.path.exists(f"{home}/socket")
     ):
         return None
+    if verb == "forget-user":
+        return forget_users(home, words) if words and not options.keys() - {"home"} else None
+    user = user_words(options)
     by_mail = verb == "learn" or "mail" in options or not words or "-" in words
     if verb == "forget" and not words and "mail" not in options:
         return None
@@ -150,13 +156,13 @@ def change_on_server(verb: str, arguments: list[str]) -> int | None:
             request = "forget-mail" if verb == "forget" else f"learn {label}"
             for file in words or ["-"]:
                 for _, raw in messages(file):
-                    outcome = send_to_server(home, f"{request} {len(raw)}", raw)
+                    outcome = send_to_server(home, f"{request} {len(raw)}{user}", raw)
                     if outcome is None:
                         return report_missing_server() if outcomes or file == "-" else None
                     outcomes += outcome
         else:
             for key in words:
-                outcome = send_to_server(home, f"{verb} {label} {key}".replace("  ", " "))
+                outcome = send_to_server(home, f"{verb} {label} {key}{user}".replace("  ", " "))
                 if outcome is None:
                     return report_missing_server() if outcomes else None
                 outcomes += outcome
@@ -170,6 +176,42 @@ def change_on_server(verb: str, arguments: list[str]) -> int | None:
     return 0 if write_output((summary_of(outcomes) + "\n").encode()) else ERROR
 
 
+def forget_users(home: str, names: list[str]) -> int | None:
+    """Send the names of users to forget to the server. Return the exit code; None without a server."""
+    done = 0
+    try:
+        for name in names:
+            words = send_to_server(home, f"forget-user {name}")
+            if words is None:
+                return report_missing_server() if done else None
+            done += 1
+            write_output(forgotten_user(name, int(words[1])).encode() + b"\n")
+    except Exception as error:
+        report_error(error)
+        return ERROR
+    return 0
+
+
+def forgotten_user(name: str, mails: int) -> str:
+    """Return the line that `forget-user` prints."""
+    return f"{name} is forgotten" + (
+        f", and {mails:,} mail{'' if mails == 1 else 's'} that the site learned from {name}" if mails else ""
+    )
+
+
+def user_words(options: dict[str, str]) -> str:
+    """Return the end of a request for a user; nothing for the site.
+
+    A name with white space could not be sent as one word. The server refuses all other names that are none.
+    """
+    user = options.get("user")
+    if user is None:
+        return ""
+    if not user or user != "".join(user.split()):
+        raise ValueError(f"expected a user's name without white space, got {user!r}")
+    return f" user={user}"
+
+
 def report_missing_server() -> int:
     """Report that the server ended while its answers were used."""
     report_error(ValueError("the server ended before all messages were sent; repeat the command"))
@@ -179,7 +221,7 @@ def report_missing_server() -> int:
 def summary_of(outcomes: list[str]) -> str:
     """Return the line that `learn`, `correct` and `forget` print."""
     if "forgotten" in outcomes:
-        return f"{len(outcomes):,} messages forgotten"
+        return f"{len(outcomes):,} message{'' if len(outcomes) == 1 else 's'} forgotten"
     counts = {name: outcomes.count(name) for name in ("corrected", "learned", "unchanged")}
     return ", ".join(f"{count:,} {name}" for name, count in counts.items())
 
@@ -232,10 +274,10 @@ def parse(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
             options["embed"] = ""
         elif word == "--mail":
             options["mail"] = ""
-        elif name in ("--home", "--key-env"):
+        elif name in ("--home", "--key-env", "--user", "-u"):
             if not equals and not waiting:
                 raise ValueError(f"{name} needs a value")
-            options[name[2:]] = value if equals else waiting.pop(0)
+            options["user" if name == "-u" else name[2:]] = value if equals else waiting.pop(0)
         elif word.startswith("-") and word != "-":
             raise ValueError(f"there is no option {word}; see --help")
         else:
@@ -255,13 +297,13 @@ def make_classifier(options: dict[str, str]) -> Callable[[bytes], Answer]:
     here: list[Callable[[bytes], Answer]] = []
 
     def classify_mail(raw: bytes) -> Answer:
-        answer = None if here else query_server(home, raw)
+        answer = None if here else query_server(home, raw, user_words(options))
         if answer is not None:
             return answer
         if not here:
             from stream_bayes.cli.spam import local_classifier
 
-            here.append(local_classifier(home, options.get("key-env")))
+            here.append(local_classifier(home, options.get("key-env"), options.get("user")))
         return here[0](raw)
 
     return classify_mail
@@ -287,9 +329,9 @@ def write_output(data: bytes) -> bool:
     return True
 
 
-def query_server(home: str, raw: bytes) -> Answer | None:
+def query_server(home: str, raw: bytes, user: str = "") -> Answer | None:
     """Return the server's answer on a mail; None without a server."""
-    words = send_to_server(home, f"classify {len(raw)}", raw)
+    words = send_to_server(home, f"classify {len(raw)}{user}", raw)
     if words is None:
         return None
     if len(words) not in (4, 5) or words[0] not in CODES:

@@ -26,7 +26,15 @@ from stream_bayes.streams.mail.filter_service import FilterService, judge
 from stream_bayes.streams.mail.home import SpamHome
 from stream_bayes.streams.mail.identity import id_of_mail
 from stream_bayes.streams.mail.mailbox import Mail, mails, size_of, subfolders_of
-from stream_bayes_start import home_of, report_skipped, run_command, summary_of, without_own_fields
+from stream_bayes.streams.mail.users import Quota, UserHome, Users, checked_user, size_of_user
+from stream_bayes_start import (
+    forgotten_user,
+    home_of,
+    report_skipped,
+    run_command,
+    summary_of,
+    without_own_fields,
+)
 
 __all__ = ["home_at", "local_classifier", "report_waiting", "spam"]
 
@@ -39,6 +47,15 @@ Home = Annotated[
 Key = Annotated[
     str | None,
     typer.Option("--key-env", help="Environment variable with the key that hashes the filter's tokens."),
+]
+User = Annotated[
+    str | None,
+    typer.Option(
+        "--user",
+        "-u",
+        help="Use the own filter of this user, over the one of all. It begins with what the filter of all has learned.",
+        show_default=False,
+    ),
 ]
 Files = Annotated[list[str], typer.Argument(help="Messages, mboxes, Maildirs or directories; - reads stdin.")]
 Profile = Annotated[
@@ -69,16 +86,32 @@ def home_at(home: Path | str | None, key_env: str | None) -> SpamHome:
     return SpamHome(Path(home_of({} if home is None else {"home": str(home)})), key)
 
 
-def local_classifier(home: str, key_env: str | None) -> Callable[[bytes], tuple[str, ...]]:
+def local_classifier(
+    home: str, key_env: str | None, user: str | None = None
+) -> Callable[[bytes], tuple[str, ...]]:
     """Return a function that classifies mails in this process, without a server."""
     place = home_at(home, key_env)
-    model, key = place.load(), place.id_key()
+    model, key = model_of(place, user), place.id_key()
 
     def classify_mail(raw: bytes) -> tuple[str, ...]:
         name = id_of_mail(raw)
         return judge(model, model.bag_of(raw), name if key is None else key.signed(name)).texts()
 
     return classify_mail
+
+
+def model_of(place: SpamHome, user: str | None) -> SpamFilter:
+    """Return the filter of a user, or of all for nobody; for a user who has taught nothing, one that equals it."""
+    site = place.load()
+    if user is None:
+        return site
+    home = user_home(place, user, site)
+    return home.load() if home.exists() else home.new_filter()
+
+
+def user_home(place: SpamHome, user: str, site: SpamFilter) -> UserHome:
+    """Return the directory of a user."""
+    return UserHome(place, checked_user(user), lambda: site, Quota())
 
 
 def given_costs(profile: str | None, lost_ham: float | None, unsure: float | None) -> Costs | None:
@@ -119,6 +152,7 @@ def train(
     profile: Profile = None,
     lost_ham: LostHam = None,
     unsure: Unsure = None,
+    user: User = None,
     json: JSON = False,
 ) -> None:
     """Learn labelled mail. Messages learned before are corrected if their label differs, and skipped if not."""
@@ -134,8 +168,15 @@ def train(
         costs = given_costs(profile, lost_ham, unsure)
         place = home_at(home, key_env)
         settings: dict[str, Any] = {"train": learn, "pairs": pairs}
+        if user is not None:
+            if learn != "everything" or pairs or learner is not None:
+                raise BadValue("--learn, --pairs and --learner are settings of the filter of all users")
+            home_of_user = user_home(place, user, place.load())
+            place = home_of_user
 
         def make() -> SpamFilter:
+            if user is not None:
+                return home_of_user.new_filter()
             scorer: Any = make_learner(learner) if learner else None  # one of another kind is refused there
             return SpamFilter(key=place.key, learner=scorer, **settings)
 
@@ -252,13 +293,14 @@ def explain(
     file: Annotated[str, typer.Argument(help="A message; - reads stdin.")] = "-",
     home: Home = None,
     key_env: Key = None,
+    user: User = None,
     json: JSON = False,
 ) -> None:
     """Show the tokens that decided the verdict on a message, and the weight of each."""
     with exit_on_error():
         mail = next(mails(file), None)
         raw = without_own_fields(b"" if mail is None else mail.raw)
-        print_explanation(home_at(home, key_env).load().explain_one(raw), json)
+        print_explanation(model_of(home_at(home, key_env), user).explain_one(raw), json)
 
 
 def print_explanation(explanation: SpamExplanation, json: bool) -> None:
@@ -295,6 +337,7 @@ def learn(
     files: Annotated[list[str] | None, typer.Argument(help="Messages or mailboxes; - reads stdin.")] = None,
     home: Home = None,
     key_env: Key = None,
+    user: User = None,
 ) -> None:
     """Learn a few messages as they come, each durable at once. For folders use `train`.
 
@@ -306,7 +349,7 @@ def learn(
         if not place.exists():
             with place.changing(lambda: SpamFilter(key=place.key), report_waiting):
                 pass
-        _learn_mails(FilterService(place), label, files or ["-"])
+        _learn_mails(FilterService(place), label, files or ["-"], user)
 
 
 @spam.command()
@@ -323,6 +366,7 @@ def correct(
     ] = False,
     home: Home = None,
     key_env: Key = None,
+    user: User = None,
 ) -> None:
     """Set the true label of messages. What they added under another label is removed exactly.
 
@@ -333,15 +377,15 @@ def correct(
         _check_label(label)
         service = FilterService(home_at(home, key_env))
         if not mail and what and "-" not in what:
-            typer.echo(summary_of([service.correct(_no_file(key), label) for key in what]))
+            typer.echo(summary_of([service.correct(_no_file(key), label, user) for key in what]))
             service.close()
         else:
-            _learn_mails(service, label, what or ["-"])
+            _learn_mails(service, label, what or ["-"], user)
 
 
-def _learn_mails(service: FilterService, label: str, files: list[str]) -> None:
+def _learn_mails(service: FilterService, label: str, files: list[str], user: str | None) -> None:
     """Learn the messages of some files, and print how many were learned before."""
-    outcomes = [service.learn(found.raw, label) for path in files for found in mails(path)]
+    outcomes = [service.learn(found.raw, label, user) for path in files for found in mails(path)]
     if not outcomes:
         raise BadValue(f"no message found in {'stdin' if files == ['-'] else ', '.join(files)}")
     service.close()
@@ -366,6 +410,7 @@ def forget(
     mail: Annotated[bool, typer.Option("--mail", help="Name message files instead of ids.")] = False,
     home: Home = None,
     key_env: Key = None,
+    user: User = None,
 ) -> None:
     """Remove everything that messages added to the filter, as if they had never been learned."""
     with exit_on_error():
@@ -373,10 +418,46 @@ def forget(
         done = 0
         for given in what:
             for raw in [found.raw for found in mails(given)] if mail else [None]:
-                service.forget(given) if raw is None else service.forget_mail(raw)
+                service.forget(given, user) if raw is None else service.forget_mail(raw, user)
                 done += 1
         service.close()
-        typer.echo(f"{done:,} messages forgotten")
+        typer.echo(summary_of(["forgotten"] * done) if done else "0 messages forgotten")
+
+
+@spam.command("forget-user")
+def forget_user(
+    names: Annotated[list[str], typer.Argument(help="Names of users.", show_default=False)],
+    home: Home = None,
+    key_env: Key = None,
+) -> None:
+    """Delete everything that users taught: their own filters, and what the filter of all learned from them."""
+    with exit_on_error():
+        service = FilterService(home_at(home, key_env))
+        for name in names:
+            typer.echo(forgotten_user(name, service.forget_user(name)))
+        service.close()
+
+
+@spam.command()
+def users(home: Home = None, key_env: Key = None, json: JSON = False) -> None:
+    """List the users who have a filter of their own, and the size of each."""
+    with exit_on_error():
+        place = home_at(home, key_env)
+        site = place.load()
+        rows = []
+        for name in Users(place, lambda: site).names():
+            own = user_home(place, name, site)
+            model = own.load()
+            learned = {str(label): round(number) for label, number in model.messages.items()}
+            rows.append({"user": name, **learned, "tokens": model.tokens, "bytes": size_of_user(own)})
+        if json:
+            print_json({"users": rows})
+        elif rows:
+            print_table(f"users of {place.directory}", rows, right=tuple(rows[0])[1:])
+        else:
+            typer.echo(
+                "no user has a filter of their own yet: teach one with `stream-bayes spam learn -u USER`"
+            )
 
 
 @spam.command()
@@ -386,6 +467,7 @@ def tune(
     unsure: Unsure = None,
     home: Home = None,
     key_env: Key = None,
+    user: User = None,
     json: JSON = False,
 ) -> None:
     """Show what each threshold would have cost on the newest labelled messages; with an option, set it.
@@ -397,9 +479,13 @@ def tune(
         place = home_at(home, key_env)
         costs = given_costs(profile, lost_ham, unsure)
         if costs is None:
-            model = place.load()
-        else:
+            model = model_of(place, user)
+        elif user is None:
             with place.changing(None, report_waiting) as model:
+                model.set_costs(costs)
+        else:
+            own = user_home(place, user, place.load())
+            with own.changing(own.new_filter, report_waiting) as model:
                 model.set_costs(costs)
         scored = model.recent_probabilities()
         if not scored:
@@ -435,10 +521,12 @@ def tune(
 
 
 @spam.command()
-def stats(home: Home = None, key_env: Key = None, json: JSON = False) -> None:
+def stats(home: Home = None, key_env: Key = None, user: User = None, json: JSON = False) -> None:
     """Show what the filter has learned and how much memory it uses."""
     with exit_on_error():
         place = home_at(home, key_env)
+        if user is not None:
+            place = user_home(place, user, place.load())
         model = place.load()
         rows = {
             **{f"{label} messages": round(number, 3) for label, number in model.messages.items()},

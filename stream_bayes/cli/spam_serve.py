@@ -10,8 +10,11 @@ import typer
 
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.spam import Home, Key, home_at
+from stream_bayes.errors import BadValue
+from stream_bayes.mail.filter.user_filter import MAX_RECEIPTS, MAX_TOKENS
 from stream_bayes.streams.mail.judged_mails import DAYS, MAX_BYTES
-from stream_bayes.streams.mail.server import SpamServer, inherited_sockets
+from stream_bayes.streams.mail.server import ServedUsers, SpamServer, inherited_sockets
+from stream_bayes.streams.mail.users import Quota
 from stream_bayes.streams.service.signals import stopping_on_signals
 
 __all__ = ["serve_spam"]
@@ -40,9 +43,42 @@ def serve_spam(
     hold_megabytes: Annotated[
         float, typer.Option(min=0.0, help="The most disk space for these tokens; 0 holds none.")
     ] = MAX_BYTES / 2**20,
+    users: Annotated[
+        bool,
+        typer.Option(
+            "--users",
+            help="Judge and learn by the own filter of the user that a request names: User: of spamc and HTTP, the "
+            "recipient of a milter's mail.",
+        ),
+    ] = False,
+    strip_domain: Annotated[
+        bool, typer.Option("--strip-domain", help="A recipient ann@example.org is the user ann.")
+    ] = False,
+    teach_site: Annotated[
+        bool, typer.Option("--teach-site", help="The filter of all also learns what each user teaches.")
+    ] = False,
+    trusted: Annotated[
+        list[str],
+        typer.Option(help="Account that acts for all users over Unix sockets, as root does. Repeatable."),
+    ] = [],
+    user_tokens: Annotated[
+        int, typer.Option(min=1, help="The most tokens of a user; those longest unseen are evicted.")
+    ] = MAX_TOKENS,
+    user_mails: Annotated[
+        int, typer.Option(min=1, help="Mails of a user that can be corrected or forgotten: the newest.")
+    ] = MAX_RECEIPTS,
+    most_users: Annotated[
+        int, typer.Option(min=1, help="The most users with a filter of their own. More are refused.")
+    ] = Quota().users,
+    users_megabytes: Annotated[
+        int,
+        typer.Option(min=1, help="Memory of users' filters that are open, about. Others wait on the disk."),
+    ] = Quota().open_bytes >> 20,
 ) -> None:
     """Serve all commands on single mails, and mail systems, until SIGTERM or Ctrl-C."""
     with exit_on_error():
+        if (strip_domain or teach_site or trusted) and not users:
+            raise BadValue("--strip-domain, --teach-site and --trusted need --users")
         given = {"spamd": spamd, "milter": milter, "http": http}
         server = SpamServer(
             home_at(home, key_env),
@@ -52,6 +88,8 @@ def serve_spam(
             hold_days,
             may_learn=allow_learn,
             on_spam=on_spam,
+            users=ServedUsers(not strip_domain, teach_site, tuple(trusted)) if users else None,
+            quota=Quota(user_tokens, user_mails, most_users, users_megabytes << 20),
         )
         for name, address in server.addresses().items():
             sys.stdout.write(f"listening on {address}{'' if name == 'socket' else f' for {name}'}\n")

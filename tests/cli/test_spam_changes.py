@@ -59,7 +59,7 @@ def test_the_server_learns_corrects_and_forgets(
         ):
             assert changed(home, capsys, monkeypatch, *words) == (0, expected)
             assert home.load().label_of(key) == ("ham" if "ham" in words else "spam")
-        assert changed(home, capsys, monkeypatch, "forget", key) == (0, "1 messages forgotten")
+        assert changed(home, capsys, monkeypatch, "forget", key) == (0, "1 message forgotten")
         code, text = changed(home, capsys, monkeypatch, "forget", "--mail", tmp_path / "mail")
         assert code == 3 and "never learned or judged" in text
         assert server.service.changed == 4 and home.version() == before
@@ -83,7 +83,7 @@ def test_the_same_commands_work_without_a_server(home: SpamHome, tmp_path: Path)
         (("learn", "spam", tmp_path / "mail"), "0 corrected, 1 learned, 0 unchanged", "spam"),
         (("correct", "ham", key), "1 corrected, 0 learned, 0 unchanged", "ham"),
         (("correct", "spam", "--mail", tmp_path / "mail"), "1 corrected, 0 learned, 0 unchanged", "spam"),
-        (("forget", "--mail", tmp_path / "mail"), "1 messages forgotten", None),
+        (("forget", "--mail", tmp_path / "mail"), "1 message forgotten", None),
     ):
         done = run("spam", *words, "--home", home.directory)
         assert done.exit_code == 0 and expected in done.output, done.output

@@ -233,7 +233,7 @@ def test_the_server_answers_as_the_filter_does(
     for raw, _ in MESSAGES[:5]:
         by_server = ran(monkeypatch, raw, "filter", "--home", home)
         response = start.query_server(str(home), raw)
-        monkeypatch.setattr(start, "query_server", lambda home, raw: None)
+        monkeypatch.setattr(start, "query_server", lambda home, raw, user: None)
         assert ran(monkeypatch, raw, "filter", "--home", home) == by_server
         monkeypatch.undo()
         assert response is not None and response[3].startswith(f"{id_of_mail(raw)}.")
@@ -407,7 +407,7 @@ def test_closed_streams_are_errors_and_no_verdict(home: Path, verb: str, closed:
 def test_a_mail_passes_when_its_filter_gets_sigterm() -> None:
     code = (
         "import os, signal, sys, stream_bayes_start as s\n"
-        "s.query_server = lambda home, raw: os.kill(os.getpid(), signal.SIGTERM)\n"
+        "s.query_server = lambda home, raw, user: os.kill(os.getpid(), signal.SIGTERM)\n"
         "code = s.run_command('filter', [])\n"
         "sys.exit(code if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL else 9)"
     )

@@ -4,5 +4,5 @@
 linear model plus twice the mean log-odds of the clear tokens) or `learner_scorer`. `calibration` turns scores into
 P(spam), and the costs of mistakes decide. `training` chooses the messages to learn, and `rehearsal` those to learn
 again; `receipts` record what a message added, in whole numbers, so that it is removed exactly and in any order.
-`explanation` explains, and `state` saves.
+`explanation` explains, and `state` saves. `user_filter` is a user's small filter over that of a site.
 """

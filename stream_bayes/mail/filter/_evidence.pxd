@@ -10,3 +10,12 @@ cdef class EvidenceTable:
     cdef public long long[::1] seen
     cdef public long long first
     cdef public long long second
+    cdef EvidenceTable site
+    cdef double most
+    cdef double share
+    cdef double first_total
+    cdef double second_total
+    cdef double log_odds
+    cdef bint learned
+    cdef begin(self)
+    cdef double weigh(self, Py_ssize_t own, Py_ssize_t common) noexcept

@@ -48,6 +48,8 @@ class EvidenceTable:
         self.seen = np.zeros(8, np.int64)
         self.first = 0
         self.second = 0
+        self.site = None
+        self.most = 0.0
 
     def __len__(self):
         return len(self.vocabulary.values)
@@ -109,45 +111,105 @@ class EvidenceTable:
         else:
             self.second += units
 
-    def score(self, codes: cython.int[::1], tokens: cython.Py_ssize_t):
+    def read_over(self, site: EvidenceTable, most: cython.double):
+        """Read the counts and margins of a site's table too. See `SiteCounts` in `user_scorer.py` for the formula.
+
+        Parameters
+        ----------
+        site
+            The other table, which is only read.
+        most
+            The messages that all of the site's count as, if there are more.
+        """
+        self.site = site
+        self.most = most
+
+    @cython.cfunc
+    def begin(self):
+        """Prepare the totals for `weigh`."""
+        site: EvidenceTable = self.site
+        self.share = 0.0
+        self.first_total = self.first * PER_UNIT
+        self.second_total = self.second * PER_UNIT
+        self.learned = self.first > 0 and self.second > 0
+        if site is not None:
+            known: cython.double = (site.first + site.second) * PER_UNIT
+            self.share = 1.0 if known <= self.most else self.most / known
+            self.first_total = self.share * (site.first * PER_UNIT + 2.0 * site.prior) + self.first_total
+            self.second_total = self.share * (site.second * PER_UNIT + 2.0 * site.prior) + self.second_total
+            self.learned = self.first + site.first > 0 and self.second + site.second > 0
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def weigh(self, own: cython.Py_ssize_t, common: cython.Py_ssize_t) -> cython.double:
+        """Return the weight of a token in the mean, 0 without counts; its log-odds are then `log_odds`.
+
+        `own` is its code here, `common` that of the site, both below 0 for a token that is not there.
+        """
+        site: EvidenceTable
+        p: cython.double = 0.0
+        q: cython.double = 0.0
+        w: cython.double
+        extra: cython.double = 0.0
+        counts: cython.longlong = 0
+        if own >= 0:
+            counts = self.count[2 * own] + self.count[2 * own + 1]
+            if counts > 0:
+                p = self.count[2 * own] * PER_UNIT
+                q = self.count[2 * own + 1] * PER_UNIT
+                extra = self.prior * (1.0 - self.share)
+        if self.site is not None:
+            site = self.site
+            w = site.prior * self.share
+            if common >= 0:
+                counts += site.count[2 * common] + site.count[2 * common + 1]
+                p += self.share * (site.count[2 * common] * PER_UNIT)
+                q += self.share * (site.count[2 * common + 1] * PER_UNIT)
+            p += w
+            q += w
+        if counts <= 0 or not self.learned:
+            return 0.0
+        p = (p + extra) / (self.first_total + 2.0 * extra)
+        q = (q + extra) / (self.second_total + 2.0 * extra)
+        w = (q - p) / (q + p)
+        w *= w
+        w *= w
+        w *= w
+        self.log_odds = log(q / p)
+        return w
+
+    def score(self, codes: cython.int[::1], tokens: cython.Py_ssize_t, site_codes: cython.int[::1] = None):
         """Return the mean log-odds of the tokens and the margin of the message, for the second class.
 
         Each token with counts weighs |p - q|^8 / (p + q)^8 in the mean, with p and q its shares of the classes'
         messages: the clear ones decide. `tokens` is the number of different tokens of the message, known or not.
         """
         k: cython.Py_ssize_t
-        code: cython.Py_ssize_t
+        common: cython.Py_ssize_t = -1
         above: cython.double = 0.0
         below: cython.double = 0.0
         total: cython.longlong = 0
-        p: cython.double
-        q: cython.double
         w: cython.double
-        first: cython.double = self.first * PER_UNIT + 2.0 * self.prior
-        second: cython.double = self.second * PER_UNIT + 2.0 * self.prior
-        learned: cython.bint = self.first > 0 and self.second > 0
+        is_over: cython.bint = self.site is not None
+        site: EvidenceTable = self.site if is_over else self
+        self.begin()
         for k in range(codes.shape[0]):
-            code = codes[k]
-            if code < 0:
-                continue
-            total += self.margin[code]
-            if learned and self.count[2 * code] + self.count[2 * code + 1] > 0:
-                p = (self.count[2 * code] * PER_UNIT + self.prior) / first
-                q = (self.count[2 * code + 1] * PER_UNIT + self.prior) / second
-                w = (q - p) / (q + p)
-                w *= w
-                w *= w
-                w *= w
-                above += w * log(q / p)
+            if is_over:
+                common = site_codes[k]
+                if common >= 0:
+                    total += site.margin[common]
+            if codes[k] >= 0:
+                total += self.margin[codes[k]]
+            w = self.weigh(codes[k], common)
+            if w > 0.0:
+                above += w * self.log_odds
                 below += w
         return above / (below + self.reserve), total * PER_STEP / float(max(tokens, 1)) ** 0.5
 
-    def parts(self, codes: cython.int[::1], tokens: cython.Py_ssize_t):
+    def parts(self, codes: cython.int[::1], tokens: cython.Py_ssize_t, site_codes: cython.int[::1] = None):
         """Return two arrays: each token's contribution to the mean and to the margin."""
         k: cython.Py_ssize_t
-        code: cython.Py_ssize_t
-        p: cython.double
-        q: cython.double
+        common: cython.Py_ssize_t = -1
         w: cython.double
         below: cython.double = self.reserve
         means = np.zeros(codes.shape[0])
@@ -155,22 +217,18 @@ class EvidenceTable:
         to_mean: cython.double[::1] = means
         to_sum: cython.double[::1] = sums
         root: cython.double = float(max(tokens, 1)) ** 0.5
+        is_over: cython.bint = self.site is not None
+        site: EvidenceTable = self.site if is_over else self
+        self.begin()
         for k in range(codes.shape[0]):
-            code = codes[k]
-            if code < 0:
-                continue
-            to_sum[k] = self.margin[code] * PER_STEP / root
-            if self.first > 0 and self.second > 0 and self.count[2 * code] + self.count[2 * code + 1] > 0:
-                p = (self.count[2 * code] * PER_UNIT + self.prior) / (
-                    self.first * PER_UNIT + 2.0 * self.prior
-                )
-                q = (self.count[2 * code + 1] * PER_UNIT + self.prior) / (
-                    self.second * PER_UNIT + 2.0 * self.prior
-                )
-                w = (q - p) / (q + p)
-                w *= w
-                w *= w
-                w *= w
-                to_mean[k] = w * log(q / p)
+            if is_over:
+                common = site_codes[k]
+                if common >= 0:
+                    to_sum[k] += site.margin[common] * PER_STEP / root
+            if codes[k] >= 0:
+                to_sum[k] += self.margin[codes[k]] * PER_STEP / root
+            w = self.weigh(codes[k], common)
+            if w > 0.0:
+                to_mean[k] = w * self.log_odds
                 below += w
         return means / below, sums

@@ -45,6 +45,11 @@ Array = NDArray[Any]
 class Calibration:
     """A rising curve from scores to probabilities, fitted online.
 
+    Parameters
+    ----------
+    window
+        The number of recent scores that it is fitted to.
+
     Examples
     --------
     >>> calibration = Calibration()
@@ -54,8 +59,14 @@ class Calibration:
     True
     """
 
-    def __init__(self) -> None:
+    def __init__(self, window: int = WINDOW) -> None:
+        self.window = window
         self.clear()
+
+    @property
+    def held(self) -> int:
+        """The number of scores held."""
+        return min(self.seen, self.window)
 
     def clear(self) -> None:
         """Drop all scores, and return to the prior."""
@@ -63,8 +74,8 @@ class Calibration:
         self.middles: list[float] = []  # of the isotonic steps, and their log-odds
         self.levels: list[float] = []
         self.seen = 0
-        self.scores = np.zeros(WINDOW)
-        self.labels = np.zeros(WINDOW)
+        self.scores = np.zeros(self.window)
+        self.labels = np.zeros(self.window)
 
     def log_odds(self, score: float) -> float:
         """Return the log-odds of label 1, bent so that every score has a probability of its own."""
@@ -92,17 +103,17 @@ class Calibration:
 
     def recent(self) -> list[tuple[float, bool]]:
         """Return the probability and the label of each recent score."""
-        held = min(self.seen, WINDOW)
+        held = self.held
         scored = zip(self.scores[:held].tolist(), self.labels[:held].tolist(), strict=True)
         return [(self.probability(score), label == 1.0) for score, label in scored]
 
     def add(self, score: float, label: int) -> None:
         """Add the score of a message, given before it was learned, and its label."""
-        place = self.seen % WINDOW
+        place = self.seen % self.window
         self.scores[place], self.labels[place] = score, float(label)
         self.seen += 1
         if self.seen % REFIT_EVERY == 0 or self.seen <= REFIT_EVERY:
-            held = min(self.seen, WINDOW)
+            held = self.held
             scores, labels = self.scores[:held], self.labels[:held]
             self._fit_logistic(scores, labels)
             wrong = wrong_label_rates(scores, labels)
@@ -181,7 +192,7 @@ class Calibration:
 
     def arrays(self) -> dict[str, Array]:
         """Return the recent scores, their labels, and the steps."""
-        held = min(self.seen, WINDOW)
+        held = self.held
         return {
             "calibration_scores": self.scores[:held].copy(),
             "calibration_labels": self.labels[:held].copy(),
@@ -198,7 +209,7 @@ class Calibration:
         )
         expect(type(intercept) is float and math.isfinite(intercept), "its calibration has no intercept")
         expect(type(seen) is int and 0 <= seen < 2**62, "its calibration has seen no number of scores")
-        held = min(seen, WINDOW)
+        held = min(seen, self.window)
         scores, labels = _numbers("scores", arrays), _numbers("labels", arrays)
         expect(scores.shape == labels.shape == (held,), "its calibration's scores do not fit")
         expect(bool(np.isin(labels, (0.0, 1.0)).all()), "a label of its calibration is neither 0 nor 1")

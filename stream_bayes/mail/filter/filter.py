@@ -130,19 +130,27 @@ class SpamFilter(base.Classifier):
         self.learner = learner
         if not isinstance(labels, tuple) or len(labels) != 2 or labels[0] == labels[1]:
             raise BadLabel(f"labels must be two different ones, (wanted, unwanted); got {labels!r}")
-        training = Training(train)
+        Training(train)  # raises an error for another kind
         for name in ("max_tokens", "influence", "max_receipts"):
             check_count(name, getattr(self, name))
         if key is not None and (not isinstance(key, bytes) or not 16 <= len(key) <= 64):
             raise BadValue("key must be 16 to 64 bytes, or None")
         self._tokens = EmailTokens(parser=parser, pairs=pairs, limits=limits)
         self.set_costs(costs)
-        scorer: Scorer = (
-            TokenScorer(influence) if learner is None else LearnerScorer(learner, labels, influence)
-        )
-        self._parts = FilterParts(scorer, Calibration(), Receipts(max_receipts), training, Rehearsal())
+        self._parts = self._make_parts()
         # A cache: a message that is predicted and then learned is parsed once. It is not a part of the state.
         self._last_scored: _Scored | None = None
+
+    def _make_parts(self) -> FilterParts:
+        """Return the parts that learn, empty."""
+        scorer: Scorer = (
+            TokenScorer(self.influence)
+            if self.learner is None
+            else LearnerScorer(self.learner, self.labels, self.influence)
+        )
+        return FilterParts(
+            scorer, Calibration(), Receipts(self.max_receipts), Training(self.train), Rehearsal()
+        )
 
     # -- scoring ------------------------------------------------------------------------------------------------------
 
@@ -318,7 +326,7 @@ class SpamFilter(base.Classifier):
         if not scorer.is_trained:
             return {}
         odds = self._parts.calibration.log_odds(self.score_one(x))
-        if 0.0 in scorer.messages:  # one label alone is no evidence for it
+        if 0.0 in scorer.pooled_messages:  # one label alone is no evidence for it
             odds /= 1.0 + abs(odds)
         wanted, unwanted = self.labels
         return {wanted: _logistic(-odds), unwanted: _logistic(odds)}
@@ -354,7 +362,12 @@ class SpamFilter(base.Classifier):
         'spam'
         """
         self.costs = costs
-        self.rule: Rule = costs_of(self.labels) if costs is None else costs
+        self._rule: Rule = costs_of(self.labels) if costs is None else costs
+
+    @property
+    def rule(self) -> Rule:
+        """The rule that turns probabilities into a verdict."""
+        return self._rule
 
     def decide(self, probabilities: Mapping[Any, float]) -> Any:
         """Return the verdict for known probabilities."""
@@ -422,6 +435,11 @@ class SpamFilter(base.Classifier):
     def messages(self) -> dict[Any, float]:
         """The number of messages learned by label; long ones count in part."""
         return dict(zip(self.labels, self._parts.scorer.messages, strict=True))
+
+    @property
+    def pooled_messages(self) -> dict[Any, float]:
+        """The messages behind a score by label: of a user's filter, those of the site too."""
+        return dict(zip(self.labels, self._parts.scorer.pooled_messages, strict=True))
 
     @property
     def memory_bytes(self) -> int:

@@ -64,6 +64,11 @@ class LearnerScorer:
         """The messages of each label; long ones count in part."""
         return self.units_learned[0] / UNIT, self.units_learned[1] / UNIT
 
+    @property
+    def pooled_messages(self) -> tuple[float, float]:
+        """The messages of each label behind a score: all of `messages`."""
+        return self.messages
+
     def score(self, bag: dict[str, int]) -> MessageScore:
         """Score a message."""
         joint = self.learner.joint_log_likelihood(bag)

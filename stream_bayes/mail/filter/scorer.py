@@ -148,6 +148,11 @@ class Scorer(Protocol):
         ...
 
     @property
+    def pooled_messages(self) -> tuple[float, float]:
+        """The messages of each label behind a score: of a user's filter, those of the site too."""
+        ...
+
+    @property
     def memory_bytes(self) -> int:
         """The bytes held, without the texts of tokens."""
         ...

@@ -28,7 +28,7 @@ from stream_bayes.mail.filter.messages import Labels
 from stream_bayes.mail.filter.receipts import Receipt, Receipts
 from stream_bayes.mail.filter.scorer import MessageScore, MessageWeights
 
-__all__ = ["TokenScorer"]
+__all__ = ["MEAN_WEIGHT", "TokenScorer", "logistic"]
 
 # Messages added to each cell: near bogofilter's s = 0.0178, but in proportion to each class.
 PRIOR: Final = 0.02
@@ -66,7 +66,7 @@ class TokenScorer:
         """Look up the tokens of a message and score it."""
         codes = self.table.codes_of(bag)
         mean, margin = self.table.score(codes, len(bag))
-        return MessageScore(codes, margin + MEAN_WEIGHT * mean, _logistic(margin), self.version)
+        return MessageScore(codes, margin + MEAN_WEIGHT * mean, logistic(margin), self.version)
 
     def contributions(self, bag: dict[str, int]) -> list[TokenContribution]:
         """Return the contribution of each learned token to the score, and its messages by label."""
@@ -121,7 +121,7 @@ class TokenScorer:
         """Return the score of an unlearned message, and its receipt when it is learned as if it came now."""
         mean, margin = self.table.score(receipt.codes, receipt.tokens)
         score = margin + MEAN_WEIGHT * mean
-        again = replace(receipt, probability=_logistic(margin))
+        again = replace(receipt, probability=logistic(margin))
         return score, self.relearn(again, receipt.label) if receipt.learned else again
 
     def absorb(
@@ -148,6 +148,11 @@ class TokenScorer:
     def messages(self) -> tuple[float, float]:
         """The messages of each label; long ones count in part."""
         return self.table.first / UNIT, self.table.second / UNIT
+
+    @property
+    def pooled_messages(self) -> tuple[float, float]:
+        """The messages of each label behind a score: all of `messages`."""
+        return self.messages
 
     def counts(self) -> NDArray[np.int64]:
         """Return messages by token and label, in units: a view without spare capacity."""
@@ -282,7 +287,8 @@ def _learned(receipt: Receipt, label: int) -> Receipt:
     return replace(receipt, label=label, step=round(STEP * step), learned=True)
 
 
-def _logistic(x: float) -> float:
+def logistic(x: float) -> float:
+    """Return 1 / (1 + e^-x)."""
     return (
         1.0 / (1.0 + math.exp(-x))
         if x >= 0.0

@@ -19,13 +19,14 @@ import struct
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from stream_bayes.errors import BadState, SnapshotNotWritten
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.filter.messages import FilterBag, checked_bag
+from stream_bayes.mail.filter.user_filter import Score, UserFilter
 from stream_bayes.streams.files.file_system import FileSystem
 
 __all__ = ["Change", "ChangeJournal", "Record", "decoded_records", "encode_record"]
@@ -61,15 +62,26 @@ class Change:
         Its label; None to forget it.
     tokens
         The tokens to learn, as the filter stores them: with a key, hashed.
+    scores
+        Of a user's filter, the scores on which the change depends: the site may have others when it is read again.
     """
 
     verb: str
     id: str
     label: str | None = None
     tokens: dict[str, int] | None = None
+    scores: tuple[Score, ...] | None = None
 
-    def apply(self, model: SpamFilter) -> None:
-        """Make this change. Raises what the filter raises."""
+    def apply(self, model: SpamFilter) -> Change:
+        """Make this change, and return it as it is to be written. Raises what the filter raises."""
+        if not isinstance(model, UserFilter):
+            self._make(model)
+            return self
+        with model.recording(self.scores) as scores:
+            self._make(model)
+        return replace(self, scores=tuple(scores))
+
+    def _make(self, model: SpamFilter) -> None:
         if self.verb == "forget":
             model.forget(self.id)
         elif self.verb == "correct":
@@ -79,7 +91,10 @@ class Change:
 
     def encoded(self) -> bytes:
         """Return the change as JSON. Lone surrogates in tokens stay as they are."""
-        return json.dumps([self.verb, self.id, self.label, self.tokens], separators=(",", ":")).encode()
+        scores = [] if self.scores is None else [self.scores]
+        return json.dumps(
+            [self.verb, self.id, self.label, self.tokens, *scores], separators=(",", ":")
+        ).encode()
 
     @classmethod
     def decoded(cls, content: bytes) -> Change:
@@ -90,10 +105,11 @@ class Change:
         ValueError
             If it holds none.
         """
-        verb, name, label, tokens = json.loads(content)
+        verb, name, label, tokens, *more = json.loads(content)
         if verb not in VERBS or not isinstance(name, str) or not isinstance(label, str | None):
             raise ValueError(f"it holds no change, but {content[:80]!r}")
-        return cls(verb, name, label, None if tokens is None else checked_bag(tokens))
+        scores = None if not more else tuple((float(score), float(share)) for score, share in more[0])
+        return cls(verb, name, label, None if tokens is None else checked_bag(tokens), scores)
 
 
 def encode_record(number: int, content: bytes) -> bytes:

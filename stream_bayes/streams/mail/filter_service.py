@@ -6,7 +6,8 @@ import logging
 import math
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from stream_bayes.errors import BadValue, NotLearned, StreamBayesError
@@ -18,6 +19,7 @@ from stream_bayes.streams.mail.change_journal import Change
 from stream_bayes.streams.mail.home import OpenFilter, SpamHome
 from stream_bayes.streams.mail.identity import SIGNED, id_of_mail
 from stream_bayes.streams.mail.judged_mails import DAYS, MAX_BYTES, JudgedMails
+from stream_bayes.streams.mail.users import Quota, Users, checked_user
 from stream_bayes_start import without_own_fields
 
 __all__ = ["MIN_LEARNED", "FilterService", "Judgement", "judge"]
@@ -89,7 +91,7 @@ def judge(model: SpamFilter, bag: FilterBag, name: str) -> Judgement:
     answer = model.predict_proba_one(bag)
     decided = model.decide(answer)
     verdict = "spam" if decided == unwanted else "ham" if answer and decided == wanted else "unsure"
-    learned = [round(model.messages[label]) for label in model.labels]
+    learned = [round(model.pooled_messages[label]) for label in model.labels]
     note = ""
     if min(learned) < MIN_LEARNED:
         note = f"learned={learned[0]}-ham-{learned[1]}-spam-of-{MIN_LEARNED}-each"
@@ -102,7 +104,8 @@ def judge(model: SpamFilter, bag: FilterBag, name: str) -> Judgement:
 class FilterService:
     """A filter that judges and learns for many threads at once. Changes are durable when their method returns.
 
-    Tokens of mails that were only judged are held for a while, so that a correction needs no more than the id.
+    Tokens of mails that were only judged are held for a while, so that a correction needs no more than the id. With a
+    user, each verb is about the user's own filter: a mail that one user corrects is as it was for all others.
 
     Parameters
     ----------
@@ -110,6 +113,10 @@ class FilterService:
         The filter's directory. A filter must be there.
     max_bytes, days
         The bounds of the tokens held; see `JudgedMails`.
+    quota
+        The bounds of users' filters.
+    teach_site
+        True if the site also learns what users teach, once for each user.
 
     Raises
     ------
@@ -117,11 +124,21 @@ class FilterService:
         If there is no filter, or it cannot be read.
     """
 
-    def __init__(self, home: SpamHome, max_bytes: int = MAX_BYTES, days: float = DAYS) -> None:
+    def __init__(
+        self,
+        home: SpamHome,
+        max_bytes: int = MAX_BYTES,
+        days: float = DAYS,
+        quota: Quota | None = None,
+        *,
+        teach_site: bool = False,
+    ) -> None:
         self.home = home
         self.judged = 0
         self.changed = 0
         self._opened = OpenFilter(home)
+        self._users = Users(home, lambda: self._opened.model, quota)
+        self._teach_site = teach_site
         self._held = JudgedMails(home.directory, max_bytes, days, home.files)
         self._key = home.id_key()
         self._turn = threading.RLock()
@@ -130,8 +147,8 @@ class FilterService:
 
     # -- judging ------------------------------------------------------------------------------------------------------
 
-    def judge(self, raw: bytes) -> Judgement:
-        """Judge a mail. Headers of its own in it do not count."""
+    def judge(self, raw: bytes, user: str | None = None) -> Judgement:
+        """Judge a mail, for a user or the site. Headers of its own in it do not count."""
         raw = without_own_fields(raw)
         name = id_of_mail(raw)
         model, bag = (
@@ -141,18 +158,24 @@ class FilterService:
         with self._turn:
             self._opened.catch_up()
             bag = self._present_bag(model, bag, raw)
-            found = judge(self._opened.model, bag, self._signed(name))
-            if self._opened.model.label_of(name) is None:
-                self._hold(name, bag)
+            present = self._model(user)
+            found = judge(present, bag, self._signed(name))
+            if present.label_of(name) is None:
+                self._hold(_held_name(name, user), bag)
             self.judged += 1
         return found
 
-    def explain(self, raw: bytes) -> SpamExplanation:
+    def explain(self, raw: bytes, user: str | None = None) -> SpamExplanation:
         """Return the tokens that decide a mail's verdict."""
         raw = without_own_fields(raw)
         with self._turn:
             self._opened.catch_up()
-            return self._opened.model.explain_one(raw)
+            return self._model(user).explain_one(raw)
+
+    def _model(self, user: str | None) -> SpamFilter:
+        """Return the filter of a user, or of the site for nobody and for a user who has taught nothing."""
+        opened = None if user is None else self._users.find(user)
+        return self._opened.model if opened is None else opened.model
 
     def _present_bag(self, model: SpamFilter, bag: FilterBag, raw: bytes) -> FilterBag:
         """Return the tokens as the present model reads them: another process may have replaced it."""
@@ -170,7 +193,7 @@ class FilterService:
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
-    def learn(self, raw: bytes, label: str) -> str:
+    def learn(self, raw: bytes, label: str, user: str | None = None) -> str:
         """Learn a mail, or correct it if it was learned under the other label.
 
         A mail that went through the filter is found by the signed id in its header, whatever delivery changed, and is
@@ -182,7 +205,7 @@ class FilterService:
         with self._turn:
             self._opened.catch_up()
             bag = self._present_bag(model, bag, plain)
-            known = self._opened.model.label_of
+            known = self._label_of(user)
             learned = [name for name in names if known(name) is not None]
             if learned:
                 # One mail in two forms, each learned before: it must not count twice, nor as both labels.
@@ -191,18 +214,32 @@ class FilterService:
                 if before != label:
                     changes.append(Change("correct", learned[0], label))
                 if changes:
-                    self._change(changes)
+                    self._change(changes, user)
                 return "unchanged" if before == label else "corrected"
-            held = next((tokens for name in names if (tokens := self._held.get(name)) is not None), None)
-            self._change([Change("learn", names[0], label, bag.tokens if held is None else held)])
+            held = next(
+                (tokens for name in names if (tokens := self._tokens_of(name, user)) is not None), None
+            )
+            self._change([Change("learn", names[0], label, bag.tokens if held is None else held)], user)
             return "learned"
+
+    def _label_of(self, user: str | None) -> Callable[[str], Any]:
+        """Return the function from ids to the labels that a user, or the site, has learned."""
+        if user is None:
+            return self._opened.model.label_of
+        opened = self._users.find(user)
+        return (lambda name: None) if opened is None else opened.model.label_of
+
+    def _tokens_of(self, name: str, user: str | None) -> dict[str, int] | None:
+        """Return the tokens of a mail that was judged, for this user or for the site."""
+        own = None if user is None else self._held.get(_held_name(name, user))
+        return self._held.get(name) if own is None else own
 
     def _named(self, raw: bytes) -> list[str]:
         """Return the id in the header of a mail that this filter wrote, if any."""
         found = None if self._key is None else self._key.id_in(raw)
         return [] if found is None else [found]
 
-    def correct(self, given: str, label: str) -> str:
+    def correct(self, given: str, label: str, user: str | None = None) -> str:
         """Set the label of a mail by its id, learned or only judged. Return as `learn` does.
 
         Raises
@@ -212,17 +249,17 @@ class FilterService:
         """
         with self._turn:
             self._opened.catch_up()
-            name = self._whole_id(given)
-            before = self._opened.model.label_of(name)
+            name = self._whole_id(given, user)
+            before = self._label_of(user)(name)
             if before == label:
                 return "unchanged"
             if before is not None:
-                self._change([Change("correct", name, label)])
+                self._change([Change("correct", name, label)], user)
                 return "corrected"
-            self._change([Change("learn", name, label, self._held.get(name) or {})])
+            self._change([Change("learn", name, label, self._tokens_of(name, user) or {})], user)
             return "learned"
 
-    def forget(self, given: str) -> None:
+    def forget(self, given: str, user: str | None = None) -> None:
         """Remove everything that a mail added, and its tokens if it was only judged.
 
         Raises
@@ -232,30 +269,73 @@ class FilterService:
         """
         with self._turn:
             self._opened.catch_up()
-            name = self._whole_id(given)
-            if self._opened.model.label_of(name) is not None:
-                self._change([Change("forget", name)])
-            self._held.remove(name)
+            name = self._whole_id(given, user)
+            if self._label_of(user)(name) is not None:
+                self._change([Change("forget", name)], user)
+            self._held.remove([_held_name(name, user)])
 
-    def forget_mail(self, raw: bytes) -> None:
+    def forget_mail(self, raw: bytes, user: str | None = None) -> None:
         """Remove everything that a mail added, by its header's id or its content. Raises as `forget` does."""
         plain = without_own_fields(raw)
         names = [*self._named(raw), id_of_mail(plain)]
         with self._turn:
             self._opened.catch_up()
-            known = [name for name in names if self._opened.model.label_of(name) is not None]
-            self.forget(known[0] if known else names[0])
+            label_of = self._label_of(user)
+            known = [name for name in names if label_of(name) is not None]
+            self.forget(known[0] if known else names[0], user)
 
-    def _change(self, changes: list[Change]) -> None:
-        self._opened.change(changes)
+    def _change(self, changes: list[Change], user: str | None) -> None:
+        """Change the filter of a user or of the site."""
+        if user is None:
+            self._opened.change(changes)
+        else:
+            user = checked_user(user)
+            # The site first: repeated after a crash between the two, the change is made in both.
+            if self._teach_site and (taught := self._taught(changes, user)):
+                self._opened.change(taught)
+            self._users.change(user, changes)
         self.changed += 1
 
-    def _whole_id(self, given: str) -> str:
+    def _taught(self, changes: list[Change], user: str) -> list[Change]:
+        """Return the changes of the site's filter that follow from those of a user."""
+        taught = []
+        for change in changes:
+            name = f"{change.id}@{user}"  # so that two users never correct each other
+            before = self._opened.model.label_of(name)
+            if change.verb == "learn" and before not in (None, change.label):
+                taught.append(Change("correct", name, change.label))
+            elif (change.verb == "learn") == (before is None) and before != change.label:
+                taught.append(replace(change, id=name))
+        return taught
+
+    def forget_user(self, user: str) -> int:
+        """Delete everything that a user taught, in the site's filter too, and the mails held for the user.
+
+        Return the number of mails that the site had learned from this user. Those older than its receipts stay.
+
+        Raises
+        ------
+        NotLearned
+            If there is nothing of this user.
+        """
+        user = checked_user(user)
+        with self._turn:
+            self._opened.catch_up()
+            taught = [name for name in self._opened.model.ids() if name.partition("@")[2] == user]
+            if taught:
+                self._opened.change([Change("forget", name) for name in taught])
+            held = self._held.remove([name for name in self._held.ids() if name.startswith(f"{user}/")])
+            if not self._users.forget(user) and not taught and not held:
+                raise NotLearned(f"there is no user {user}: nobody of this name has taught the filter")
+            self.changed += 1
+        return len(taught)
+
+    def _whole_id(self, given: str, user: str | None) -> str:
         """Return the only id that is meant: a whole one, a signed one, or the first characters of one."""
         signed = SIGNED.fullmatch(given)
         if signed is not None:
             given = signed[1]
-        known = [*self._opened.model.ids(), *self._held.ids()]
+        known = self._ids(user)
         found = [given] if given in known else []
         if not found and len(given) >= MIN_PREFIX:
             found = list(dict.fromkeys(key for key in known if key.startswith(given)))
@@ -268,23 +348,43 @@ class FilterService:
             )
         return found[0]
 
+    def _ids(self, user: str | None) -> list[str]:
+        """Return the ids of the mails that a user, or the site, can correct or forget."""
+        model, held = self._opened.model, self._held.ids()
+        site = [name for name in held if "/" not in name]
+        if user is None:
+            return [*model.ids(), *site]
+        opened, own = self._users.find(user), f"{checked_user(user)}/"
+        learned = [] if opened is None else opened.model.ids()
+        return [*learned, *(name.removeprefix(own) for name in held if name.startswith(own)), *site]
+
+    def clean_users(self) -> None:
+        """Delete what a killed process left of users who were forgotten."""
+        self._users.clean()
+
     # -- folding ------------------------------------------------------------------------------------------------------
 
     def tend(self) -> None:
         """Fold a long journal into the snapshot, in a thread. Call this from time to time."""
-        if not self._opened.holds_forgotten:
+        with self._turn:
+            holds_forgotten = self._opened.holds_forgotten or self._users.holds_forgotten
+            is_due = self._opened.fold_is_due or self._users.folds_are_due
+        if not holds_forgotten:
             self._forgot_at = None
         elif self._forgot_at is None:
             self._forgot_at = time.monotonic()
         late = self._forgot_at is not None and time.monotonic() - self._forgot_at > FORGET_SECONDS
-        if (late or self._opened.fold_is_due) and (self._folding is None or not self._folding.is_alive()):
+        if (late or is_due) and (self._folding is None or not self._folding.is_alive()):
             self._folding = threading.Thread(target=self._fold, name="fold")
             self._folding.start()
 
     def _fold(self) -> None:
         try:
             with self._turn:
+                self._users.fold_due()
                 self._opened.catch_up()
+                if not (self._opened.holds_forgotten or self._opened.fold_is_due):
+                    return
                 snapshot, version = self._opened.snapshot()
             self._opened.write_folded(snapshot)
             with self._turn:
@@ -296,8 +396,13 @@ class FilterService:
         """Finish a fold. Forgotten mails leave the disk."""
         if self._folding is not None:
             self._folding.join()
-        if self._opened.holds_forgotten or self._opened.fold_is_due:
-            self._fold()
+        self._fold()
+        self._users.close()
+
+
+def _held_name(name: str, user: str | None) -> str:
+    """Return the name under which the tokens of a mail are held that was judged for a user."""
+    return name if user is None else f"{checked_user(user)}/{name}"
 
 
 def _tokenizer(model: SpamFilter) -> tuple[Any, ...]:

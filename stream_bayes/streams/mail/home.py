@@ -6,6 +6,7 @@ id-key        signs the ids in headers
 judged-...    tokens of mails that the server judged, for a while
 lock          held (flock) while the filter is changed, from before the state is read until it is written
 socket        the server's, while one runs
+users/        the filters of users; see `users.py`
 
 A snapshot names the number of the change that comes next. Folding the journal into a new snapshot is a rename, and the
 journal is cut afterwards: after a crash between the two, changes that the snapshot holds are skipped.
@@ -17,9 +18,10 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from stream_bayes.core.events.event import Partition
 from stream_bayes.errors import BadState, NoSnapshot
@@ -67,6 +69,19 @@ class SpamHome:
         """Return True if there is a filter."""
         return self.state.exists()
 
+    @property
+    def min_fold_bytes(self) -> int:
+        """The least size of a journal that is folded into the snapshot."""
+        return MIN_FOLD_BYTES
+
+    def missing(self) -> NoSnapshot:
+        """Return the error of a directory without a filter."""
+        return NoSnapshot(f"there is no filter in {self.directory}: train one with `stream-bayes spam train`")
+
+    def restored(self, state: Mapping[str, Any]) -> SpamFilter:
+        """Return the filter of a state."""
+        return SpamFilter.from_state(state, self.key)
+
     def version(self) -> Version:
         """Return a value that changes whenever the snapshot is written; zeros without one."""
         try:
@@ -94,14 +109,12 @@ class SpamHome:
     def load_snapshot(self) -> tuple[SpamFilter, int]:
         """Return the filter of the snapshot, and the number of the change that comes next."""
         if not self.exists():
-            raise NoSnapshot(
-                f"there is no filter in {self.directory}: train one with `stream-bayes spam train`"
-            )
+            raise self.missing()
         snapshot = read_snapshot(self.state)
         try:
             if snapshot.learner != "SpamFilter" or SECTION not in snapshot.sections:
                 raise BadState(f"it holds a {snapshot.learner}, not a SpamFilter")
-            model = SpamFilter.from_state(snapshot.sections[SECTION], self.key)
+            model = self.restored(snapshot.sections[SECTION])
         except BadState as error:
             raise BadState(f"{self.state}: {error}") from error
         return model, snapshot.positions.get(CHANGES, 0)
@@ -260,8 +273,7 @@ class OpenFilter:
         with self.home.locked():
             self.catch_up()
             try:
-                for change in changes:
-                    change.apply(self.model)
+                changes = [change.apply(self.model) for change in changes]
                 self._stop = self.home.journal.append(changes, self.following, self._stop)
             except BaseException:
                 self._version = (-1, -1, -1)  # the model may hold half of the changes: read it anew
@@ -273,7 +285,7 @@ class OpenFilter:
     @property
     def fold_is_due(self) -> bool:
         """True if the journal is so long that a start would take much longer."""
-        return self._stop > max(MIN_FOLD_BYTES, self._version[1] // FOLD_SHARE)
+        return self._stop > max(self.home.min_fold_bytes, self._version[1] // FOLD_SHARE)
 
     def snapshot(self) -> tuple[Snapshot, Version]:
         """Return a snapshot of the present state, and the version of the one that it may replace."""

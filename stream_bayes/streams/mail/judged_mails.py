@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -117,21 +117,25 @@ class JudgedMails:
         """Return the ids of the mails held, oldest first."""
         return list(self._places)
 
-    def remove(self, name: str) -> bool:
-        """Remove a mail from the disk. Return False if it is not held."""
-        place = self._places.get(name)
-        if place is None:
-            return False
-        path = self.directory / place.file
-        data = path.read_bytes()
-        new = path.with_name(f".{path.name}.new")
-        with suppress(FileNotFoundError):
-            self._files.unlink(new)
-        self._write(new, data[: place.start] + data[place.stop :])
-        self._files.rename(new, path)
-        self._places = {key: each for key, each in self._places.items() if each.file != place.file}
-        self._index(place.file)
-        return True
+    def remove(self, names: Iterable[str]) -> int:
+        """Remove mails from the disk. Return the number of those that were held."""
+        gone = {name: place for name in names if (place := self._places.get(name)) is not None}
+        for file in sorted({place.file for place in gone.values()}):
+            path = self.directory / file
+            data = path.read_bytes()
+            new = path.with_name(f".{path.name}.new")
+            with suppress(FileNotFoundError):
+                self._files.unlink(new)
+            kept = [
+                data[place.start : place.stop]
+                for name, place in self._places.items()
+                if place.file == file and name not in gone
+            ]
+            self._write(new, b"".join(kept))
+            self._files.rename(new, path)
+            self._places = {key: each for key, each in self._places.items() if each.file != file}
+            self._index(file)
+        return len(gone)
 
     def _record(self, name: str, now: float, tokens: dict[str, int]) -> bytes:
         return encode_record(0, json.dumps([name, now, tokens], separators=(",", ":")).encode())

@@ -3,7 +3,8 @@
     packet    size of what follows (4 bytes, big-endian) | command (1 byte) | data
 
 The filter adds X-Stream-Bayes headers, removes those that came with the mail, and can quarantine or reject spam. After
-any error the mail is accepted unchanged. Version 6 of the protocol; steps that the filter does not need are declined,
+any error the mail is accepted unchanged. With users, a mail to one of them is judged by that user's filter, a mail to
+several by the site's. Version 6 of the protocol; steps that the filter does not need are declined,
 as far as the mail server offers it.
 """
 
@@ -32,6 +33,7 @@ ADD_HEADERS, CHANGE_HEADERS, QUARANTINE = 0x01, 0x10, 0x20
 NO_CONNECT, NO_HELO, NO_MAIL, NO_RECIPIENT, NO_END_OF_HEADERS = 0x01, 0x02, 0x04, 0x08, 0x40
 NO_UNKNOWN, NO_DATA = 0x100, 0x200
 NO_ANSWER_TO_HEADER, NO_ANSWER_TO_BODY, LEADING_SPACE = 0x80, 0x80000, 0x100000
+NO_ANSWER_TO_RECIPIENT = 0x8000
 DECLINED: Final = (
     NO_CONNECT
     | NO_HELO
@@ -42,6 +44,7 @@ DECLINED: Final = (
     | NO_DATA
     | NO_ANSWER_TO_HEADER
     | NO_ANSWER_TO_BODY
+    | NO_ANSWER_TO_RECIPIENT
     | LEADING_SPACE
 )
 OFFER = struct.Struct(">III")
@@ -56,11 +59,17 @@ class _Mail:
         self.headers: list[tuple[bytes, bytes]] = []
         self.body: list[bytes] = []
         self.size = 0
+        self.recipients: set[str | None] = set()  # as users
 
     def add_body(self, data: bytes) -> None:
         if self.size < MAX_BYTES:
             self.body.append(data)
             self.size += len(data)
+
+    @property
+    def user(self) -> str | None:
+        """The only user that the mail is for; None for several."""
+        return next(iter(self.recipients)) if len(self.recipients) == 1 else None
 
     def raw(self) -> bytes:
         head = b"".join(name + b":" + value.replace(b"\r\n", b"\n") + b"\n" for name, value in self.headers)
@@ -68,7 +77,12 @@ class _Mail:
 
 
 def answer_milter(
-    reader: IO[bytes], write: Callable[[bytes], object], service: FilterService, *, on_spam: str
+    reader: IO[bytes],
+    write: Callable[[bytes], object],
+    service: FilterService,
+    *,
+    on_spam: str,
+    user_of: Callable[[str], str | None] | None = None,
 ) -> None:
     """Serve one connection of a mail server, which may send several mails.
 
@@ -80,6 +94,8 @@ def answer_milter(
         The filter.
     on_spam
         One of `ON_SPAM`.
+    user_of
+        Returns the user with an address, None for nobody. Without it, the site's filter judges all mails.
     """
     steps, actions, mail = 0, 0, _Mail()
 
@@ -90,11 +106,16 @@ def answer_milter(
         command, data = packet[:1], packet[1:]
         if command == b"O":
             version, offered, declinable = OFFER.unpack_from(data)
-            steps = DECLINED & declinable
+            steps = (DECLINED if user_of is None else DECLINED & ~NO_RECIPIENT) & declinable
             actions = (
                 ADD_HEADERS | CHANGE_HEADERS | (QUARANTINE if on_spam == "quarantine" else 0)
             ) & offered
             send(b"O", OFFER.pack(min(version, VERSION), actions, steps))
+        elif command == b"R":
+            if user_of is not None:
+                mail.recipients.add(user_of(data.partition(b"\0")[0].decode("utf-8", "replace")))
+            if not steps & NO_ANSWER_TO_RECIPIENT:
+                send(CONTINUE)
         elif command == b"L":
             name, _, value = data.removesuffix(b"\0").partition(b"\0")
             mail.headers.append((name, value if steps & LEADING_SPACE else b" " + value))
@@ -128,7 +149,7 @@ def _finish(
 ) -> None:
     """Judge a mail, send what is to be changed in it, and accept or reject it."""
     try:
-        judgement = service.judge(mail.raw())
+        judgement = service.judge(mail.raw(), mail.user)
     except (StreamBayesError, OSError, ValueError) as error:
         logger.warning("a mail was accepted without a verdict: %s", error)
         send(ACCEPT, b"")

@@ -5,6 +5,8 @@ r"""The server of a filter: its own protocol over a Unix socket, and those of ma
     STREAM-BAYES 1 correct ham 9f86d081\n                 the same
     STREAM-BAYES 1 forget 9f86d081\n                      OK forgotten\n
     STREAM-BAYES 1 forget-mail 1732\n and so many bytes   the same
+    STREAM-BAYES 1 forget-user ann\n                      OK forgotten 3\n: mails that the site had learned from ann
+    STREAM-BAYES 1 classify 1732 user=ann\n and so on     any of these for a user
 
 A failed request gets ERROR and a message. Only the owner may open a Unix socket that the server creates.
 """
@@ -17,24 +19,28 @@ import socket
 import socketserver
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from stream_bayes.errors import BadValue, InUse, SourceError, StreamBayesError
+from stream_bayes.streams.mail.callers import Caller, caller_of
 from stream_bayes.streams.mail.filter_service import FilterService
 from stream_bayes.streams.mail.home import SpamHome
 from stream_bayes.streams.mail.judged_mails import DAYS, MAX_BYTES
 from stream_bayes.streams.mail.milter import ON_SPAM, answer_milter
 from stream_bayes.streams.mail.spamd import answer_spamc
+from stream_bayes.streams.mail.users import Quota, user_of_address
 from stream_bayes.streams.mail.web_api import WebConversation
 
-__all__ = ["PROTOCOLS", "SpamServer", "inherited_sockets"]
+__all__ = ["PROTOCOLS", "ServedUsers", "SpamServer", "inherited_sockets"]
 
 logger = logging.getLogger(__name__)
 
 PROTOCOLS = ("spamd", "milter", "http")
 MAX_REQUEST = 1 << 27  # bytes
-MAX_LINE = 200
+MAX_LINE = 2_000
+USER = "user="
 REQUEST_SECONDS = 30.0  # for a client to send a mail
 MILTER_SECONDS = 7_200.0  # a mail server keeps its connections open
 FIRST_INHERITED = 3  # the first descriptor that systemd passes
@@ -64,6 +70,29 @@ def inherited_sockets(environment: Mapping[str, str]) -> dict[str, socket.socket
     return sockets
 
 
+@dataclass(frozen=True, slots=True)
+class ServedUsers:
+    """The use of users' filters by the protocols of mail systems.
+
+    Parameters
+    ----------
+    with_domain
+        True if the user of a milter's mail is the whole address of its recipient; False for the part before the @.
+    teach_site
+        True if the site also learns what users teach.
+    trusted
+        Accounts of this machine that act for all users over Unix sockets, as root does.
+    """
+
+    with_domain: bool = True
+    teach_site: bool = False
+    trusted: tuple[str, ...] = ()
+
+    def user_of_address(self, address: str) -> str | None:
+        """Return the user with an address."""
+        return user_of_address(address, with_domain=self.with_domain)
+
+
 class SpamServer:
     """Serves a filter's directory.
 
@@ -82,6 +111,10 @@ class SpamServer:
         True to allow `TELL` and changes over HTTP. Always allowed over Unix sockets that the server creates.
     on_spam
         What a mail server does with spam: "mark", "quarantine" or "reject".
+    users
+        How the other protocols use users' filters; None: they use the site's alone.
+    quota
+        The bounds of users' filters.
 
     Raises
     ------
@@ -103,6 +136,8 @@ class SpamServer:
         *,
         may_learn: bool = False,
         on_spam: str = "mark",
+        users: ServedUsers | None = None,
+        quota: Quota | None = None,
     ) -> None:
         for name in listen or {}:
             if name not in PROTOCOLS:
@@ -115,8 +150,10 @@ class SpamServer:
         own = given.pop("socket", None)
         if own is None:
             _clear(home.socket)
-        self.service = FilterService(home, max_bytes, days)
-        self._may_learn, self._on_spam = may_learn, on_spam
+        teach_site = users is not None and users.teach_site
+        self.service = FilterService(home, max_bytes, days, quota, teach_site=teach_site)
+        self.service.clean_users()
+        self._may_learn, self._on_spam, self._users = may_learn, on_spam, users
         self._listeners: dict[str, socketserver.BaseServer] = {}
         self._paths: list[Path] = []
         try:
@@ -179,19 +216,32 @@ class SpamServer:
         """Serve a protocol at an open socket."""
         may_learn = self._may_learn if may_learn is None else may_learn
         opened.listen(BACKLOG)
-        service, on_spam = self.service, self._on_spam
+        service, on_spam, users = self.service, self._on_spam, self._users
+        trusted = () if users is None else users.trusted
+
+        def caller(connection: Any) -> Caller:
+            return caller_of(connection, may_learn=may_learn, has_users=users is not None, trusted=trusted)
+
         if name == "http":
-            handler: Any = type("_Web", (WebConversation,), {"service": service, "may_learn": may_learn})
+            handler: Any = type(
+                "_Web", (WebConversation,), {"service": service, "caller_of": staticmethod(caller)}
+            )
         elif name == "socket":
-            handler = _conversation(lambda reader, write: write(_answered(reader, service)), REQUEST_SECONDS)
+            handler = _conversation(
+                lambda reader, write, _: write(_answered(reader, service)), REQUEST_SECONDS
+            )
         elif name == "spamd":
             handler = _conversation(
-                lambda reader, write: answer_spamc(reader, write, service, may_learn=may_learn),
+                lambda reader, write, connection: answer_spamc(reader, write, service, caller(connection)),
                 REQUEST_SECONDS,
             )
         else:
+            user_of = None if users is None else users.user_of_address
             handler = _conversation(
-                lambda reader, write: answer_milter(reader, write, service, on_spam=on_spam), MILTER_SECONDS
+                lambda reader, write, _: answer_milter(
+                    reader, write, service, on_spam=on_spam, user_of=user_of
+                ),
+                MILTER_SECONDS,
             )
         self._listeners[name] = _Listener(opened, handler)
 
@@ -239,23 +289,28 @@ def _answered(reader: Any, service: FilterService) -> bytes:
 
 
 def _done(words: list[str], reader: Any, service: FilterService) -> tuple[str, ...]:
-    """Do what a request wants; return the words of the answer."""
+    """Make the change or the judgement that a request is about; return the words of the answer."""
+    user = None
+    if words and words[-1].startswith(USER):
+        user = words.pop().removeprefix(USER)
     match words:
         case ["classify", size]:
-            return service.judge(_mail(reader, size)).texts()
+            return service.judge(_mail(reader, size), user).texts()
         case ["learn", "ham" | "spam" as label, size]:
-            return (service.learn(_mail(reader, size), label),)
+            return (service.learn(_mail(reader, size), label, user),)
         case ["correct", "ham" | "spam" as label, name]:
-            return (service.correct(name, label),)
+            return (service.correct(name, label, user),)
         case ["forget", name]:
-            service.forget(name)
+            service.forget(name, user)
             return ("forgotten",)
         case ["forget-mail", size]:
-            service.forget_mail(_mail(reader, size))
+            service.forget_mail(_mail(reader, size), user)
             return ("forgotten",)
+        case ["forget-user", name]:
+            return ("forgotten", str(service.forget_user(name)))
         case _:
             raise ValueError(
-                "expected classify, learn, correct, forget or forget-mail, with a label, an id or a size"
+                "expected classify, learn, correct, forget, forget-mail or forget-user, with a label, an id or a size"
             )
 
 
@@ -311,13 +366,13 @@ class _Listener(socketserver.ThreadingMixIn, socketserver.TCPServer):
         logger.debug("a connection ended with an error", exc_info=True)
 
 
-def _conversation(converse: Callable[[Any, Any], object], seconds: float) -> type:
+def _conversation(converse: Callable[[Any, Any, Any], object], seconds: float) -> type:
     """Return a handler of connections."""
 
     class Conversation(socketserver.StreamRequestHandler):
         timeout = seconds
 
         def handle(self) -> None:
-            converse(self.rfile, self.wfile.write)
+            converse(self.rfile, self.wfile.write, self.connection)
 
     return Conversation

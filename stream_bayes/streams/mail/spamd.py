@@ -4,7 +4,8 @@ r"""The protocol of SpamAssassin's spamd, so that `spamc` and whatever else spea
     response   SPAMD/1.1 0 EX_OK\r\nSpam: False ; -3.1 / 4.1\r\n\r\n
 
 CHECK, SYMBOLS, REPORT, REPORT_IFSPAM, PROCESS, HEADERS, TELL, PING and SKIP. The score is the log-odds of spam, the
-threshold the log-odds from which the filter's costs call a mail spam. TELL with `Set: local` learns a mail, with
+threshold the log-odds from which the filter's costs call a mail spam. `User:` names the user whose filter is used, if
+the server has users. TELL with `Set: local` learns a mail, with
 `Remove: local` forgets it. PROCESS and HEADERS return the mail with X-Stream-Bayes headers, and with the headers
 X-Spam-Flag and X-Spam-Status that delivery rules for SpamAssassin match.
 """
@@ -13,10 +14,11 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from typing import IO, Final
+from typing import IO, Final, NamedTuple
 
-from stream_bayes.errors import NotLearned, StreamBayesError
+from stream_bayes.errors import BadValue, NotLearned, StreamBayesError
 from stream_bayes.mail.text.scanning import head_and_body
+from stream_bayes.streams.mail.callers import Caller, NotAllowed
 from stream_bayes.streams.mail.filter_service import FilterService, Judgement
 from stream_bayes_start import with_fields, without_fields
 
@@ -33,6 +35,7 @@ OK, USAGE, DATA, UNAVAILABLE, SOFTWARE, IO_ERROR = (  # codes of sysexits.h
     (70, "EX_SOFTWARE"),
     (74, "EX_IOERR"),
 )
+NO_USER, NO_PERMISSION = (67, "EX_NOUSER"), (77, "EX_NOPERM")
 SYMBOLS: Final = 12  # tokens that decided, in a report
 SPAMASSASSIN = (
     b"x-spam-flag",
@@ -52,7 +55,7 @@ class _Refused(Exception):
 
 
 def answer_spamc(
-    reader: IO[bytes], write: Callable[[bytes], object], service: FilterService, *, may_learn: bool
+    reader: IO[bytes], write: Callable[[bytes], object], service: FilterService, caller: Caller
 ) -> None:
     """Answer one request of a client of spamd.
 
@@ -62,8 +65,8 @@ def answer_spamc(
         The connection.
     service
         The filter.
-    may_learn
-        False to refuse TELL.
+    caller
+        The rights of the client: whether TELL is allowed, and the users that `User:` may name.
     """
     try:
         verb, headers = _request(reader)
@@ -76,9 +79,10 @@ def answer_spamc(
             raise _Refused(
                 USAGE, f"expected one of {', '.join((*_VERBS, 'PING', 'SKIP'))}, got {verb[:40]!r}"
             )
-        if verb == "TELL" and not may_learn:
+        if verb == "TELL" and not caller.may_learn:
             raise _Refused(UNAVAILABLE, "TELL is refused here: start the server with --allow-learn")
-        fields, body = _VERBS[verb](service, _mail(reader, headers), headers)
+        request = _Request(headers, _user(headers, caller))
+        fields, body = _VERBS[verb](service, _mail(reader, headers), request)
         code = OK
     except _Refused as error:
         code, fields, body = error.code, [], f"{error}\r\n".encode()
@@ -103,6 +107,16 @@ def _request(reader: IO[bytes]) -> tuple[str, dict[str, str]]:
         if len(headers) > MAX_HEADERS:
             raise _Refused(USAGE, f"expected at most {MAX_HEADERS} headers")
     return words[0].decode("ascii", "replace").upper(), headers
+
+
+def _user(headers: dict[str, str], caller: Caller) -> str | None:
+    """Return the user of a request."""
+    try:
+        return caller.user(headers.get("user"))
+    except NotAllowed as error:
+        raise _Refused(NO_PERMISSION, str(error)) from None
+    except BadValue as error:
+        raise _Refused(NO_USER, str(error)) from None
 
 
 def _mail(reader: IO[bytes], headers: dict[str, str]) -> bytes:
@@ -130,45 +144,52 @@ def _mail(reader: IO[bytes], headers: dict[str, str]) -> bytes:
 Response = tuple[list[str], bytes]
 
 
+class _Request(NamedTuple):
+    """The headers of a request, and the user it is about; None for the site."""
+
+    headers: dict[str, str]
+    user: str | None
+
+
 def _status(judgement: Judgement) -> str:
     is_spam = "True" if judgement.verdict == "spam" else "False"
     return f"Spam: {is_spam} ; {judgement.log_odds:.2f} / {judgement.log_odds_threshold:.2f}"
 
 
-def _check(service: FilterService, raw: bytes, headers: dict[str, str]) -> Response:
-    return [_status(service.judge(raw))], b""
+def _check(service: FilterService, raw: bytes, request: _Request) -> Response:
+    return [_status(service.judge(raw, request.user))], b""
 
 
-def _symbols(service: FilterService, raw: bytes, headers: dict[str, str]) -> Response:
-    judgement = service.judge(raw)
+def _symbols(service: FilterService, raw: bytes, request: _Request) -> Response:
+    judgement = service.judge(raw, request.user)
     share = round(100 * judgement.probability)
     return [
         _status(judgement)
     ], f"STREAM_BAYES_{judgement.verdict.upper()},STREAM_BAYES_{share:02}\r\n".encode()
 
 
-def _report(service: FilterService, raw: bytes, headers: dict[str, str]) -> Response:
-    judgement = service.judge(raw)
+def _report(service: FilterService, raw: bytes, request: _Request) -> Response:
+    judgement = service.judge(raw, request.user)
     lines = [
         f"{judgement.verdict}: probability of spam {judgement.probability:.6f}, score {judgement.score:.4f}",
         *([judgement.note] if judgement.note else []),
-        *(f"{row.adds:+8.3f}  {row.token}" for row in service.explain(raw).tokens[:SYMBOLS]),
+        *(f"{row.adds:+8.3f}  {row.token}" for row in service.explain(raw, request.user).tokens[:SYMBOLS]),
     ]
     return [_status(judgement)], "".join(f"{line}\r\n" for line in lines).encode("utf-8", "replace")
 
 
-def _report_if_spam(service: FilterService, raw: bytes, headers: dict[str, str]) -> Response:
-    judgement = service.judge(raw)
-    return _report(service, raw, headers) if judgement.verdict == "spam" else ([_status(judgement)], b"")
+def _report_if_spam(service: FilterService, raw: bytes, request: _Request) -> Response:
+    judgement = service.judge(raw, request.user)
+    return _report(service, raw, request) if judgement.verdict == "spam" else ([_status(judgement)], b"")
 
 
-def _process(service: FilterService, raw: bytes, headers: dict[str, str]) -> Response:
-    judgement = service.judge(raw)
+def _process(service: FilterService, raw: bytes, request: _Request) -> Response:
+    judgement = service.judge(raw, request.user)
     return [_status(judgement)], mail_with(raw, judgement)
 
 
-def _headers(service: FilterService, raw: bytes, headers: dict[str, str]) -> Response:
-    status, marked = _process(service, raw, headers)
+def _headers(service: FilterService, raw: bytes, request: _Request) -> Response:
+    status, marked = _process(service, raw, request)
     end = b"\r\n" if b"\r\n" in marked[:MAX_LINE] else b"\n"
     head, _ = head_and_body(marked.replace(b"\r\n", b"\n"))
     return status, head.replace(b"\n", end) + end + end
@@ -185,14 +206,15 @@ def mail_with(raw: bytes, judgement: Judgement) -> bytes:
     return with_fields(without_fields(raw, (b"x-stream-bayes", *SPAMASSASSIN)), judgement.texts(), fields)
 
 
-def _tell(service: FilterService, raw: bytes, headers: dict[str, str]) -> Response:
+def _tell(service: FilterService, raw: bytes, request: _Request) -> Response:
     where = {
-        name: [place.strip() for place in headers.get(name, "").split(",")] for name in ("set", "remove")
+        name: [place.strip() for place in request.headers.get(name, "").split(",")]
+        for name in ("set", "remove")
     }
-    label = headers.get("message-class", "").lower()
+    label = request.headers.get("message-class", "").lower()
     if "local" in where["remove"]:
         try:
-            service.forget_mail(raw)
+            service.forget_mail(raw, request.user)
         except NotLearned:  # spamc reports this as "Message was already un/learned"
             return [], b""
         return ["DidRemove: local"], b""
@@ -200,10 +222,10 @@ def _tell(service: FilterService, raw: bytes, headers: dict[str, str]) -> Respon
         raise _Refused(USAGE, "TELL: expected Set: local or Remove: local; reports to others are not made")
     if label not in ("ham", "spam"):
         raise _Refused(USAGE, f"TELL: expected Message-class: ham or spam, got {label[:40]!r}")
-    return (["DidSet: local"] if service.learn(raw, label) != "unchanged" else []), b""
+    return (["DidSet: local"] if service.learn(raw, label, request.user) != "unchanged" else []), b""
 
 
-_VERBS: dict[str, Callable[[FilterService, bytes, dict[str, str]], Response]] = {
+_VERBS: dict[str, Callable[[FilterService, bytes, _Request], Response]] = {
     "CHECK": _check,
     "SYMBOLS": _symbols,
     "REPORT": _report,

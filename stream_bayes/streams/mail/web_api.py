@@ -6,16 +6,20 @@ r"""The filter over HTTP, for rspamd's plug-in and for scripts.
     POST /forget          an id -> {"outcome": "forgotten"}
     GET  /ping            {"judged": 17, "changed": 3}
 
+With users, the header `User:` or `?user=` names the user whose filter is used and changed; nobody is the site.
 Errors are {"error": "..."} with the status 400, 403, 404 or 503.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from stream_bayes.errors import BadValue, NotLearned, StreamBayesError
+from stream_bayes.streams.mail.callers import Caller, NotAllowed
 from stream_bayes.streams.mail.filter_service import FilterService
 
 __all__ = ["WebConversation"]
@@ -26,12 +30,12 @@ LABELS = ("ham", "spam")
 
 
 class WebConversation(BaseHTTPRequestHandler):
-    """The requests of one connection. A subclass sets `service` and `may_learn`."""
+    """The requests of one connection. A subclass sets `service` and `caller_of`."""
 
     timeout = SECONDS
     protocol_version = "HTTP/1.1"
     service: FilterService
-    may_learn: bool
+    caller_of: Callable[[Any], Caller]  # the rights of whoever is at the other end of a connection
 
     def do_GET(self) -> None:
         if self.path == "/ping":
@@ -46,6 +50,8 @@ class WebConversation(BaseHTTPRequestHandler):
                 self.close_connection = True
                 raise BadValue(f"Content-Length: expected 0 to {MAX_BYTES:,} bytes")
             self._answer(self.rfile.read(size))
+        except NotAllowed as error:
+            self._send(403, {"error": str(error)})
         except NotLearned as error:
             self._send(404, {"error": str(error)})
         except (BadValue, ValueError) as error:
@@ -54,10 +60,12 @@ class WebConversation(BaseHTTPRequestHandler):
             self._send(503, {"error": str(error)})
 
     def _answer(self, body: bytes) -> None:
-        verb, _, label = self.path.strip("/").partition("/")
-        service = self.service
+        place = urlsplit(self.path)
+        verb, _, label = place.path.strip("/").partition("/")
+        service, caller = self.service, self.caller_of(self.connection)
+        user = caller.user(self.headers.get("User") or parse_qs(place.query).get("user", [None])[0])
         if verb == "judge" and not label:
-            found = service.judge(body)
+            found = service.judge(body, user)
             note = {"note": found.note} if found.note else {}
             self._send(
                 200,
@@ -74,14 +82,14 @@ class WebConversation(BaseHTTPRequestHandler):
         is_known = (verb in ("learn", "correct") and label in LABELS) or (verb == "forget" and not label)
         if not is_known:
             self._send(404, {"error": "expected POST /judge, /learn/LABEL, /correct/LABEL or /forget"})
-        elif not self.may_learn:
+        elif not caller.may_learn:
             self._send(403, {"error": "changes are refused here: start the server with --allow-learn"})
         elif verb == "learn":
-            self._send(200, {"outcome": service.learn(body, label)})
+            self._send(200, {"outcome": service.learn(body, label, user)})
         elif verb == "correct":
-            self._send(200, {"outcome": service.correct(body.decode("utf-8", "replace").strip(), label)})
+            self._send(200, {"outcome": service.correct(_text(body), label, user)})
         else:
-            service.forget(body.decode("utf-8", "replace").strip())
+            service.forget(_text(body), user)
             self._send(200, {"outcome": "forgotten"})
 
     def _send(self, status: int, answer: dict[str, Any]) -> None:
@@ -97,3 +105,7 @@ class WebConversation(BaseHTTPRequestHandler):
 
     def log_error(self, *arguments: Any) -> None:
         """Write no line for a client that sends something else, or too slowly."""
+
+
+def _text(body: bytes) -> str:
+    return body.decode("utf-8", "replace").strip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -97,13 +97,14 @@ class MailServer:
         if not self.steps & silent:
             assert self.receive() == (b"c", b"")
 
-    def deliver(self, raw: bytes) -> list[tuple[bytes, bytes]]:
+    def deliver(self, raw: bytes, to: Sequence[bytes] = (b"bob@example.org",)) -> list[tuple[bytes, bytes]]:
         """Send a mail; return what the milter answers at its end."""
         self.step(b"C", b"mx.example.com\0004\0\x19192.0.2.7\0", 0x01, 0x1000)
         self.step(b"H", b"mx.example.com\0", 0x02, 0x2000)
         self.send(b"D", b"Mi\0004F1\0")
         self.step(b"M", b"<ann@example.com>\0", 0x04, 0x4000)
-        self.step(b"R", b"<bob@example.org>\0", 0x08, 0x8000)
+        for recipient in to:
+            self.step(b"R", b"<" + recipient + b">\0", 0x08, 0x8000)
         self.step(b"T", b"", 0x200, 0x10000)
         head, _, body = raw.partition(b"\n\n")
         for field in head.replace(b"\n ", b"\x01 ").split(b"\n"):
