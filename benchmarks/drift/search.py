@@ -149,7 +149,9 @@ def pause() -> Contest:
     network = drawn_network(COLUMNS, 5)
     worlds = [(network, SEARCHED // 2), (another_graph(network, 6), SEARCHED // 2 + 2 * DELAY)]
     events = list(stream_of(worlds, "v9", 8))
-    model = DriftAdaptive(BayesNetClassifier(), Once(), policy="search", search_delay=DELAY, window=SEARCHED)
+    model = DriftAdaptive(
+        BayesNetClassifier(None), Once(), policy="search", search_delay=DELAY, window=SEARCHED
+    )
 
     def run(_: Any) -> float:
         taken = iter(events)

@@ -203,9 +203,10 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
             )
         if learner.network is not None:
             raise BadValue("a BayesNet with a network given beforehand cannot be replaced after a drift")
-        if self.signal in ("error", "family") or natural_signal(detector_of(self.detector, None)) == "error":
+        if self.signal == "error" or natural_signal(detector_of(self.detector, None)) == "error":
             raise BadValue(
-                "a BayesNet has no class, so its signal is the log-loss: choose another detector or signal"
+                "a BayesNet has no class, so its signal is the log-loss, of events or of each family: choose another "
+                "detector or signal"
             )
 
     def _check_classifier(self, learner: BayesClassifier) -> None:
@@ -223,8 +224,6 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
     def _check_search(self) -> None:
         if self.search is not None and not isinstance(self.search, HillClimbing):
             raise BadValue(f"search must be HillClimbing(...), or None, not {shown(self.search)}")
-        if self.search is not None and self.search.restarts:
-            raise BadValue("search must have no restarts, which are drawn at random")
         if self.window is not None and self.window < 2 * FEWEST:
             raise BadValue(
                 f"window must be at least {2 * FEWEST} events, so that a change can be found in it, not {self.window}"
@@ -401,11 +400,9 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
     def _watch_families(self, families: FamilyWatch) -> None:
         """Search a candidate if families became worse."""
         succession, watch = self._succession, self._watch
-        drifted = watch.drifted_families(families, _classifier(succession.model), succession.recent)
+        drifted = watch.drifted_families(families, succession.model, succession.recent)
         if drifted:
-            since, names = watch.start_of_drift(
-                families, drifted, succession.recent, _classifier(succession.model)
-            )
+            since, names = watch.start_of_drift(families, drifted, succession.recent, succession.model)
             succession.search(since, names)
 
     def _worsens_again(self, signal: float, begun: int) -> bool:
@@ -417,9 +414,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         if watch.families is None:
             has_drifted = watch.detects(signal)
         else:
-            has_drifted = bool(
-                watch.drifted_families(watch.families, _classifier(succession.model), succession.recent)
-            )
+            has_drifted = bool(watch.drifted_families(watch.families, succession.model, succession.recent))
         if not has_drifted:
             return False
         signals = succession.recent.signals(after=max(succession.changed_again or 0, begun))

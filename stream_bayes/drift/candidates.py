@@ -22,7 +22,7 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.values.values import Value
-from stream_bayes.drift.recent_events import Events, Learner, learn_events, rederive
+from stream_bayes.drift.recent_events import Events, Learner, grows, learn_events, rederive
 from stream_bayes.errors import BudgetExceeded
 from stream_bayes.learners.networks.bayes_net import BayesNet
 from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
@@ -122,20 +122,18 @@ def basis_of(
         True to keep the present structure, as `"refit"` always does.
     """
     is_network = isinstance(present, (BayesNetClassifier, BayesNet))
-    grows = isinstance(present, BayesNet) and present.is_growing  # it searches its structure as it learns
     if policy == "search" and not is_network:
         return None
     keeps_structure = keeps_structure or policy == "refit"
     made = present.clone() if keeps_structure else learner.clone()
-    if only and isinstance(made, BayesNetClassifier) and isinstance(present, BayesNetClassifier):
-        made.structure = present.structure
     share_names(made, present)
-    if keeps_structure and isinstance(made, BayesNet):
-        assert isinstance(present, BayesNet)
-        made.structure = present.structure
+    if isinstance(made, (BayesNetClassifier, BayesNet)):
+        assert isinstance(present, (BayesNetClassifier, BayesNet))
+        if keeps_structure or only:
+            made.structure = present.structure
     elif keeps_structure:
         _keep_structure(made, present)
-    is_searched = is_network and not keeps_structure and not grows
+    is_searched = is_network and not keeps_structure and (bool(only) or not grows(present))
     return Basis(policy, type(made), made.state(), is_searched, policy == "search")
 
 
@@ -217,7 +215,7 @@ def _searched(
     """Return the structure that a search finds for some events; None if it was not finished."""
     trained: Learner = model
     if isinstance(model, BayesNetClassifier):
-        trained = model.clone({"structure": None})
+        trained = model.clone({"structure": None, "search": None, "window": None})
         share_names(trained, model)
         if len(events["window_numbers"]):
             learn_events(trained, events)  # numbers need cuts

@@ -16,8 +16,9 @@ from stream_bayes.drift.families import Coded
 from stream_bayes.errors import BadState, NotLearned
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.networks.bayes_net import BayesNet
+from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
 
-__all__ = ["Events", "Learner", "RecentEvents", "learn_events", "rederive"]
+__all__ = ["Events", "Learner", "RecentEvents", "grows", "learn_events", "rederive"]
 
 MOST_FORGOTTEN = 500  # events, some microseconds each
 Learner: TypeAlias = BayesClassifier | BayesNet
@@ -189,9 +190,14 @@ def learn_rows(model: Learner, rows: Iterable[Row]) -> None:
 
 
 def rederive(model: Learner) -> None:
-    """Derive what a classifier derives from its counts; a network without a class derives nothing."""
-    if isinstance(model, BayesClassifier):
+    """Derive what a classifier derives from its counts; a network whose structure grows does so as it learns."""
+    if isinstance(model, BayesClassifier) and not grows(model):
         model.rederive()
+
+
+def grows(model: Learner) -> bool:
+    """Return True for a network that searches its structure itself."""
+    return isinstance(model, (BayesNet, BayesNetClassifier)) and model.is_growing
 
 
 def _as_of(window: Window, index: int, row: Row, model: Learner) -> Row:

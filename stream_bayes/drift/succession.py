@@ -33,7 +33,7 @@ from stream_bayes.drift.candidates import (
     share_names,
 )
 from stream_bayes.drift.log import change_between
-from stream_bayes.drift.recent_events import Learner, RecentEvents, rederive
+from stream_bayes.drift.recent_events import Learner, RecentEvents, grows, rederive
 from stream_bayes.drift.trial import DOUBT, Trial
 from stream_bayes.drift.watch import DriftWatch
 from stream_bayes.errors import StreamBayesError
@@ -97,10 +97,8 @@ class Succession:
         self.since = 1  # the first event of the present world
         self.is_renewing = False  # True while a grown or a fresh candidate is on trial
         self.grows = (
-            (
-                isinstance(self.model, BayesNetClassifier)
-                or (isinstance(self.model, BayesNet) and not self.model.is_growing)
-            )
+            isinstance(self.model, (BayesNetClassifier, BayesNet))
+            and not grows(self.model)
             and settings.policy != "refit"
             and settings.renew
         )

@@ -20,8 +20,7 @@ from stream_bayes.drift.detectors import (
 )
 from stream_bayes.drift.families import TOGETHER, FamilyWatch, family_signals
 from stream_bayes.drift.log import DriftLog
-from stream_bayes.drift.recent_events import RecentEvents
-from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.drift.recent_events import Learner, RecentEvents
 from stream_bayes.learners.classifier.edges import edge_name
 
 __all__ = ["DriftWatch"]
@@ -60,9 +59,7 @@ class DriftWatch:
         detected: bool = self.detector.drift_detected
         return detected
 
-    def drifted_families(
-        self, families: FamilyWatch, model: BayesClassifier, recent: RecentEvents
-    ) -> list[int]:
+    def drifted_families(self, families: FamilyWatch, model: Learner, recent: RecentEvents) -> list[int]:
         """Count an event; after every `TOGETHER` events return the slots of the families that became worse."""
         self.fed += 1
         if self.fed % TOGETHER:
@@ -90,7 +87,7 @@ class DriftWatch:
         return signal if self.signal == "error" else MOST_LOSS * signal
 
     def start_of_drift(
-        self, families: FamilyWatch, drifted: list[int], recent: RecentEvents, model: BayesClassifier
+        self, families: FamilyWatch, drifted: list[int], recent: RecentEvents, model: Learner
     ) -> tuple[int, tuple[Value, ...]]:
         """Record a drift of families; return the first event after the change, and the families' names."""
         newest = families.since(drifted, self.fed) or since_change(recent.signals()[-self.fed :])

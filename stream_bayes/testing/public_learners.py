@@ -137,8 +137,10 @@ SETTINGS: dict[type[BayesClassifier], list[dict[str, Any]]] = {
         {"readings": ("a2de", "tan", "aode")},
     ],
     BayesNetClassifier: [
-        *SOME_PAIRS,
-        {"schema": CUT},
+        *({"structure": None} | settings for settings in SOME_PAIRS),
+        {"structure": None, "schema": CUT},
+        {"window": 150},
+        {"schema": CUT, "half_life": 50.0, "class_prior": GIVEN},
         {"structure": DEPENDENT},
         {"structure": DEPENDENT, "strength": 0.0},
         {"structure": DEPENDENT, "half_life": 50.0, "max_values": 3},
@@ -175,6 +177,7 @@ SLIDING: list[tuple[type[BayesClassifier], dict[str, Any], int]] = [
     (KDB, {"k": 2, "schema": CUT}, 1000),
     (LiveChoice, {}, 25),
     (BayesNetClassifier, {"structure": DEPENDENT}, 25),
+    (BayesNetClassifier, {"window": 80}, 80),
     (BayesNetClassifier, {"structure": OF_CUT, "schema": CUT}, 25),
 ]
 

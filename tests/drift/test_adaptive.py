@@ -25,7 +25,6 @@ from stream_bayes import (
     NaiveBayes,
     SlidingWindow,
 )
-from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.drift.detectors import since_change
 from stream_bayes.errors import BadLabel, BadValue, CannotSave, OtherConfiguration
 from stream_bayes.learners.classifier.predictions import log_loss
@@ -232,7 +231,7 @@ def test_stopped_anywhere_it_goes_on_the_same_from_its_state(detector: Any) -> N
 
 
 def test_events_without_a_label_teach_whoever_learns_from_them() -> None:
-    plain = BayesNetClassifier(target="class", unlabelled="em")
+    plain = BayesNetClassifier(None, target="class", unlabelled="em")
     model = DriftAdaptive(plain.clone())
     for number, (x, y) in enumerate(drifting(1, 400, 0, variables=10)):
         label = None if number > 50 and number % 3 == 0 else y
@@ -318,7 +317,6 @@ def test_bad_arguments_are_refused() -> None:
         {"window": 100, "search_delay": 101},
         {"search_delay": -1},
         {"search": "hill-climbing"},
-        {"search": HillClimbing(restarts=1)},
         {"retired": 1.0},
         {"learner": MultinomialNB()},
         {"learner": GaussianNB(), "signal": "family"},

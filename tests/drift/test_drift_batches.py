@@ -51,8 +51,8 @@ def test_many_rows_of_which_one_is_refused_teach_nothing() -> None:
 
 
 def test_a_clone_is_made_of_all_that_is_nested_in_it() -> None:
-    made: list[BayesClassifier] = [BayesNetClassifier(target="class"), TAN(half_life=100.0)]
-    for learner in (*made, SlidingWindow(BayesNetClassifier(target="class"), 500)):
+    made: list[BayesClassifier] = [BayesNetClassifier(None, target="class"), TAN(half_life=100.0)]
+    for learner in (*made, SlidingWindow(BayesNetClassifier(None, target="class"), 500)):
         model = DriftAdaptive(
             learner, binary.DDM(warm_start=50), search=HillClimbing(max_families=9), retired=3
         )

@@ -43,7 +43,7 @@ def test_a_refit_has_the_tree_that_was_there_where_the_new_world_has_another() -
 
 
 def test_a_search_of_a_network_counts_all_events_kept() -> None:
-    model = DriftAdaptive(BayesNetClassifier(), policy="search", window=500)
+    model = DriftAdaptive(BayesNetClassifier(None), policy="search", window=500)
     for x, y in drifting(2, 700, 350):
         model.learn_one(x, y)
         if model.candidates_:
@@ -130,7 +130,7 @@ def test_a_warning_that_passes_leaves_nothing() -> None:
     [
         (TAN(), "refit", "refit"),
         (TAN(every=10_000), "search", "search"),
-        (BayesNetClassifier(), "both", "both"),  # whose structure is to be searched
+        (BayesNetClassifier(None), "both", "both"),  # whose structure is to be searched
     ],
 )
 def test_where_a_shadow_is_not_what_is_wanted_a_warning_begins_none(
@@ -163,7 +163,7 @@ def test_a_shadow_has_its_structure_when_it_is_tried() -> None:
 
 
 def test_events_without_a_label_teach_candidates_too() -> None:
-    network = BayesNetClassifier(target="class", unlabelled="em")
+    network = BayesNetClassifier(None, target="class", unlabelled="em")
     model = DriftAdaptive(network, Scripted((440,)), judge_after=100)
     for x, y in [*coloured(400, "rg"), *coloured(100, "rg", other_way=True)]:
         model.learn_one(x, y)

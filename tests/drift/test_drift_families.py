@@ -133,7 +133,7 @@ def test_a_drift_that_no_answer_shows_has_its_beginning_and_its_losses_from_the_
 @pytest.mark.parametrize("name", ["TAN", "BayesNetClassifier"])
 def test_where_all_features_are_numbers_they_have_families_too(name: str) -> None:
     rng = np.random.default_rng(3)
-    learner: Any = TAN() if name == "TAN" else BayesNetClassifier(target="y")
+    learner: Any = TAN() if name == "TAN" else BayesNetClassifier(None, target="y")
     model = DriftAdaptive(learner, signal="family", trials=1)
     noise = rng.normal(size=(2600, 2)).tolist()
     for n, (one, other) in enumerate(noise):

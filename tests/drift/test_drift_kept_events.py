@@ -72,14 +72,14 @@ def test_numbers_that_came_during_a_search_are_counted_in_the_bins_of_the_candid
 
 
 def test_a_network_is_searched_over_numbers_in_bins() -> None:
-    model = DriftAdaptive(BayesNetClassifier(target="y"), search_delay=150)
+    model = DriftAdaptive(BayesNetClassifier(None, target="y"), search_delay=150)
     until_swapped(model, of_numbers())
     present: Any = model.model_
     assert any("y" in edge for edge in present.structure.edges)
 
 
 def test_events_kept_may_lack_a_feature_that_is_known() -> None:
-    make = lambda: DriftAdaptive(BayesNetClassifier(target="class", unlabelled="em"))
+    make = lambda: DriftAdaptive(BayesNetClassifier(None, target="class", unlabelled="em"))
     model = make()
     losses(model, turning(50, 50))
     model.learn_one({"a": "0", "later": "x"}, None)  # without a label, it is not kept

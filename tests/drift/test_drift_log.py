@@ -52,7 +52,7 @@ def test_what_is_refused_or_not_finished_says_of_how_many_events() -> None:
     losses(model, turning(500, 400))
     noticed, refused = model.log.entries
     assert (refused["event"] - noticed["event"], refused["events"]) == (10 + 20, 20)
-    model = DriftAdaptive(BayesNetClassifier(), search=HillClimbing(max_families=1))
+    model = DriftAdaptive(BayesNetClassifier(None), search=HillClimbing(max_families=1))
     losses(model, turning(500, 400))
     noticed, unfinished = model.log.entries[:2]
     assert (unfinished["what"], unfinished["candidate"]) == ("unfinished", "both")

@@ -143,7 +143,7 @@ def test_a_refit_keeps_the_structure_and_counts_anew() -> None:
 
 
 def test_a_search_that_spends_its_budget_changes_nothing_but_the_log() -> None:
-    model = DriftAdaptive(BayesNetClassifier(), search=HillClimbing(max_families=5))
+    model = DriftAdaptive(BayesNetClassifier(None), search=HillClimbing(max_families=5))
     losses(model, drifting(2, 1500, 600))
     assert set(kinds_logged(model)) == {"drift", "unfinished"}
     assert model.log.entries[1]["why"] == "the search spent its budget of 5 families"
@@ -188,12 +188,12 @@ def test_only_so_many_models_are_kept() -> None:
 MAKERS: dict[str, Callable[[], DriftAdaptive]] = {
     "inline": lambda: DriftAdaptive(TAN()),
     "delayed": lambda: DriftAdaptive(TAN(), search_delay=40),
-    "network": lambda: DriftAdaptive(BayesNetClassifier(), search_delay=30),
+    "network": lambda: DriftAdaptive(BayesNetClassifier(None), search_delay=30),
     "refit": lambda: DriftAdaptive(
         KDB(k=2, window=300), drift.ADWIN(delta=0.05), policy="refit", search_delay=20
     ),
     "refused": lambda: DriftAdaptive(KDB(k=1), policy="refit", search_delay=20, trials=2, margin=0.4),
-    "search": lambda: DriftAdaptive(BayesNetClassifier(), policy="search", search_delay=30, window=500),
+    "search": lambda: DriftAdaptive(BayesNetClassifier(None), policy="search", search_delay=30, window=500),
 }
 
 
@@ -228,7 +228,7 @@ def test_stopped_around_whatever_happens_it_ends_the_same_byte_for_byte(name: st
 
 def test_a_search_that_a_restart_runs_again_is_bounded_as_before() -> None:
     def make() -> DriftAdaptive:
-        network, search = BayesNetClassifier(target=TARGET), HillClimbing(max_families=5)
+        network, search = BayesNetClassifier(None, target=TARGET), HillClimbing(max_families=5)
         return DriftAdaptive(network, search=search, search_delay=20, window=500, judge_after=20, trials=1)
 
     whole, restarted, restarts = make(), make(), 0

@@ -30,7 +30,7 @@ def entries(model: DriftAdaptive, what: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("seed", [0, 2])
 def test_after_a_change_the_structure_becomes_as_good_as_the_true_one(seed: int) -> None:
     events, structure, target = worlds(seed, 1500, 6000)
-    model = DriftAdaptive(BayesNetClassifier(target=target), renew=True)
+    model = DriftAdaptive(BayesNetClassifier(None, target=target), renew=True)
     true = BayesNetClassifier(structure, target=target)
     behind = 0.0
     for number, (x, y) in enumerate(events):
@@ -45,8 +45,8 @@ def test_after_a_change_the_structure_becomes_as_good_as_the_true_one(seed: int)
 def test_a_classifier_without_structure_grows_one_in_a_stationary_stream() -> None:
     events, _, target = worlds(1, 3000)
     model, stale = (
-        DriftAdaptive(BayesNetClassifier(target=target), renew=True),
-        BayesNetClassifier(target=target),
+        DriftAdaptive(BayesNetClassifier(None, target=target), renew=True),
+        BayesNetClassifier(None, target=target),
     )
     gained = 0.0
     for number, (x, y) in enumerate(events):
@@ -61,7 +61,7 @@ def test_growing_does_not_depend_on_a_restart_or_on_searches_in_the_background()
     events, _, target = worlds(3, 900)
 
     def make() -> DriftAdaptive:
-        return DriftAdaptive(BayesNetClassifier(target=target), search_delay=50, renew=True)
+        return DriftAdaptive(BayesNetClassifier(None, target=target), search_delay=50, renew=True)
 
     model = make()
     for x, y in events[:280]:
@@ -74,7 +74,7 @@ def test_growing_does_not_depend_on_a_restart_or_on_searches_in_the_background()
 
 def test_only_networks_whose_structure_may_change_are_searched_again() -> None:
     events, structure, target = worlds(1, 1000)
-    network = BayesNetClassifier(target=target)
+    network = BayesNetClassifier(None, target=target)
     choices: list[tuple[Any, dict[str, Any]]] = [
         (NaiveBayes(), {"policy": "both"}),
         (network, {"policy": "refit", "renew": True}),
@@ -96,7 +96,7 @@ def test_a_structure_that_does_not_fit_into_the_budget_is_reported_and_not_adopt
     rng = np.random.default_rng(4)
     values = [f"v{k}" for k in range(40)]
     schema = Schema({"a": values, "b": values}, [True, False])
-    model = DriftAdaptive(BayesNetClassifier(schema=schema, memory_budget=9_000), renew=True)
+    model = DriftAdaptive(BayesNetClassifier(None, schema=schema, memory_budget=9_000), renew=True)
     for _ in range(3000):
         a = int(rng.integers(40))
         x = {"a": values[a], "b": values[a if rng.random() < 0.98 else int(rng.integers(40))]}

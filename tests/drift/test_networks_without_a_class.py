@@ -113,7 +113,7 @@ def test_what_cannot_be_done_says_so() -> None:
         model.predict_learn_one({"a": "x"}, "y")
     with pytest.raises(NotSupported, match="model_ answers queries"):
         model.predict_proba_one({"a": "x"})
-    bad: list[dict[str, Any]] = [{"signal": "family"}, {"signal": "error"}, {"detector": "ddm"}]
+    bad: list[dict[str, Any]] = [{"signal": "error"}, {"detector": "ddm"}]
     for settings in bad:
         with pytest.raises(BadValue, match="its signal is the log-loss"):
             DriftAdaptive(BayesNet({"a": []}), **settings)

@@ -57,6 +57,7 @@ MODELS: tuple[BayesClassifier, ...] = (
     LiveChoice(),
     LiveChoice(combine="best", binning="equal-width"),
     BayesNetClassifier(),
+    BayesNetClassifier(None),
     BayesNetClassifier({"class": [], "x0": ["class"], "x1": ["class", "x0"]}),
     SlidingWindow(NaiveBayes(), 50),
     SlidingWindow(AODE(), 50),

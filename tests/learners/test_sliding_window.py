@@ -124,7 +124,7 @@ def test_an_event_is_unlearned_while_it_is_held_and_not_later() -> None:
 
 @pytest.mark.parametrize(
     "learner",
-    [NaiveBayes(), NaiveBayes(half_life=20), AODE(), TAN(), KDB(k=2), BayesNetClassifier(), LiveChoice()],
+    [NaiveBayes(), NaiveBayes(half_life=20), AODE(), TAN(), KDB(k=2), BayesNetClassifier(None), LiveChoice()],
     ids=lambda learner: type(learner).__name__,
 )
 def test_what_has_left_is_not_taken_back_from_events_like_it(learner: BayesClassifier) -> None:

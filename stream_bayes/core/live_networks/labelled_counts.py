@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from stream_bayes.core.counts._families import FamilyTables
 from stream_bayes.core.counts.families import Family
 from stream_bayes.core.counts.memory import Coming
-from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.counts.store import CountStore, StoreContent
 from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.checks import expect, refusing_bad_state
@@ -39,12 +40,14 @@ class LabelledCounts(CountStore):
 
     Notes
     -----
-    A family is counted from the first event that has all its features. `followers` are called when a feature is added
-    or the families change.
+    A family is counted from the first event that has all its features. With a window, families of a new structure are
+    counted from it, and the structure is part of the state, as it may change. `followers` are called when a feature is
+    added or the families change.
     """
 
     def __init__(self, encoder: Encoder, structure: Structure | None, target: Value, **settings: Any) -> None:
         self.structure = structure
+        self.tried: Structure | None = None  # counted besides, to be compared with the present structure
         self.target = target
         self.followers: list[Callable[[], None]] = []
         self._features = 0
@@ -83,21 +86,45 @@ class LabelledCounts(CountStore):
             follow()
 
     def change_structure(self, structure: Structure | None) -> None:
-        """Count the families of another structure. Families of both structures keep their counts; new families begin
-        now. Cut points that are set stay.
+        """Count the families of another structure. Families of both structures keep their counts; new families are
+        counted from the window, or begin now if there is none. Then cut points that are set stay.
+
+        A structure that is tried besides is dropped. Raises `BudgetExceeded` with nothing changed.
+        """
+        self._count_families_of(structure, None)
+
+    def try_structure(self, structure: Structure | None) -> None:
+        """Count the families of another structure besides; None: of no other. `of_tried` reads them.
 
         Raises `BudgetExceeded` with nothing changed.
         """
-        before, families = self.structure, self.tables.families
-        self.structure = structure
+        self._count_families_of(self.structure, structure)
+
+    def of_tried(self) -> LabelledCounts:
+        """Return these counts as those of the structure that is tried, to be read only."""
+        view = copy.copy(self)
+        view.structure, view.tried, view.followers = self.tried, None, []
+        return view
+
+    def count_again(self) -> None:
+        """Count the families from the window after new cut points have dropped their counts.
+
+        Raises `BudgetExceeded` with nothing changed.
+        """
+        if self.tables.families is None and self.wanted_families():
+            self._count_families_of(self.structure, self.tried)
+
+    def _count_families_of(self, structure: Structure | None, tried: Structure | None) -> None:
+        before = self.structure, self.tried, self.tables.families
+        self.structure, self.tried = structure, tried
         wanted = self.wanted_families()
         self.tables.families = self.choose(wanted) if wanted else None
         try:
             super().make_room()
         except BaseException:
-            self.structure, self.tables.families = before, families
+            self.structure, self.tried, self.tables.families = before
             raise
-        if self.discretizer is not None:
+        if self.discretizer is not None and self.window is None:
             # A family that begins now could not be counted again with other cuts. If there are no cuts yet, the first
             # ones will count every event, including those before this one.
             self.discretizer.finish()
@@ -127,14 +154,15 @@ class LabelledCounts(CountStore):
 
     def wanted_families(self) -> list[Family]:
         """Return the families of two features or more of which all have been seen."""
-        if self.structure is None:
-            return []
         features = self.encoder.features
         found: list[Family] = []
-        for variable in self.structure.variables:
-            members = members_of(self.structure, variable, self.target)
-            if len(members) > 1 and all(name in features for name in members):
-                found.append(self.family_of(members, variable))
+        for structure in (self.structure, self.tried):
+            if structure is None:
+                continue
+            for variable in structure.variables:
+                members = members_of(structure, variable, self.target)
+                if len(members) > 1 and all(name in features for name in members):
+                    found.append(self.family_of(members, variable))
         return list(dict.fromkeys(found))
 
     def family_of(self, members: tuple[Value, ...], variable: Value) -> Family:
@@ -144,9 +172,24 @@ class LabelledCounts(CountStore):
         slots = [int(features[name].slot) for name in members if name != child]
         return int(features[child].slot), tuple(sorted(slots))
 
+    def content(self) -> StoreContent:
+        held = super().content()
+        if self.window is None:
+            return held
+        structures = {
+            name: None if structure is None else structure.to_json()
+            for name, structure in (("structure", self.structure), ("tried", self.tried))
+        }
+        return held._replace(parts=held.parts | structures)
+
     def load(self, state: Mapping[str, Any]) -> None:
         """Fill an empty store of the same configuration from a state; raise `BadState` if it is not valid."""
         with refusing_bad_state():
+            if self.window is not None:
+                self.structure, self.tried = (
+                    None if saved is None else Structure.from_json(saved)
+                    for saved in (state["meta"]["structure"], state["meta"]["tried"])
+                )
             super().load(state)
             families = self.tables.families
             saved = [] if families is None else families.families

@@ -8,7 +8,7 @@ The gain of a reversal is the sum of two entries: removing the edge, and adding 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
@@ -25,6 +25,7 @@ from stream_bayes.core.search.constraints import (
     read_constraints,
     read_tiers,
 )
+from stream_bayes.core.search.draws import Draws
 from stream_bayes.core.search.family_scores import FamilyScorer
 from stream_bayes.core.search.sample import Sample, check_sample
 from stream_bayes.core.search.scores import BIC, Score, check_score
@@ -41,7 +42,7 @@ class HillClimbing:
     """Search for a structure with a high score.
 
     The result is never worse than the start. Ties go to the first change by kind (add, remove, reverse), then by name,
-    so the search is deterministic, apart from random restarts.
+    and restarts are drawn with `seed`, so the search is deterministic.
 
     Parameters
     ----------
@@ -64,6 +65,8 @@ class HillClimbing:
         class, and some variables without their edges. This escapes local maxima that a few changes do not.
     disturbance
         The number of edges, and of variables, drawn at random for a restart.
+    seed
+        The seed of the restarts, if `search` gets no `rng`.
     max_families
         The number of families after which the search takes no further step. It finishes counting the present step.
 
@@ -85,6 +88,7 @@ class HillClimbing:
     patience: int = 20
     restarts: int = 0
     disturbance: int = 6
+    seed: int = 0
     max_families: int | None = None
 
     def __post_init__(self) -> None:
@@ -92,7 +96,7 @@ class HillClimbing:
         object.__setattr__(self, "required", required)
         object.__setattr__(self, "forbidden", forbidden)
         object.__setattr__(self, "tiers", read_tiers(self.tiers, required))
-        for name, least in (("tabu", 0), ("patience", 1), ("restarts", 0), ("disturbance", 1)):
+        for name, least in (("tabu", 0), ("patience", 1), ("restarts", 0), ("disturbance", 1), ("seed", 0)):
             value = getattr(self, name)
             if type(value) is not int or value < least:
                 raise BadValue(f"{name}: expected a whole number of at least {least}, got {value!r}")
@@ -145,7 +149,7 @@ class HillClimbing:
         start
             The structure to start from.
         rng
-            The source of randomness; needed for restarts only.
+            The source of the seed of restarts; None: `seed` is it.
         should_stop
             Called before every step; True ends the search with the best structure so far.
         progress
@@ -159,11 +163,43 @@ class HillClimbing:
             If the start lacks a required edge, has a forbidden edge or too many parents, or the required edges form a
             cycle.
         """
+        slices = self.slices(
+            sample, start, rng=rng, should_stop=should_stop, progress=progress, scorer=scorer
+        )
+        while True:
+            try:
+                next(slices)
+            except StopIteration as end:
+                result: SearchResult = end.value
+                return result
+
+    def slices(
+        self,
+        sample: Sample,
+        start: Structure | None = None,
+        *,
+        rng: np.random.Generator | None = None,
+        should_stop: Callable[[], bool] = lambda: False,
+        progress: Callable[[int, float], None] = lambda families, score: None,
+        scorer: FamilyScorer | None = None,
+    ) -> Generator[None, None, SearchResult]:
+        """Search as `search` does, in slices of work: yield after the families of each child that were counted.
+
+        The result is the value of the generator. It does not depend on how far apart the slices are worked off.
+
+        Examples
+        --------
+        >>> columns = {"rain": [0, 1] * 50, "wet": [0, 1] * 50, "day": [0, 0, 1, 1] * 25}
+        >>> slices = HillClimbing().slices(Sample(columns, {"rain": 2, "wet": 2, "day": 2}))
+        >>> next(slices)  # and other work in between
+        >>> try:
+        ...     while True:
+        ...         next(slices)
+        ... except StopIteration as end:
+        ...     end.value.structure
+        Structure({'day': (), 'rain': (), 'wet': ('rain',)})
+        """
         check_sample(sample)
-        if self.restarts and rng is None:
-            raise BadValue(
-                "restarts are drawn at random: give a generator, rng=numpy.random.default_rng(seed)"
-            )
         if scorer is None:
             scorer = FamilyScorer(sample, self.score)
         if scorer.sample is not sample or scorer.how != self.score:
@@ -172,13 +208,13 @@ class HillClimbing:
                 f"{'this' if scorer.sample is sample else 'another'} sample by {scorer.how}; make one, or let it follow"
             )
         climb = _Climb(self, sample, scorer, start, should_stop, progress)
-        climb.run()
+        draws = Draws(self.seed if rng is None or not self.restarts else int(rng.integers(2**63)))
+        yield from climb.run()
         for _ in range(self.restarts):
             if climb.ended:
                 break
-            assert rng is not None
-            climb.restart(rng)
-            climb.run()
+            yield from climb.restart(draws)
+            yield from climb.run()
         return climb.result()
 
 
@@ -244,13 +280,17 @@ class _Climb:
 
     # -- climbing -----------------------------------------------------------------------------------------------------
 
-    def run(self) -> None:
-        """Climb to a local maximum; with tabu, continue until `patience` steps bring no improvement."""
+    def run(self) -> Iterator[None]:
+        """Climb to a local maximum; with tabu, continue until `patience` steps bring no improvement.
+
+        Yields after each slice of work.
+        """
         if not self.counted:
             for child in range(len(self.sample.variables)):
                 if self._must_end():
                     return
                 self._count(child)
+                yield
             self.counted = True
         idle = step = 0
         while not self._must_end():
@@ -266,6 +306,7 @@ class _Climb:
                 self.tabu_until[min(parent, child), max(parent, child)] = step + self.settings.tabu
             idle = 0 if self._note_best() else idle + 1
             self.progress(self.families, self.best)
+            yield
 
     @property
     def families(self) -> int:
@@ -345,9 +386,9 @@ class _Climb:
         self.best, self.best_has, self.best_path = self.now, self.has.copy(), list(self.path)
         return True
 
-    def restart(self, rng: np.random.Generator) -> None:
+    def restart(self, draws: Draws) -> Iterator[None]:
         """Return to the best structure, turn some edges within its equivalence class, and remove the edges of some
-        variables.
+        variables. Yields after each slice of work.
         """
         counted = self.has.copy()
         if self.now < self.best - self._rounding():  # other structures of the best score are as good
@@ -355,16 +396,17 @@ class _Climb:
         self.tabu_until = {}
         size = len(self.sample.variables)
         for _ in range(self.settings.disturbance if self.has.any() else 0):
-            self._turn(rng)
+            self._turn(draws)
         lost = np.zeros(size, bool)
-        lost[rng.choice(size, min(self.settings.disturbance, size), replace=False)] = True
+        lost[draws.some(size, self.settings.disturbance)] = True
         gone = self.has & (lost[:, None] | lost) & ~self.required
         for parent, child in np.argwhere(gone).tolist():
             self._change("remove", parent, child)
         for child in np.flatnonzero((self.has != counted).any(axis=0)).tolist():
             self._count(child)
+            yield
 
-    def _turn(self, rng: np.random.Generator) -> None:
+    def _turn(self, draws: Draws) -> None:
         """Reverse a random covered edge: one whose ends have all other parents in common (Chickering, 1995).
 
         The structure stays in its equivalence class, and every structure of the class can be reached so. Without it,
@@ -378,7 +420,7 @@ class _Climb:
             if room[parent] and np.flatnonzero(has[:, parent] != has[:, child]).tolist() == [parent]
         ]
         if free:
-            self._change("reverse", *free[rng.integers(len(free))])
+            self._change("reverse", *free[draws.below(len(free))])
 
     # -- the end ------------------------------------------------------------------------------------------------------
 

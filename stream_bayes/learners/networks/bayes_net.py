@@ -47,7 +47,13 @@ from stream_bayes.learners.networks.answers import UNSEEN
 from stream_bayes.learners.networks.conditional_table import ConditionalTable
 from stream_bayes.learners.networks.drawing import network_html
 from stream_bayes.learners.networks.encoder import encoder_of
-from stream_bayes.learners.networks.growth import Growth, StructureChange, with_variables
+from stream_bayes.learners.networks.growth import (
+    GROWING_WINDOW,
+    LEARN,
+    JointGrowth,
+    StructureChange,
+    with_variables,
+)
 from stream_bayes.learners.networks.surprise import Surprise
 from stream_bayes.learners.networks.view import BayesNetView
 
@@ -55,8 +61,6 @@ __all__ = ["BayesNet"]
 
 X = Mapping[Any, Any]
 WINDOW = 2_000  # events
-GROWING_WINDOW = 20_000
-LEARN = "learn"  # in place of a structure: it grows
 
 
 class BayesNet(CountLearner, base.AnomalyDetector):
@@ -68,8 +72,9 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         The parents of each variable: a `Structure`, or `{variable: [parent, ...]}`. Other features of events are
         ignored. None takes the structure of `network`. `"learn"` grows one: all features are variables, at first
         independent. It is searched again after half as many events as there were, over the newest `window` events, and
-        replaced when a trial on the events that follow proves another one better; `changes` is the log. An event at
-        which a search is due takes as long as the search.
+        replaced when a trial on the events that follow proves another one better; `changes` is the log. A search is
+        done in slices, one with each event, so that no event waits for a whole search; `work` does them in idle
+        moments.
     strength
         The weight of the smoothing, in fresh samples; 0 is maximum likelihood. None is 1, or 0 if a network is given
         beforehand: its tables are the prior.
@@ -197,10 +202,10 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         self._has_warned = self.is_growing and schema is None  # then no feature is ignored
         self._store: FamilyCounts = self._make_store()
         self._live = LiveInference(self._read_network, memory_budget)
-        self._growth: Growth | None = None
+        self._growth: JointGrowth | None = None
         if self.is_growing:
             search = HillClimbing() if search is None else search
-            self._growth = Growth(self._store, self._network_of, self._live, search, seed)
+            self._growth = JointGrowth(self._store, search, seed, self._network_of, self._live)
 
     def _make_store(self) -> FamilyCounts:
         structure = None if self.is_growing else self._structure
@@ -376,7 +381,7 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         self._names = self._known_names()
         self._live.reset()
         if self._growth is not None:
-            self._growth.stop_trial()
+            self._growth.drop()
         begun = [v for v in wanted if v not in before or wanted.parents(v) != before.parents(v)]
         if begun and not kept:
             warnings.warn(
@@ -523,6 +528,18 @@ class BayesNet(CountLearner, base.AnomalyDetector):
             raise NotSupported(f"missing={self.missing!r} runs no EM over a window; use missing='window-em'")
         self._store.run_em()
         self._live.invalidate()
+
+    def work(self) -> bool:
+        """Do a slice of a search in an idle moment; return True if there is more to do. Answers do not change.
+
+        Examples
+        --------
+        >>> from stream_bayes import BayesNet
+        >>> model = BayesNet("learn")
+        >>> while model.work():  # the stream is silent
+        ...     pass
+        """
+        return self._growth is not None and self._growth.work()
 
     def advance(self, events: int) -> None:
         """Advance the clock by events that are learned elsewhere, so that the shards of a stream fade by one clock."""

@@ -6,23 +6,39 @@ import warnings
 from collections.abc import Container, Mapping
 from typing import Any, Self
 
+import numpy as np
+
 from stream_bayes.core.encoding._features import read_weight
 from stream_bayes.core.live_networks.class_reading import ClassReading
 from stream_bayes.core.live_networks.labelled_counts import LabelledCounts
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
+from stream_bayes.core.networks.equivalence import Edge
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.readings._reading import Reading
+from stream_bayes.core.search.hill_climbing import HillClimbing
+from stream_bayes.core.search.sample import Sample
+from stream_bayes.core.search.structure_score import edge_confidence
 from stream_bayes.core.values.values import Value, canonical, shown
 from stream_bayes.data.frames import Native
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import BadLabel, BadStructure, BadValue, CountsForgotten, UnknownFeature
-from stream_bayes.learners.classifier.arguments import check_choice
+from stream_bayes.errors import (
+    BadLabel,
+    BadStructure,
+    BadValue,
+    CannotMerge,
+    CountsForgotten,
+    NotSupported,
+    UnknownFeature,
+)
+from stream_bayes.learners.classifier.arguments import check_choice, check_count
 from stream_bayes.learners.classifier.base import X
 from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.classifier.intervals import Cumulants, log_share, log_weight
 from stream_bayes.learners.classifier.pairs import PairClassifier
 from stream_bayes.learners.classifier.traits import Traits
 from stream_bayes.learners.networks.answers import as_network
+from stream_bayes.learners.networks.class_growth import ClassGrowth, GrowingReading
+from stream_bayes.learners.networks.growth import GROWING_WINDOW, LEARN, StructureChange
 from stream_bayes.learners.networks.view import ClassifierView
 
 __all__ = ["BayesNetClassifier"]
@@ -45,7 +61,10 @@ class BayesNetClassifier(PairClassifier):
     ----------
     structure
         The parents of each variable, class included: a `Structure`, or `{variable: [parent, ...]}`. Features outside it
-        are ignored. None makes every feature depend on the class alone, as in naive Bayes.
+        are ignored. `"learn"` grows one: at first every feature depends on the class alone. The structure is searched
+        again after half as many events as there were, over the newest `window` events, and replaced when a trial on the
+        events that follow proves that another one predicts the class better; `changes` is the log. None makes every
+        feature depend on the class alone for good, as in naive Bayes.
     target
         The name of the class in the structure; None takes the schema's, or `"class"`. A feature of an event with that
         name is ignored: the class is given by the label alone.
@@ -60,17 +79,28 @@ class BayesNetClassifier(PairClassifier):
         inference, used if values of the Markov blanket are missing, may take as many again, 2**28 if not given.
     prior, strength, half_life, binning, schema, max_values
         As in `AODE`. Numbers are read as bins.
+    search
+        For a structure that grows: the search, with tiers, required and forbidden edges, and limits. None is
+        `HillClimbing()`.
+    window
+        For a structure that grows: the number of newest events that are searched, and from which the tables of a new
+        structure are counted. None is 20,000.
+    seed
+        The seed of the restarts of searches, and of `edge_confidence`.
 
     Notes
     -----
     Promises: the counts are exact, whatever the order, batches or merged shards of the events; an unlearned event
-    leaves no trace. Cuts found from the data depend on the order of events.
+    leaves no trace. Cuts found from the data depend on the order of events. A structure that grows depends on the order
+    of events, too: the same events give the same bytes, and it cannot be merged. A search is done in slices, one with
+    each event, so that no event waits for a whole search; `work` does them in idle moments.
 
     A prediction reads P(class | its parents) and P(child | its parents) of each child of the class, and takes time in
     proportion to their number. If a value of the Markov blanket is missing, exact inference sums over it; that takes
     half a millisecond or more. P(value | parents) is (n + s / V) / (N + s); a row without samples is uniform.
 
-    Memory: 8 bytes a cell of each feature with its parents, times the classes (16 with fractional weights or fading).
+    Memory: 8 bytes a cell of each feature with its parents, times the classes (16 with fractional weights or fading),
+    and for a structure that grows its window: 4 bytes for each event and nominal feature, 8 for each and numeric one.
 
     Examples
     --------
@@ -87,7 +117,7 @@ class BayesNetClassifier(PairClassifier):
 
     def __init__(
         self,
-        structure: Any = None,
+        structure: Any = LEARN,
         target: str | None = None,
         prior: str = "m-estimate",
         strength: float = 1.0,
@@ -98,14 +128,38 @@ class BayesNetClassifier(PairClassifier):
         schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = None,
+        search: HillClimbing | None = None,
+        window: int | None = None,
+        seed: int = 0,
     ) -> None:
         self.target = target
         self.unlabelled = unlabelled
+        self.search = search
+        self.window = window
+        self.seed = seed
+        self.is_growing = isinstance(structure, str) and structure == LEARN
         if target is not None and not isinstance(target, str):
             raise BadValue(f"target must be the name of the class, a str, or None, not {shown(target)}")
         check_choice("unlabelled", unlabelled, ("refuse", "em"))
-        self._structure: Structure | None = structure  # checked in `_begin`
+        self._check_growth()
+        self._structure: Structure | None = None if self.is_growing else structure  # checked in `_begin`
         super().__init__(prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget)
+
+    def _check_growth(self) -> None:
+        """Check the arguments of a structure that grows."""
+        if self.search is not None and not isinstance(self.search, HillClimbing):
+            raise BadValue(f"search must be HillClimbing(...), or None, not {shown(self.search)}")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
+            raise BadValue(f"seed is a whole number of at least 0, not {shown(self.seed)}")
+        if self.window is not None:
+            check_count("window", self.window)
+        if self.is_growing and self.unlabelled == "em":
+            raise BadValue(
+                "unlabelled='em' needs a structure that stays: give one, or structure=None for naive Bayes"
+            )
+        for name in ("search", "window"):
+            if not self.is_growing and getattr(self, name) is not None:
+                raise BadValue(f"{name} is for structure={LEARN!r}, which grows; leave it out")
 
     def _begin(self) -> None:
         self._structure = self._checked(self._structure)  # it depends on the schema and the class prior
@@ -116,8 +170,8 @@ class BayesNetClassifier(PairClassifier):
             return None
         if not isinstance(given, (Structure, Mapping)):
             raise BadValue(
-                f"structure must be a Structure, a dict {{variable: [parent, ...]}} or None, not {shown(given)}; for "
-                "edges there is Structure.from_edges, for a graph Structure.from_networkx"
+                f"structure must be a Structure, a dict {{variable: [parent, ...]}}, {LEARN!r} or None, not "
+                f"{shown(given)}; for edges there is Structure.from_edges, for a graph Structure.from_networkx"
             )
         structure = given if isinstance(given, Structure) else Structure(given)
         if self._target not in structure:
@@ -143,15 +197,45 @@ class BayesNetClassifier(PairClassifier):
     def _store_of(self, encoder: Any, **settings: Any) -> LabelledCounts:
         if self.schema is None:
             encoder.wanted = self._features_of(self._structure)
-        return LabelledCounts(encoder, self._structure, self._target, **settings)
+        return LabelledCounts(encoder, self._structure, self._target, window=self.kept_events, **settings)
+
+    @property
+    def kept_events(self) -> int | None:
+        if not self.is_growing:
+            return None
+        return GROWING_WINDOW if self.window is None else self.window
 
     def _make_reading(self, store: Any, class_prior: str) -> Reading:
-        return ClassReading(store, **self._settings(class_prior))
+        settings = self._settings(class_prior)
+        if not self.is_growing:
+            return ClassReading(store, **settings)
+        search = HillClimbing() if self.search is None else self.search
+        return GrowingReading(store, search, self.seed, **settings)
 
     @property
     def traits(self) -> Traits:
-        known = super().traits
-        return known._replace(accepts_new_features=known.accepts_new_features and self._structure is None)
+        known, takes_all = super().traits, self.is_growing or self._structure is None
+        return known._replace(
+            is_order_dependent=self.is_growing,
+            is_mergeable=not self.is_growing,
+            accepts_new_features=known.accepts_new_features and takes_all,
+        )
+
+    def _get_params(self) -> dict[str, Any]:
+        params = super()._get_params()
+        return params | {"structure": LEARN} if self.is_growing else params
+
+    def merge(self, other: Self) -> Self:
+        """Add the counts of another learner of the same class and settings, which stays unchanged.
+
+        Raises `CannotMerge` if the structure grows.
+        """
+        if self.is_growing:
+            raise CannotMerge(
+                "a structure that grows depends on the order of events, so it cannot be merged; give the structure, as "
+                "BayesNetClassifier(model.structure)"
+            )
+        return super().merge(other)
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -194,9 +278,9 @@ class BayesNetClassifier(PairClassifier):
 
         It can be set: families of both structures keep their counts, new families begin now with the warning
         `CountsForgotten`, and the cuts of numbers stay. Unlearning a sample then needs `at`, the clock when it was
-        learned.
+        learned. In a structure that grows, new families are counted from the window, and growth goes on from there.
         """
-        return self._structure
+        return self._store.structure
 
     @structure.setter
     def structure(self, structure: Any) -> None:
@@ -204,6 +288,9 @@ class BayesNetClassifier(PairClassifier):
         store = self._store
         before = set(store.wanted_families())
         store.change_structure(wanted)
+        if isinstance(self._reading, GrowingReading):
+            self._reading.growth.drop()
+            return
         self._structure = wanted
         if self.schema is None:
             encoder: Any = store.encoder
@@ -217,6 +304,68 @@ class BayesNetClassifier(PairClassifier):
                 CountsForgotten,
                 stacklevel=2,
             )
+
+    @property
+    def changes(self) -> list[StructureChange]:
+        """The log of a structure that grows, the newest entry last; empty for a given structure.
+
+        Examples
+        --------
+        >>> from stream_bayes import BayesNetClassifier
+        >>> model = BayesNetClassifier()
+        >>> for number in range(400):
+        ...     a, b = number % 2 == 0, number // 2 % 2 == 0
+        ...     model.learn_one({"a": a, "b": b}, a != b)
+        >>> [(change.event, change.why) for change in model.changes], model.structure
+        ([(89, None)], Structure({'a': (), 'b': ('a', 'class'), 'class': ()}))
+        """
+        return [] if self._growth is None else list(self._growth.changes)
+
+    @property
+    def generation(self) -> int:
+        """The number of structures that were adopted; 0 for a given structure."""
+        return 0 if self._growth is None else self._growth.generation
+
+    @property
+    def _growth(self) -> ClassGrowth | None:
+        return self._reading.growth if isinstance(self._reading, GrowingReading) else None
+
+    def recent(self) -> Sample:
+        """Return the newest events, class included, as a sample to search structures over; numbers are in bins.
+
+        Raises
+        ------
+        NotSupported
+            If the structure is a given one: then no events are kept.
+        """
+        return self._growing().recent()
+
+    def edge_confidence(
+        self, replicates: int = 50, search: HillClimbing | None = None
+    ) -> Mapping[Edge, float]:
+        """Return the share of bootstrap replicates of the newest events in whose structure each edge is found.
+
+        It takes a search for each replicate; `seed` draws them.
+
+        Parameters
+        ----------
+        replicates
+            The number of replicates.
+        search
+            The search; None is the learner's own, or `HillClimbing()`.
+        """
+        growth = self._growing()
+        chosen = search or self.search or HillClimbing()
+        return edge_confidence(growth.recent(), chosen, replicates, np.random.default_rng(self.seed))
+
+    def _growing(self) -> ClassGrowth:
+        if self._growth is None:
+            raise NotSupported(f"no events are kept to search over; that is for structure={LEARN!r}")
+        return self._growth
+
+    def work(self) -> bool:
+        """Do a slice of a search in an idle moment; return True if there is more to do. Answers do not change."""
+        return self._growth is not None and self._growth.work()
 
     def _features_of(self, structure: Structure | None) -> Container[Any]:
         """Return the features to learn if nothing is declared."""
@@ -234,7 +383,7 @@ class BayesNetClassifier(PairClassifier):
     def _log_joint_cumulants(self, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
         # Never None here: `_log_odds` handles rows with missing values of the blanket.
         shares: Any = self._reading.shares(self._store.encoder.lookup(x))
-        if self._structure is not None and self._structure.parents(self._target):
+        if self.structure is not None and self.structure.parents(self._target):
             # The first factor is that of the class. Its sum is common to all classes and cancels in the odds.
             return {
                 label: sum([log_share(*share) for share in shares[code][1:]], log_weight(shares[code][0][0]))

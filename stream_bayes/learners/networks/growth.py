@@ -1,39 +1,57 @@
 """Growth of a network's structure with the stream: search, trial, adopt.
 
-    every event          is learned; variables that it brings join the structure without edges
-    half as many again   the structure is searched in the newest events
+    every event          is learned; variables that it brings join the structure
+    half as many again   the structure is searched in the newest events, a slice of the work with each event
     a trial              both structures predict the events that follow, counted in one store
     adopted              once the found one is better by two standard errors; refused if it never is
 
-While events are few, structures change often; later, searches are as far apart as the window is long. All of it follows
-from the events alone.
+While events are few, structures change often; later, searches are as far apart as half the window. All of it follows
+from the events alone: a search ends at the event that brings its last slice, also if idle moments or a snapshot have
+finished the work before. `JointGrowth` is that of a network without a class, whose trials compare the probabilities
+of whole events; `ClassGrowth` in `class_growth` that of a classifier.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.live_networks.counted_network import CountedNetwork
 from stream_bayes.core.live_networks.family_counts import FamilyCounts
+from stream_bayes.core.live_networks.labelled_counts import LabelledCounts
 from stream_bayes.core.live_networks.live_inference import LiveInference
 from stream_bayes.core.networks.equivalence import Difference, Edge
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.family_scores import FamilyScorer
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
+from stream_bayes.core.search.search_result import SearchResult
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.values import name_order, shown, tagged, untagged
 from stream_bayes.errors import BadStructure, BudgetExceeded, NeverMet
 
-__all__ = ["Growth", "StructureChange", "sample_of_window", "with_variables"]
+__all__ = [
+    "GROWING_WINDOW",
+    "LEARN",
+    "Growth",
+    "JointGrowth",
+    "StructureChange",
+    "keeps_to",
+    "sample_of_window",
+    "with_variables",
+]
 
+GrowingCounts: TypeAlias = FamilyCounts | LabelledCounts
+
+LEARN = "learn"  # in place of a structure: it grows
+GROWING_WINDOW = 20_000  # events
 FIRST_SEARCH = 64  # events
 FASTER = 2  # a search after each half of the events so far
 SHORTEST_TRIAL = 25  # events
@@ -41,6 +59,8 @@ TRIAL_SHARE = 8  # a first trial is one in so many of the events searched
 DOUBT = 2.0  # standard errors by which a structure must be better
 MOST_CHANGES = 1000  # kept in the log
 MOST_VARIABLES = 2000  # of a search, which has a gain for each pair
+MOST_GAIN = 50.0  # nats of an event: one impossible event decides no trial
+SLICE = 500_000  # rows counted, each once for a family: some milliseconds
 
 
 @dataclass(frozen=True)
@@ -108,6 +128,13 @@ class _Trial:
     gain: float = 0.0
     square: float = 0.0
 
+    def add(self, gain: float) -> None:
+        """Add what the structure on trial gained on an event."""
+        gain = min(max(gain, -MOST_GAIN), MOST_GAIN)
+        self.events += 1
+        self.gain += gain
+        self.square += gain * gain
+
     @property
     def is_won(self) -> bool:
         mean = self.gain / self.events
@@ -115,17 +142,65 @@ class _Trial:
         return mean > DOUBT * math.sqrt(variance / self.events)
 
 
-class Growth:
-    """The growth of a network's structure.
+@dataclass
+class _Search:
+    """A search that is under way, or finished before its time.
+
+    Parameters
+    ----------
+    begun
+        The number of events learned when it began.
+    slices
+        The slices of work left; None once it is finished.
+    done
+        The number of slices worked off.
+    worked
+        The number of slices that events have brought: it ends when that is the number of all.
+    found
+        The outcome of a finished search; None if no structure is better.
+    """
+
+    begun: int
+    slices: Generator[None, None, _Found | None] | None
+    done: int = 0
+    worked: int = 0
+    found: _Found | None = None
+
+    def work(self) -> None:
+        """Do a slice of the work."""
+        assert self.slices is not None
+        try:
+            next(self.slices)
+        except StopIteration as end:
+            self.slices, self.found = None, end.value
+        self.done += 1
+
+    def finish(self) -> None:
+        """Do all the work that is left."""
+        while self.slices is not None:
+            self.work()
+
+    @property
+    def is_due(self) -> bool:
+        """True once events have brought all slices of a finished search."""
+        return self.slices is None and self.worked >= self.done
+
+
+class _Found(NamedTuple):
+    """A structure that scores higher than the present one, by `gain`, over so many events."""
+
+    structure: Structure
+    gain: float
+    events: int
+
+
+class Growth(ABC):
+    """The growth of a network's structure. A subclass has the present network and the one on trial.
 
     Parameters
     ----------
     store
         The counts of the present structure, and during a trial also of the other. It has a window.
-    read
-        Makes the network of counts, with the learner's smoothing.
-    live
-        The present network.
     search
         The search.
     seed
@@ -139,48 +214,89 @@ class Growth:
         The number of structures that were adopted.
     """
 
-    def __init__(
-        self,
-        store: FamilyCounts,
-        read: Callable[[FamilyCounts], CountedNetwork],
-        live: LiveInference,
-        search: HillClimbing,
-        seed: int,
-    ) -> None:
+    def __init__(self, store: GrowingCounts, search: HillClimbing, seed: int) -> None:
         self._store = store
-        self._read = read
-        self._live = live
         Structure.from_edges(search.required)  # refuses a cycle before the first search
-        self._search = search
+        self._limits = search
         self._seed = seed
+        self._search: _Search | None = None
         self._trial: _Trial | None = None
-        self._tried: LiveInference | None = None
         self._next_search = FIRST_SEARCH
         self._has_warned = False
         self.changes: list[StructureChange] = []
         self.generation = 0
 
+    # -- the networks -------------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def present(self) -> Structure:
+        """The present structure, as a search may start from it."""
+
+    @abstractmethod
+    def recent(self) -> Sample:
+        """Return the newest events, over the variables of the present structure."""
+
+    @abstractmethod
+    def _add_variables(self) -> None:
+        """Add variables that came with an event."""
+
+    @abstractmethod
+    def _gain(self, row: Row) -> float:
+        """Return what the structure on trial gains on an event that is about to be learned, in nats."""
+
+    @abstractmethod
+    def _read(self) -> None:
+        """Read the counts of the present structure, and of the one on trial, anew."""
+
+    @abstractmethod
+    def _changed(self) -> None:
+        """Adapt to counts that have changed."""
+
     # -- events -------------------------------------------------------------------------------------------------------
 
     def learn(self, row: Row) -> None:
         """Learn an encoded event; search, try or adopt a structure if that is due."""
-        store = self._store
+        self.before(row)
+        self._store.add(row)
+        self.after(row)
+
+    def before(self, row: Row) -> None:
+        """Try the structure on trial on an event that is about to be learned."""
         if row.weight > 0.0:
-            if len(store.encoder.features) > len(store.structure):
+            if len(self._store.encoder.features) > self._variables:
                 self._add_variables()
             if self._trial is not None:
-                self._compare(self._trial, row)
-        store.add(row)
-        self._live.invalidate()
-        if self._tried is not None:
-            self._tried.invalidate()
+                self._trial.add(self._gain(row))
+
+    def after(self, row: Row) -> None:
+        """Go on after an event was learned: begin a search, do a slice of it, judge a trial."""
+        self._changed()
         if row.weight == 0.0:
             return
         if self._trial is not None:
             self._judge(self._trial)
-        elif self.clock >= self._next_search:
+            return
+        if self._search is None and self.clock >= self._next_search:
             self._next_search = self.clock + max(min(self.clock, self._window_size) // FASTER, 1)
-            self.search()
+            self._begin_search()
+        if self._search is not None:
+            self._continue(self._search)
+
+    def work(self) -> bool:
+        """Do a slice of a search in an idle moment; return True if there is more to do.
+
+        It changes nothing but the time: the structure found is tried at the same event.
+        """
+        if self._search is None or self._search.slices is None:
+            return False
+        self._search.work()
+        return self._search.slices is not None
+
+    @property
+    def _variables(self) -> int:
+        """The number of features that the present structure has."""
+        return len(self._store.structure or ())
 
     @property
     def clock(self) -> int:
@@ -193,56 +309,84 @@ class Growth:
         assert window is not None
         return window.size
 
-    def _add_variables(self) -> None:
-        """Add variables that came with an event, with their required edges alone."""
-        store = self._store
-        new = [feature.name for feature in store.encoder.nominal if feature.name not in store.structure]
-        required = self._search.required
-        structure = with_variables(store.structure, new, required)
-        tried = None if store.tried is None else with_variables(store.tried, new, required)
-        store.change_structure(structure)
-        store.try_structure(tried)
-        self._live.reset()
-        if tried is not None:
-            self._read_tried()
-
     # -- search -------------------------------------------------------------------------------------------------------
 
-    def search(self) -> None:
-        """Search the structure in the newest events; one that scores higher is put on trial."""
-        store, before = self._store, self._store.structure
-        if not 2 <= len(before) <= MOST_VARIABLES:
-            if len(before) > MOST_VARIABLES:
-                self._record(None, before, f"a search takes at most {MOST_VARIABLES:,} variables")
+    def _begin_search(self) -> None:
+        """Begin to search the structure in the newest events."""
+        present = self.present
+        if len(present) > MOST_VARIABLES:
+            self._record(None, present, f"a search takes at most {MOST_VARIABLES:,} variables")
             return
-        sample = sample_of_window(store)
-        search = self._within_known()
+        sample = self.recent()
+        if len(sample.variables) < 2:
+            return
+        before = _among(present, sample.variables)
+        self._search = _Search(self.clock, self._searched(sample, before, self._within_known()))
+
+    def _continue(self, search: _Search) -> None:
+        """Count the slice that an event brings, and do its work if that is not done yet; try what was found."""
+        search.worked += 1
+        if search.slices is not None and search.done < search.worked:
+            search.work()
+        if search.is_due:
+            self._search = None
+            if search.found is not None:
+                self._try(search, search.found)
+
+    def search_now(self) -> None:
+        """Search now, unless a search or a trial is under way; what is found is put on trial at once."""
+        if self._trial is None and self._search is None:
+            self._begin_search()
+            search = self._search
+            if search is not None:
+                search.finish()
+                self._search = None
+                if search.found is not None:
+                    self._try(search, search.found)
+
+    def finish(self) -> None:
+        """Finish a search that is under way; what it found is tried when it is due."""
+        if self._search is not None:
+            self._search.finish()
+
+    def _searched(
+        self, sample: Sample, before: Structure, search: HillClimbing
+    ) -> Generator[None, None, _Found | None]:
+        """Search a structure that scores higher than the present one, in slices of at least `SLICE` rows counted."""
         scorer = FamilyScorer(sample, search.score)
-        rng = np.random.default_rng([self._seed, self.clock]) if search.restarts else None
+        rng = np.random.default_rng([self._seed, self.clock])
         present = scorer.total(
             [[sample.place(parent) for parent in before.parents(name)] for name in sample.variables]
         )
-        found = search.search(sample, rng=rng, scorer=scorer)
-        if before.edges and _may_start(search, before):
-            again = replace(search, restarts=0).search(sample, before, scorer=scorer)
+        found = yield from _in_slices(search.slices(sample, rng=rng, scorer=scorer), scorer, len(sample))
+        if before.edges and keeps_to(search, before):
+            alone = replace(search, restarts=0)
+            again = yield from _in_slices(alone.slices(sample, before, scorer=scorer), scorer, len(sample))
             found = max(found, again, key=lambda each: each.score)
         if found.score <= present or before.same_equivalence_class(found.structure):
-            return
-        trial = _Trial(
-            self.clock, len(sample), found.score - present, max(SHORTEST_TRIAL, len(sample) // TRIAL_SHARE)
-        )
+            return None
+        return _Found(found.structure, found.score - present, len(sample))
+
+    def _try(self, search: _Search, found: _Found) -> None:
+        """Put a structure on trial."""
+        structure = self._with_variables(found.structure)
+        length = max(SHORTEST_TRIAL, found.events // TRIAL_SHARE)
+        trial = _Trial(search.begun, found.events, found.gain, length)
         try:
-            store.try_structure(found.structure)
+            self._store.try_structure(structure)
         except BudgetExceeded as error:
-            self._record(trial, found.structure, str(error))
+            self._record(trial, structure, str(error))
             return
         self._trial = trial
-        self._live.reset()
-        self._read_tried()
+        self._read()
+
+    @abstractmethod
+    def _with_variables(self, structure: Structure) -> Structure:
+        """Return a structure with the variables that came since it was searched."""
 
     def _within_known(self) -> HillClimbing:
         """Return the search without edges of variables that have not come; warn once of these."""
-        search, known = self._search, set(self._store.structure)
+        search, known = self._limits, set(self.present)
         absent = {name for edge in (*search.required, *search.forbidden) for name in edge} - known
         if not absent:
             return search
@@ -260,20 +404,7 @@ class Growth:
             forbidden=[edge for edge in search.forbidden if known.issuperset(edge)],
         )
 
-    def _read_tried(self) -> None:
-        counts = self._store.of_tried()
-        self._tried = LiveInference(lambda: self._read(counts), self._store.memory_budget)
-
     # -- trial --------------------------------------------------------------------------------------------------------
-
-    def _compare(self, trial: _Trial, row: Row) -> None:
-        """Compare the log-likelihoods of an event that is about to be learned."""
-        assert self._tried is not None
-        mine, theirs = (_log_likelihood(live, row) for live in (self._live, self._tried))
-        gain = 0.0 if mine == theirs else min(max(theirs - mine, -MOST_GAIN), MOST_GAIN)
-        trial.events += 1
-        trial.gain += gain
-        trial.square += gain * gain
 
     def _judge(self, trial: _Trial) -> None:
         """Adopt the structure on trial if it is better beyond doubt; refuse it if no longer trial is worthwhile."""
@@ -296,13 +427,15 @@ class Growth:
 
     def _end(self, structure: Structure | None) -> None:
         """End a trial, with another structure or the present one."""
-        store = self._store
-        store.change_structure(store.structure if structure is None else structure)
-        self._trial = self._tried = None
-        self._live.reset()
+        if structure is None:
+            self._store.try_structure(None)
+        else:
+            self._store.change_structure(structure)
+        self._trial = None
+        self._read()
 
     def _record(self, trial: _Trial | None, structure: Structure, why: str | None) -> None:
-        difference = self._store.structure.difference(structure)
+        difference = self.present.difference(structure)
         gain = trial.gain / trial.events if trial is not None and trial.events else None
         searched, score_gain, events = (
             (0, 0.0, 0) if trial is None else (trial.searched, trial.score_gain, trial.events)
@@ -310,17 +443,20 @@ class Growth:
         self.changes.append(StructureChange(self.clock, searched, difference, score_gain, gain, events, why))
         del self.changes[:-MOST_CHANGES]
 
-    def stop_trial(self) -> None:
-        """Drop the structure on trial: another one was set."""
-        self._trial = self._tried = None
+    def drop(self) -> None:
+        """Drop the search and the trial: another structure was set."""
+        self._search = self._trial = None
+        self._read()
 
     # -- state --------------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
         """Return all that the counts do not hold, as JSON values."""
+        self.finish()
         return {
             "next_search": self._next_search,
             "generation": self.generation,
+            "search": None if self._search is None else _search_to_json(self._search),
             "trial": None if self._trial is None else dict(self._trial.__dict__),
             "changes": [change.to_json() for change in self.changes],
         }
@@ -328,27 +464,133 @@ class Growth:
     def load(self, state: Mapping[str, Any]) -> None:
         """Continue from a state; the counts are loaded already."""
         self._next_search, self.generation = state["next_search"], state["generation"]
-        trial = state["trial"]
+        search, trial = state["search"], state["trial"]
+        self._search = None if search is None else _search_from_json(search)
         self._trial = None if trial is None else _Trial(**trial)
         self.changes = [StructureChange.from_json(change) for change in state["changes"]]
         expect((self._trial is None) == (self._store.tried is None), "its trial and its counts differ")
-        if self._trial is not None:
-            self._read_tried()
+        self._read()
 
 
-def _may_start(search: HillClimbing, structure: Structure) -> bool:
-    """Return True if a structure keeps to the limits of a search, as one that was set by hand may not."""
+def _search_to_json(search: _Search) -> dict[str, Any]:
+    found = search.found
+    return {
+        "begun": search.begun,
+        "done": search.done,
+        "worked": search.worked,
+        "found": None if found is None else [found.structure.to_json(), found.gain, found.events],
+    }
+
+
+def _search_from_json(saved: Mapping[str, Any]) -> _Search:
+    found = saved["found"]
+    outcome = None if found is None else _Found(Structure.from_json(found[0]), float(found[1]), found[2])
+    return _Search(saved["begun"], None, saved["done"], saved["worked"], outcome)
+
+
+def _in_slices(
+    slices: Generator[None, None, SearchResult], scorer: FamilyScorer, rows: int
+) -> Generator[None, None, SearchResult]:
+    """Join slices of a search to slices of at least `SLICE` rows counted for a family each."""
+    counted = scorer.families
+    while True:
+        try:
+            next(slices)
+        except StopIteration as end:
+            result: SearchResult = end.value
+            return result
+        if (scorer.families - counted) * rows >= SLICE:
+            counted = scorer.families
+            yield
+
+
+def _among(structure: Structure, names: Collection[Any]) -> Structure:
+    """Return a structure with the edges between some of its variables."""
+    if set(names) == set(structure):
+        return structure
+    return Structure.from_edges([(a, b) for a, b in structure.edges if a in names and b in names], names)
+
+
+def keeps_to(search: HillClimbing, structure: Structure) -> bool:
+    """Return True if a structure keeps to the limits of a search, as one that was set by hand may not.
+
+    Limits of variables that it lacks are left out.
+    """
     edges, most = set(structure.edges), search.max_parents
     order = {name: k for k, tier in enumerate(search.tiers) for name in tier}
     return (
-        edges.issuperset(search.required)
+        edges.issuperset(edge for edge in search.required if set(structure).issuperset(edge))
         and edges.isdisjoint(search.forbidden)
         and not any(order[a] > order[b] for a, b in edges if a in order and b in order)
         and (most is None or all(len(structure.parents(name)) <= most for name in structure))
     )
 
 
-MOST_GAIN = 50.0  # nats of an event: one impossible event decides no trial
+class JointGrowth(Growth):
+    """The growth of a network without a class; variables that come join it alone, or with their required edges.
+
+    Parameters
+    ----------
+    store, search, seed
+        As in `Growth`.
+    read
+        Makes the network of counts, with the learner's smoothing.
+    live
+        The present network.
+    """
+
+    _store: FamilyCounts
+
+    def __init__(
+        self,
+        store: FamilyCounts,
+        search: HillClimbing,
+        seed: int,
+        read: Callable[[FamilyCounts], CountedNetwork],
+        live: LiveInference,
+    ) -> None:
+        super().__init__(store, search, seed)
+        self._network_of = read
+        self._live = live
+        self._tried: LiveInference | None = None
+
+    @property
+    def present(self) -> Structure:
+        """The present structure."""
+        return self._store.structure
+
+    def recent(self) -> Sample:
+        """Return the newest events, faded as the counts are."""
+        return sample_of_window(self._store)
+
+    def _add_variables(self) -> None:
+        store = self._store
+        structure = self._with_variables(store.structure)
+        tried = None if store.tried is None else self._with_variables(store.tried)
+        store.change_structure(structure)
+        store.try_structure(tried)
+        self._read()
+
+    def _with_variables(self, structure: Structure) -> Structure:
+        new = [feature.name for feature in self._store.encoder.nominal if feature.name not in structure]
+        return with_variables(structure, new, self._limits.required) if new else structure
+
+    def _gain(self, row: Row) -> float:
+        assert self._tried is not None
+        mine, theirs = (_log_likelihood(live, row) for live in (self._live, self._tried))
+        return 0.0 if mine == theirs else theirs - mine
+
+    def _read(self) -> None:
+        self._live.reset()
+        self._tried = None
+        if self._store.tried is not None:
+            counts = self._store.of_tried()
+            self._tried = LiveInference(lambda: self._network_of(counts), self._store.memory_budget)
+
+    def _changed(self) -> None:
+        self._live.invalidate()
+        if self._tried is not None:
+            self._tried.invalidate()
 
 
 def _log_likelihood(live: LiveInference, row: Row) -> float:

@@ -22,7 +22,8 @@ from stream_bayes.errors import BadConfig, BadState, SchemaError, StreamBayesErr
 from stream_bayes.formats.bif import read_bif
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.catalogue import NETWORK, make_learner, make_network, make_search
-from stream_bayes.learners.networks.bayes_net import LEARN, BayesNet
+from stream_bayes.learners.networks.bayes_net import BayesNet
+from stream_bayes.learners.networks.growth import LEARN
 from stream_bayes.mail.filter.arguments import FILTER, make_filter
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.text.transformer import EmailTokens
@@ -200,6 +201,8 @@ def make_model(config: PipelineConfig, schema: Schema | None, directory: Path = 
         return make_filter(own.arguments, None if own.key is None else own.key.get_secret_value().encode())
     arguments = dict(own.arguments)
     if own.kind == NETWORK:
+        if isinstance(arguments.get("search"), Mapping):
+            arguments["search"] = make_search(arguments["search"])
         if own.structure is not None:
             arguments |= _structure(own, directory, has_class=config.source.target is not None)
         if config.source.target is None:
@@ -235,8 +238,6 @@ def _network(
             raise BadConfig(
                 f"{name}: a {NETWORK} without a class takes none; name its class with source.target"
             )
-    if isinstance(arguments.get("search"), Mapping):
-        arguments["search"] = make_search(arguments["search"])
     if "structure" not in arguments and "network" not in arguments:
         raise BadConfig(
             f"model.structure: is missing; a {NETWORK} without source.target needs a .bif or .json file, or 'learn'"

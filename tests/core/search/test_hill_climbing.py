@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import permutations
 from typing import Any
 
@@ -346,9 +347,24 @@ def test_a_score_is_a_score_and_not_its_name(score: Any) -> None:
         K2Search(["a"], score=score)
 
 
-def test_restarts_need_a_generator() -> None:
-    with pytest.raises(BadValue, match="give a generator"):
-        HillClimbing(restarts=1).search(sample_of_three())
+def test_restarts_without_a_generator_are_drawn_with_the_seed() -> None:
+    sample = sample_of_three()
+    found = HillClimbing(restarts=3, seed=7).search(sample)
+    assert found == HillClimbing(restarts=3, seed=7).search(sample)
+    seed = int(np.random.default_rng(7).integers(2**63))
+    drawn = HillClimbing(restarts=3).search(sample, rng=np.random.default_rng(7))
+    assert drawn == HillClimbing(restarts=3, seed=seed).search(sample)
+
+
+def test_a_search_in_slices_finds_the_same_in_more_than_one_slice() -> None:
+    sample, search = sample_of_three(), HillClimbing(restarts=2, tabu=2)
+    found = []
+
+    def work() -> Iterator[None]:
+        found.append((yield from search.slices(sample)))
+
+    yields = list(work())
+    assert found == [search.search(sample)] and len(yields) > 5
 
 
 def test_a_scorer_of_something_else_is_refused() -> None:

@@ -76,7 +76,7 @@ def test_what_an_event_holds_under_the_name_of_the_class_is_no_feature(structure
 
 
 def test_another_structure_takes_over():
-    model = BayesNetClassifier()
+    model = BayesNetClassifier(None)
     rng = np.random.default_rng(2)
     assert model.structure is None
 
@@ -104,7 +104,7 @@ def test_numbers_met_before_or_after_a_structure_was_set_are_counted_once_they_h
         "few": ["class", "a"],
         "late": ["class", "a"],
     }
-    model = BayesNetClassifier(binning=Binning(after=8, window=64))
+    model = BayesNetClassifier(None, binning=Binning(after=8, window=64))
     events = []
 
     def learn(times: int, *numbers: str) -> None:
