@@ -191,11 +191,11 @@ class SourceError(StreamBayesError, RuntimeError):
 
 
 class BrokerError(StreamBayesError, RuntimeError):
-    """A Kafka cluster does not respond, lacks a topic, or denies what a pipeline needs."""
+    """A Kafka cluster or schema registry does not respond, lacks a topic, or denies what a pipeline needs."""
 
 
 class BrokerAway(BrokerError):
-    """No broker of a Kafka cluster responds at present."""
+    """No broker of a Kafka cluster, or no schema registry, responds at present."""
 
 
 class CannotResume(StreamBayesError, RuntimeError):

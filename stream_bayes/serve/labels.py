@@ -62,6 +62,8 @@ def reason_for_no_labels(config: PipelineConfig) -> str | None:
     if config.source.kind == "kafka":
         if config.labels is not None and config.labels.topic is None:
             missing.append("labels.topic, the topic that labels go to")
+        elif config.labels is not None and config.labels_decoder != "json":
+            missing.append('labels.decoder = "json", the format in which the service writes labels')
     else:
         if config.source.key is None:
             missing.append("source.key, the field by which labels find their samples")

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from stream_bayes.streams.records.decoder import Decoder
     from stream_bayes.streams.records.decoders import make_decoder, register_decoder
     from stream_bayes.streams.records.fields import Fields
+    from stream_bayes.streams.records.schema_registry import SchemaRegistry
     from stream_bayes.streams.runs import RunResult, pipeline, run
     from stream_bayes.streams.service.ops import serving
     from stream_bayes.streams.sinks import CallableSink, NoSink
@@ -81,6 +82,7 @@ _MODULES = {
     "streams.models.served": ("Served", "served"),
     "streams.records.decoder": ("Decoder",),
     "streams.records.decoders": ("make_decoder", "register_decoder"),
+    "streams.records.schema_registry": ("SchemaRegistry",),
     "streams.records.fields": ("Fields",),
     "streams.following": ("follow",),
     "streams.runs": ("RunResult", "pipeline", "run"),
@@ -122,6 +124,7 @@ __all__ = [
     "Progress",
     "RunResult",
     "Schedule",
+    "SchemaRegistry",
     "ScoredOutput",
     "Served",
     "Sink",

@@ -17,7 +17,7 @@ from operator import attrgetter
 
 from stream_bayes.core.events.event import Event, Partition, Position
 from stream_bayes.core.events.time_merge import TimeMerge
-from stream_bayes.errors import StreamBayesError
+from stream_bayes.errors import BrokerError, StreamBayesError
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.kafka.client import Message, Reader
 
@@ -40,7 +40,7 @@ class AlignedReader:
     topics
         Names of the topics. Of records with equal times, those of an earlier topic come first.
     decode
-        Returns a message as a record; None to leave it out.
+        Returns a message as a record; None to leave it out. After an error it is called again with the same message.
     fetch_ends
         Returns the end offsets of partitions.
     buffer_bytes
@@ -210,15 +210,26 @@ class AlignedReader:
     def _decode_ahead(self) -> None:
         for partition, messages in self._messages.items():
             while messages and partition not in self._merge:
-                count = len(messages)
-                chunk = messages[:DECODED]
-                del messages[:DECODED]
-                self._bytes[partition] -= self._bytes[partition] * len(chunk) // count  # about
-                decode = self._decode
-                self._decoded.setdefault(partition, []).extend(chunk)
-                self._merge.push(
-                    partition, [record for message in chunk if (record := decode(message)) is not None]
-                )
+                records, count = self._decode_some(messages)
+                self._bytes[partition] -= self._bytes[partition] * count // len(messages)  # about
+                self._decoded.setdefault(partition, []).extend(messages[:count])
+                del messages[:count]
+                self._merge.push(partition, records)
+
+    def _decode_some(self, messages: Sequence[Message]) -> tuple[list[Record], int]:
+        """Return the records of the first messages, and the number of these messages."""
+        decode = self._decode
+        records: list[Record] = []
+        for count, message in enumerate(messages[:DECODED]):
+            try:
+                record = decode(message)
+            except BrokerError:
+                if not count:
+                    raise
+                return records, count  # it is raised again once these were returned
+            if record is not None:
+                records.append(record)
+        return records, min(DECODED, len(messages))
 
     def _behind(self, drained: Iterable[Partition]) -> set[Partition]:
         """Return those of these partitions that have records which were not fetched yet."""

@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 import msgspec
 
 from stream_bayes.core.values.values import shown
-from stream_bayes.errors import BadValue, BrokerError
+from stream_bayes.errors import BadValue, BrokerAway, BrokerError
 
 __all__ = ["ClientCredentials"]
 
@@ -100,4 +100,5 @@ class ClientCredentials:
                     f"{self.token_url} refused a token: HTTP {error.code}; check client_id, client_secret and scope"
                 ) from None
         except (OSError, msgspec.DecodeError) as error:
-            raise BrokerError(f"{self.token_url} returned no token: {error}; check token_url") from None
+            kind = BrokerAway if isinstance(error, OSError) else BrokerError
+            raise kind(f"{self.token_url} returned no token: {error}; check token_url") from None

@@ -20,7 +20,7 @@ from stream_bayes.streams.contracts.incidents import GAP, RESENT
 from stream_bayes.streams.contracts.recovery import ResumePoint
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.kafka.aligned_reader import AlignedReader
-from stream_bayes.streams.kafka.client import Interrupted
+from stream_bayes.streams.kafka.client import Interrupted, Message
 from stream_bayes.streams.kafka.client_factory import make_reader
 from stream_bayes.streams.kafka.delivery import Delivery
 from stream_bayes.streams.kafka.journal_topic import Entry, committed_in, entries_from
@@ -161,6 +161,7 @@ class OffsetRecovery:
 
     def _cluster_state(self) -> ClusterState:
         source = self.source
+        source.check_decoders()
         identity = source.identity()
         partitions = source.partitions()
         group = {} if self._delivery is None else source.cluster.committed_offsets(self._delivery.group)
@@ -302,15 +303,26 @@ class JournalRecovery(OffsetRecovery):
                     if ranges is None:
                         yield ()
                         continue
-                    decoded = {
-                        partition: [
-                            record for message in messages if (record := source.decode(message)) is not None
-                        ]
-                        for partition, messages in ranges.items()
-                    }
+                    while (decoded := self._decoded(ranges)) is None:
+                        yield ()
                     self._replayed = entry.offset + 1
                     self._begin_entry(entry)
                     yield merge_ranges(source.decoders, decoded)
+
+    def _decoded(
+        self, ranges: Mapping[Partition, Sequence[Message]]
+    ) -> Mapping[Partition, list[Record]] | None:
+        """Return the records of an entry; None while a service that decodes them does not respond."""
+        decode = self.source.decode
+        try:
+            return {
+                partition: [record for message in messages if (record := decode(message)) is not None]
+                for partition, messages in ranges.items()
+            }
+        except BrokerAway as error:
+            logger.warning("the replay of %s waits: %s", self.pipeline, error)
+            time.sleep(POLL_SECONDS)
+            return None
 
     def _begin_entry(self, entry: Entry) -> None:
         """Prepare for the replay of an entry's batch."""

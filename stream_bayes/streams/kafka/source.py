@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from stream_bayes.core.events.event import ONE, TOMBSTONE, Event, Partition, Position
 from stream_bayes.core.values.values import shown
-from stream_bayes.errors import BadValue, BrokerAway, SourceError
+from stream_bayes.errors import BadValue, BrokerAway, SourceError, Undecodable
 from stream_bayes.streams.contracts.incidents import BAD_FIELDS, OUT_OF_ORDER, RESEEKS
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.kafka.aligned_reader import AlignedReader
@@ -20,6 +20,7 @@ from stream_bayes.streams.kafka.client_factory import make_reader
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.reconnecting import ReconnectingReader
+from stream_bayes.streams.records.bad_records import bad_record
 from stream_bayes.streams.records.decoder import Decoder
 
 __all__ = ["START", "KafkaSource", "Labels", "Share"]
@@ -205,6 +206,8 @@ class KafkaSource:
         if reader is not None:
             reader.close()
         self.cluster.close()
+        for decoder in self.decoders.values():
+            decoder.close()
 
     def _aligned_reader(self) -> AlignedReader:
         if self._aligned is None:
@@ -213,18 +216,35 @@ class KafkaSource:
         return self._aligned
 
     def decode(self, message: Message) -> Record | None:
-        """Return a message as a record; None for a message without value that is to be skipped."""
-        partition, key = message.partition, _key_text(message.key)
+        """Return a message as a record; None for a message without value that is to be skipped.
+
+        Raises
+        ------
+        BrokerError
+            As of a `Decoder`.
+        """
+        partition = message.partition
+        decoder = self.decoders[partition.source]
+        try:
+            key = decoder.decoded_key(message.key)
+        except Undecodable as error:
+            raw = b"" if message.value is None else message.value
+            fault = Undecodable(error.reason, f"its key: {error.detail}")
+            return bad_record(fault, raw, message.offset, partition, 1, message.key, message.time)
         if message.value is None:
             if not self.tombstones:
                 return None
             return Event({}, None, key, message.time, message.offset, ONE, TOMBSTONE, partition)
-        decoder = self.decoders[partition.source]
         return decoder.decode(message.value, message.offset, partition, 1, key, message.time)
 
     def raw_of(self, event: Event, /) -> bytes | None:
         """Return the bytes of an event of the last batch, for its dead letter."""
         return None if self._aligned is None else self._aligned.raw_of(event)
+
+    def check_decoders(self) -> None:
+        """Raise `BrokerError` if a service that decodes records does not respond, or refuses."""
+        for decoder in self.decoders.values():
+            decoder.check()
 
     # -- the log ------------------------------------------------------------------------------------------------------
 
@@ -302,6 +322,8 @@ class KafkaSource:
         if now - self._checked_at < CHECK_SECONDS:
             return
         try:
+            if not self.connected:
+                self.check_decoders()
             if now - self._partitions_checked_at >= METADATA_SECONDS:
                 self._partitions_checked_at = now
                 self._add_partitions(aligned)
@@ -315,7 +337,7 @@ class KafkaSource:
 
     def _disconnected(self, error: Exception) -> None:
         if self.connected:
-            logger.warning("nothing can be read of %s until a broker answers: %s", self.name, error)
+            logger.warning("nothing can be read of %s at present: %s", self.name, error)
         self.connected = False
 
     def _add_partitions(self, aligned: AlignedReader) -> None:
@@ -342,13 +364,3 @@ class KafkaSource:
                 # A client whose thread has ended raises nothing and finds no new leader.
                 self._reader.discard(f"{partition} sent nothing for {now - since:.0f} seconds")
                 return
-
-
-def _key_text(key: bytes | None) -> str | bytes | None:
-    """Return a key as text; bytes if it is not UTF-8."""
-    if key is None:
-        return None
-    try:
-        return key.decode()
-    except UnicodeDecodeError:
-        return key

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
@@ -53,13 +53,21 @@ from stream_bayes.streams.pipelines.config_base import (
     Table,
 )
 from stream_bayes.streams.pipelines.config_errors import lines_of
-from stream_bayes.streams.pipelines.config_kafka import TOPIC, KafkaConfig, KafkaSinkConfig, KafkaSourceConfig
+from stream_bayes.streams.pipelines.config_kafka import (
+    TOPIC,
+    KafkaConfig,
+    KafkaSinkConfig,
+    KafkaSourceConfig,
+    known_decoder,
+)
 from stream_bayes.streams.pipelines.config_model import (
     ChallengerConfig,
     DriftConfig,
     ModelConfig,
     TransformerConfig,
 )
+from stream_bayes.streams.records.avro_decoder import AvroDecoder
+from stream_bayes.streams.records.decoder import RawDecoder
 
 __all__ = [
     "CSVConfig",
@@ -80,6 +88,7 @@ __all__ = [
 
 Written: TypeAlias = str | bool | int | float  # values and labels as TOML holds them
 FIELDS = ("target", "key", "time", "weight", "type", "ignore", "only")
+WITHOUT_FIELDS = (RawDecoder.name, MailDecoder.name)  # decoders; their labels come as JSON
 FORMAT = ("delimiter", "decimal", "thousands", "encoding", "missing", "misfits")  # of a CSV file
 LEAST_TOKEN = 16  # characters
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"  # of a pipeline: it becomes part of topics, groups and files
@@ -206,6 +215,9 @@ class LabelsConfig(Table):
     target: str | None = Field(
         None, description="the field of a label's record that holds it, if not the source's"
     )
+    decoder: str | None = Field(
+        None, description="the format of a label's record, if not the source's; json if that holds no fields"
+    )
     wait_for: float | None = Field(None, ge=0)
     most_waiting: int = Field(100_000, ge=1)
     on_expiry: Literal["drop", "negative", "assume"] = "drop"
@@ -215,6 +227,11 @@ class LabelsConfig(Table):
     on_tombstone: Literal["skip", "unlearn"] = "skip"
     max_skew: float | None = Field(None, gt=0)
     clock: Literal["time", "events"] = "time"
+
+    @field_validator("decoder")
+    @classmethod
+    def _is_known(cls, name: str | None) -> str | None:
+        return None if name is None else known_decoder(name)
 
 
 class SnapshotsConfig(Table):
@@ -316,6 +333,19 @@ class PipelineConfig(Table):
             )
         if self.labels is not None and self.labels.topic is not None and self.source.kind != "kafka":
             raise ValueError("labels.topic: belongs to a source of kind 'kafka'")
+        if self.labels is not None and self.labels.topic is None and self.labels.decoder is not None:
+            raise ValueError("labels.decoder: is for records of labels.topic; add the topic, or leave it out")
+        if self.labels_decoder == AvroDecoder.name and getattr(self.source, "registry", None) is None:
+            raise ValueError(
+                "source.registry: is missing; labels.decoder 'avro' needs it, with the registry's url"
+            )
+        if getattr(self.source, "registry", None) is not None and AvroDecoder.name not in (
+            getattr(self.source, "decoder", None),
+            self.labels_decoder,
+        ):
+            raise ValueError(
+                "source.registry: is for the decoder 'avro'; choose it, or leave the registry out"
+            )
         return self
 
     @model_validator(mode="after")
@@ -409,6 +439,15 @@ class PipelineConfig(Table):
     def reads_mails(self) -> bool:
         """True if the records of the source are raw mails."""
         return isinstance(self.source, KafkaSourceConfig) and self.source.decoder == MailDecoder.name
+
+    @property
+    def labels_decoder(self) -> str | None:
+        """The format of the records in the topic of labels; None without one."""
+        if not isinstance(self.source, KafkaSourceConfig) or self.labels is None or self.labels.topic is None:
+            return None
+        if self.labels.decoder is not None:
+            return self.labels.decoder
+        return "json" if self.source.decoder in WITHOUT_FIELDS else self.source.decoder
 
     def schema_of_stream(self) -> Schema | None:
         """Return the declared schema, or None."""
@@ -511,12 +550,17 @@ SECRETS = {
     ("kafka", "token"),
     ("kafka", "key_password"),
     ("kafka", "oidc", "client_secret"),
+    ("source", "registry", "password"),
+    ("source", "registry", "token"),
+    ("source", "registry", "key_password"),
+    ("source", "registry", "oidc", "client_secret"),
 }
 # Other keys that may hold variables: one pipeline file for several clusters. No state depends on them.
 PLACES = {
     ("kafka", "servers"),
     ("kafka", "settings"),
     ("source", "topic"),
+    ("source", "registry", "url"),
     ("labels", "topic"),
     ("predictions", "topic"),
     ("dead_letters", "topic"),
@@ -535,19 +579,29 @@ def _substituted(table: Mapping[str, Any]) -> dict[str, Any]:
     """
     result = dict(table)
     missing: list[str] = []
-    for section, key in sorted(PLACES):
-        part = result.get(section)
-        if not isinstance(part, Mapping) or key not in part:
+    for *sections, key in sorted(PLACES):
+        part = _copied(result, sections)
+        if part is None or key not in part:
             continue
-        value = _with_variables(part[key], f"{section}.{key}", missing)
-        if (section, key) == ("kafka", "servers"):
+        value = _with_variables(part[key], ".".join((*sections, key)), missing)
+        if (*sections, key) == ("kafka", "servers"):
             texts = [value] if isinstance(value, str) else value
             if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
                 value = [server.strip() for text in texts for server in text.split(",") if server.strip()]
-        result[section] = {**part, key: value}
+        part[key] = value
     if missing:
         raise BadConfig("\n".join(missing))
     return result
+
+
+def _copied(table: dict[str, Any], sections: Sequence[str]) -> dict[str, Any] | None:
+    """Return a table in a table as a copy that replaces it, so that it can be changed; None if there is none."""
+    for section in sections:
+        inner = table.get(section)
+        if not isinstance(inner, Mapping):
+            return None
+        table[section] = table = dict(inner)
+    return table
 
 
 def _with_variables(value: Any, path: str, missing: list[str]) -> Any:
@@ -568,7 +622,10 @@ def _with_variables(value: Any, path: str, missing: list[str]) -> Any:
 def _misplaced(part: object, path: tuple[str, ...]) -> Any:
     """Yield complaints about variables outside secrets: a pipeline must be fully described by its file."""
     if isinstance(part, str) and VARIABLE.search(part) and path not in SECRETS:
-        yield f"{'.'.join(path)}: only secrets, servers, topics and kafka.settings are read from the environment"
+        yield (
+            f"{'.'.join(path)}: only secrets, servers, topics, kafka.settings and source.registry.url are read from "
+            "the environment"
+        )
     elif isinstance(part, Mapping):
         for key, value in part.items():
             yield from _misplaced(value, (*path, str(key)))

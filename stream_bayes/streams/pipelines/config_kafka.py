@@ -11,9 +11,11 @@ from stream_bayes.streams.kafka.client import MAX_MESSAGE_BYTES, TRANSACTION_SEC
 from stream_bayes.streams.kafka.connection import SECONDS, Connection, default_client
 from stream_bayes.streams.kafka.oidc import ClientCredentials
 from stream_bayes.streams.pipelines.config_base import ObjectFieldsConfig, RenewedSecret, Secret, Table
+from stream_bayes.streams.records.avro_decoder import AvroDecoder
 from stream_bayes.streams.records.decoders import decoder_names
+from stream_bayes.streams.records.schema_registry import REQUEST_SECONDS, SchemaRegistry
 
-__all__ = ["TOPIC", "KafkaConfig", "KafkaSinkConfig", "KafkaSourceConfig"]
+__all__ = ["TOPIC", "KafkaConfig", "KafkaSinkConfig", "KafkaSourceConfig", "RegistryConfig", "known_decoder"]
 
 TOPIC = r"^[A-Za-z0-9._-]{1,249}$"
 
@@ -30,6 +32,45 @@ class OIDCConfig(Table):
         """Return the source of tokens. It opens no connection yet."""
         return ClientCredentials(
             self.token_url, self.client_id, self.client_secret.get_secret_value(), self.scope
+        )
+
+
+class RegistryConfig(Table):
+    """The registry with the schemas of the records."""
+
+    url: str
+    user: str | None = None
+    password: Secret | None = None
+    token: RenewedSecret | None = None
+    oidc: OIDCConfig | None = None
+    ca_file: str | None = None
+    cert_file: str | None = None
+    key_file: str | None = None
+    key_password: Secret | None = None
+    seconds: float = Field(REQUEST_SECONDS, gt=0, description="time-out of a request")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.token is not None and self.oidc is not None:
+            raise ValueError("token and oidc are two sources of tokens: leave one out")
+        try:
+            self.registry()
+        except BadValue as error:
+            raise ValueError(str(error)) from None
+        return self
+
+    def registry(self) -> SchemaRegistry:
+        """Return a client of the registry. It opens no connection yet."""
+        return SchemaRegistry(
+            self.url,
+            user=self.user,
+            password=None if self.password is None else self.password.get_secret_value(),
+            token=self.token if self.oidc is None else self.oidc.tokens(),
+            ca_file=self.ca_file,
+            cert_file=self.cert_file,
+            key_file=self.key_file,
+            key_password=None if self.key_password is None else self.key_password.get_secret_value(),
+            seconds=self.seconds,
         )
 
 
@@ -102,13 +143,27 @@ class KafkaSourceConfig(ObjectFieldsConfig):
         0.0, ge=0, description="seconds to wait for a partition at its end, to merge by time"
     )
     max_record_bytes: int = Field(1_048_576, ge=16)
+    registry: RegistryConfig | None = Field(None, description="of the schemas, for the decoder avro")
 
     @field_validator("decoder")
     @classmethod
     def _is_known(cls, name: str) -> str:
-        if name not in decoder_names():
-            raise ValueError(f"there is no decoder {name!r}; there are {', '.join(decoder_names())}")
-        return name
+        return known_decoder(name)
+
+    @model_validator(mode="after")
+    def _has_registry(self) -> Self:
+        if self.decoder == AvroDecoder.name and self.registry is None:
+            raise ValueError(
+                "source.registry: is missing; the decoder 'avro' needs it, with the registry's url"
+            )
+        return self
+
+
+def known_decoder(name: str) -> str:
+    """Return the name of a decoder, or raise `ValueError`."""
+    if name not in decoder_names():
+        raise ValueError(f"there is no decoder {name!r}; there are {', '.join(decoder_names())}")
+    return name
 
 
 class KafkaSinkConfig(Table):

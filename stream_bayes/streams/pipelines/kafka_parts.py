@@ -12,16 +12,14 @@ from stream_bayes.streams.kafka.recovery import JournalRecovery, OffsetRecovery
 from stream_bayes.streams.kafka.sink import KafkaDeadLetters, KafkaSink
 from stream_bayes.streams.kafka.source import KafkaSource, Labels, Share
 from stream_bayes.streams.kafka.transactions import Transactions
-from stream_bayes.streams.mail.decoder import MailDecoder
-from stream_bayes.streams.pipelines.config import LabelsConfig, PipelineConfig
-from stream_bayes.streams.pipelines.config_kafka import KafkaConfig, KafkaSinkConfig, KafkaSourceConfig
-from stream_bayes.streams.records.decoder import RawDecoder
+from stream_bayes.streams.pipelines.config import PipelineConfig
+from stream_bayes.streams.pipelines.config_kafka import KafkaSinkConfig, KafkaSourceConfig
+from stream_bayes.streams.records.avro_decoder import AvroDecoder
+from stream_bayes.streams.records.decoder import Decoder
 from stream_bayes.streams.records.decoders import make_decoder
 from stream_bayes.streams.records.fields import Fields
 
 __all__ = ["KafkaParts", "kafka_parts", "kafka_source"]
-
-WITHOUT_LABELS = (RawDecoder.name, MailDecoder.name)  # their labels come as JSON
 
 
 class KafkaParts(NamedTuple):
@@ -45,7 +43,7 @@ def kafka_parts(config: PipelineConfig, schema: Schema | None, accept_gap: bool 
         return KafkaParts(None, None, None, None)
     source = None
     if isinstance(config.source, KafkaSourceConfig):
-        source = kafka_source(config.kafka, config.source, config.labels, schema)
+        source = kafka_source(config, schema)
     sinks = [part for part in (config.predictions, config.dead_letters) if isinstance(part, KafkaSinkConfig)]
     if source is not None:
         for part in sinks:
@@ -73,15 +71,17 @@ def kafka_parts(config: PipelineConfig, schema: Schema | None, accept_gap: bool 
     return KafkaParts(source, predictions, letters, recovery)
 
 
-def kafka_source(
-    kafka: KafkaConfig,
-    own: KafkaSourceConfig,
-    labels: LabelsConfig | None,
-    schema: Schema | None,
-    share: Share | None = None,
-) -> KafkaSource:
+def kafka_source(config: PipelineConfig, schema: Schema | None, share: Share | None = None) -> KafkaSource:
     """Build the source of a pipeline that reads a topic; with a share, that of a shard."""
-    decoder = make_decoder(own.decoder, own.fields(), schema, own.max_record_bytes)
+    own, labels = config.source, config.labels
+    assert isinstance(own, KafkaSourceConfig) and config.kafka is not None
+    registry = None if own.registry is None else own.registry.registry()
+
+    def decoder_of(name: str, fields: Fields, schema: Schema | None) -> Decoder:
+        of_name = registry if name == AvroDecoder.name else None
+        return make_decoder(name, fields, schema, own.max_record_bytes, of_name)
+
+    decoder = decoder_of(own.decoder, own.fields(), schema)
     second = None
     if labels is not None and labels.topic is not None:
         fields = Fields(
@@ -90,10 +90,10 @@ def kafka_source(
             time_unit=decoder.fields.time_unit,
             default_kind=Kind.LABEL,
         )
-        written = "json" if own.decoder in WITHOUT_LABELS else own.decoder
-        second = Labels(labels.topic, make_decoder(written, fields, None, own.max_record_bytes))
+        assert config.labels_decoder is not None
+        second = Labels(labels.topic, decoder_of(config.labels_decoder, fields, None))
     return KafkaSource(
-        kafka.connection(),
+        config.kafka.connection(),
         own.topic,
         decoder,
         labels=second,

@@ -396,7 +396,7 @@ def make_pending(labels: LabelsConfig | None) -> Pending | None:
     """Build the store of samples that wait for labels."""
     if labels is None:
         return None
-    settings: dict[str, Any] = labels.model_dump(exclude={"max_skew", "clock", "topic", "target"})
+    settings: dict[str, Any] = labels.model_dump(exclude={"max_skew", "clock", "topic", "target", "decoder"})
     time = StreamTime(labels.max_skew) if labels.clock == "time" else EventCount()
     return Pending(time=time, **settings)
 

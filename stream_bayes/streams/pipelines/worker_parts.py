@@ -177,9 +177,8 @@ class _Parts:
 
     def make_shard(self, number: int, until_end: bool) -> Shard:
         config = self.config
-        assert isinstance(config.source, KafkaSourceConfig)
         share = Share(number, self.own.shards, self.partitions)
-        source = kafka_source(self.kafka, config.source, config.labels, self.schema, share)
+        source = kafka_source(config, self.schema, share)
         model = ShardModel(number, self.empty.clone(), self.total)
         delivery = ShardTransactions(
             self.connection,

@@ -1,5 +1,6 @@
 """The bytes of a record to an event, or to a bad record with the reason.
 
-`decoder` is the base and `decoders` the registry by name: `json_decoder`, `framed_decoder` (a schema registry's header)
-and raw bytes. `fields` maps fields to features, label, key and time; `bad_records` words the reasons.
+`decoder` is the base and `decoders` holds them by name. `object_decoder` is the base of those of objects:
+`json_decoder`, `framed_decoder` (JSON behind the header of a schema registry) and `avro_decoder`, whose schemas come
+from `schema_registry`. `fields` maps fields to features, label, key and time; `bad_records` words the reasons.
 """

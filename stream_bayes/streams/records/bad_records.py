@@ -61,7 +61,16 @@ class Reason(Enum):
     """More fields than `max_fields`, without a schema that declares them."""
 
     NOT_FRAMED = "not_framed"
-    """A record without the five bytes that hold the number of its schema."""
+    """A record without the five bytes that hold the id of its schema."""
+
+    NOT_AVRO = "not_avro"
+    """Bytes that do not fit the schema that their frame names."""
+
+    UNKNOWN_SCHEMA = "unknown_schema"
+    """An id of a schema that the registry does not have."""
+
+    BAD_SCHEMA = "bad_schema"
+    """A schema of the registry that cannot be used: it is not of Avro, recursive, or refers to one that is missing."""
 
     DECODER_FAILED = "decoder_failed"
     """A decoder raised an unexpected error: it has a bug."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from stream_bayes.core.events.event import ONE, SAMPLE, SOMEWHERE, Event, Partition, Position
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import BadValue, Undecodable
+from stream_bayes.errors import BadValue, BrokerError, Undecodable
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.records.bad_records import Reason, bad_record, undecodable
 from stream_bayes.streams.records.fields import Assembler, Fields
@@ -35,6 +35,8 @@ class Decoder(ABC):
     ----------
     name
         Name in configuration files.
+    uses_registry
+        True if the constructor takes a `registry` of schemas as a further argument.
     bad_fields
         The number of features of wrong types that were taken as missing, by name.
 
@@ -50,6 +52,7 @@ class Decoder(ABC):
     """
 
     name: ClassVar[str]
+    uses_registry: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -74,7 +77,32 @@ class Decoder(ABC):
         ------
         Undecodable
             If these bytes are no such record.
+        BrokerError
+            If a service that is needed to decode them, such as a schema registry, does not respond or refuses.
         """
+
+    def decoded_key(self, raw: bytes | None) -> str | bytes | None:
+        """Return the key of a Kafka record as text; bytes if it is not UTF-8.
+
+        Raises
+        ------
+        Undecodable, BrokerError
+            As of `content`, if keys have a format of their own.
+        """
+        if raw is None:
+            return None
+        try:
+            return raw.decode()
+        except UnicodeDecodeError:
+            return raw
+
+    def check(self) -> None:
+        """Raise `BrokerError` if a service that is needed to decode records does not respond or refuses."""
+        return
+
+    def close(self) -> None:
+        """Close connections. The decoder can be used again."""
+        return
 
     def decode(
         self,
@@ -85,7 +113,7 @@ class Decoder(ABC):
         key: Any = None,
         time: float | None = None,
     ) -> Record:
-        """Return the event in these bytes, or a `BadRecord` with the reason. Never raise.
+        """Return the event in these bytes, or a `BadRecord` with the reason.
 
         Parameters
         ----------
@@ -95,6 +123,11 @@ class Decoder(ABC):
             The place of the record.
         key, time
             The record's key and time, unless fields hold others.
+
+        Raises
+        ------
+        BrokerError
+            As of `content`. Nothing else is raised.
         """
         try:
             if len(raw) > self.max_record_bytes:
@@ -110,6 +143,8 @@ class Decoder(ABC):
             error = undecodable(
                 Reason.NOT_UTF8, f"expected UTF-8, got another byte after {failure.start} bytes"
             )
+        except BrokerError:
+            raise  # the record is not bad: it is decoded once the service responds
         except Exception as failure:  # users write decoders too, and no record may stop the stream
             error = undecodable(
                 Reason.DECODER_FAILED, f"the decoder {self.name!r} raised {type(failure).__name__}; mend it"

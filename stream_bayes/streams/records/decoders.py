@@ -9,19 +9,22 @@ A package offers decoders to pipeline files by entry points, which are imported 
 from __future__ import annotations
 
 from importlib.metadata import entry_points
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
+from stream_bayes.streams.records.avro_decoder import AvroDecoder
 from stream_bayes.streams.records.bad_records import Reason
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES, Decoder, RawDecoder
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.framed_decoder import ConfluentJSONDecoder
 from stream_bayes.streams.records.json_decoder import JSONDecoder
+from stream_bayes.streams.records.schema_registry import Schemas
 
 __all__ = [
     "MAX_RECORD_BYTES",
+    "AvroDecoder",
     "ConfluentJSONDecoder",
     "Decoder",
     "Fields",
@@ -82,13 +85,17 @@ def make_decoder(
     fields: Fields | None = None,
     schema: Schema | None = None,
     max_record_bytes: int = MAX_RECORD_BYTES,
+    registry: Schemas | None = None,
 ) -> Decoder:
     """Return a decoder by its name.
 
     Raises
     ------
     BadValue
-        If there is none of this name, or an installed package does not provide the one that it names.
+        If there is none of this name, or an installed package does not provide the one that it names; or a registry of
+        schemas is missing, or given to a decoder that uses none.
+    MissingPackage
+        If the decoder needs a package that is not installed.
 
     Examples
     --------
@@ -97,7 +104,16 @@ def make_decoder(
     """
     if name not in DECODERS:
         _load(name)
-    return DECODERS[name](fields, schema, max_record_bytes)
+    decoder: Any = DECODERS[name]
+    if not decoder.uses_registry:
+        if registry is not None:
+            raise BadValue(f"registry: the decoder {name!r} uses none; leave it out, or choose 'avro'")
+        return decoder(fields, schema, max_record_bytes)  # type: ignore[no-any-return]  # a Decoder
+    if registry is None:
+        raise BadValue(
+            f"registry: is missing, and the decoder {name!r} needs it; give the registry of its schemas"
+        )
+    return decoder(fields, schema, max_record_bytes, registry=registry)  # type: ignore[no-any-return]  # a Decoder
 
 
 def _load(name: str) -> None:
@@ -123,5 +139,5 @@ def _load(name: str) -> None:
         )
 
 
-for decoder in (JSONDecoder, ConfluentJSONDecoder, RawDecoder):
+for decoder in (JSONDecoder, ConfluentJSONDecoder, AvroDecoder, RawDecoder):
     register_decoder(decoder)

@@ -1,18 +1,16 @@
 """Records in the frame of Confluent's serializers.
 
 byte  0        always 0
-bytes 1 to 4   the number of the schema in a registry, the most significant byte first
+bytes 1 to 4   the id of the schema in a registry, the most significant byte first
 bytes 5 on     the record
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from stream_bayes.streams.records.bad_records import Reason, undecodable
 from stream_bayes.streams.records.json_decoder import JSONDecoder
 
-__all__ = ["ConfluentJSONDecoder", "unframed"]
+__all__ = ["FRAME_BYTES", "ConfluentJSONDecoder", "schema_id", "unframed"]
 
 FRAME_BYTES = 5
 
@@ -40,11 +38,29 @@ class ConfluentJSONDecoder(JSONDecoder):
 
     name = "confluent-json"
 
-    def content(self, raw: bytes) -> dict[str, Any]:
-        return super().content(self.unframed(raw))
-
     def unframed(self, raw: bytes) -> bytes:
         return unframed(raw)
+
+
+def schema_id(raw: bytes) -> int:
+    r"""Return the id of the schema in a frame.
+
+    Raises
+    ------
+    Undecodable
+        If there is no frame.
+
+    Examples
+    --------
+    >>> schema_id(b"\x00\x00\x00\x01\x02{}")
+    258
+    """
+    if len(raw) < FRAME_BYTES or raw[0] != 0:
+        raise undecodable(
+            Reason.NOT_FRAMED,
+            f"expected a byte 0 and the four bytes of a schema's id, then the record; got {len(raw)} bytes without",
+        )
+    return int.from_bytes(raw[1:FRAME_BYTES], "big")
 
 
 def unframed(raw: bytes) -> bytes:
@@ -55,9 +71,5 @@ def unframed(raw: bytes) -> bytes:
     Undecodable
         If there is no frame.
     """
-    if len(raw) < FRAME_BYTES or raw[0] != 0:
-        raise undecodable(
-            Reason.NOT_FRAMED,
-            f"expected a byte 0 and the four bytes of a schema's number, then the record; got {len(raw)} bytes without",
-        )
+    schema_id(raw)
     return raw[FRAME_BYTES:]

@@ -22,6 +22,7 @@ from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
 from stream_bayes.streams.records.decoders import make_decoder
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
+from stream_bayes.streams.records.schema_registry import Schemas
 from stream_bayes.streams.sources.iterable import Item, IterableSource
 
 if TYPE_CHECKING:
@@ -251,6 +252,7 @@ def from_kafka(
     start: str | float = "earliest",
     labels: str | None = None,
     max_record_bytes: int = MAX_RECORD_BYTES,
+    registry: Schemas | None = None,
     **roles_and_connection: Any,
 ) -> KafkaSource:
     """Return a topic of Kafka as a source. No broker is contacted before the first read.
@@ -264,11 +266,13 @@ def from_kafka(
     target, schema, max_record_bytes
         As of `from_jsonl`.
     decoder
-        Format of the records: `"json"`, `"raw"`, ... or one registered by `register_decoder`.
+        Format of the records: `"json"`, `"avro"`, `"raw"`, ... or one registered by `register_decoder`.
     start
         Where a first run begins: `"earliest"`, `"latest"`, or seconds since 1970.
     labels
         A second topic, with the labels and corrections of the samples; its records have the samples' keys.
+    registry
+        With `decoder="avro"`, the `SchemaRegistry` of the records.
     **roles_and_connection
         `Roles` as of `from_jsonl`; without `key` and `time` those of the record count. And further arguments of
         `Connection`: `client`, `tls`, `ca_file`, `mechanism`, `user`, `password`, ...
@@ -292,11 +296,11 @@ def from_kafka(
     connection = roles_and_connection
     fields = Fields(target=target, **{role: connection.pop(role) for role in ROLES if role in connection})
     own = Connection(servers=(servers,) if isinstance(servers, str) else tuple(servers), **connection)
-    samples = make_decoder(decoder, fields, schema, max_record_bytes)
+    samples = make_decoder(decoder, fields, schema, max_record_bytes, registry)
     of_labels = None
     if labels is not None:
         own_fields = Fields(target=samples.fields.target, default_kind=Kind.LABEL)
-        of_labels = Labels(labels, make_decoder(decoder, own_fields, None, max_record_bytes))
+        of_labels = Labels(labels, make_decoder(decoder, own_fields, None, max_record_bytes, registry))
     return KafkaSource(own, topic, samples, labels=of_labels, start=start, tombstones=of_labels is not None)
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from stream_bayes.core.events.event import Event, Partition, Position
 from stream_bayes.core.events.time_merge import merge_ranges
+from stream_bayes.errors import BrokerAway
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.kafka import aligned_reader
 from stream_bayes.streams.kafka.aligned_reader import AlignedReader
@@ -233,3 +234,30 @@ def test_the_bytes_of_a_record_are_there_until_the_next_poll_and_no_longer() -> 
         first = first or batch
         assert [reader.raw_of(event) for event in batch] == [b"%d" % event.position for event in batch]
     assert reader.raw_of(first[0]) is None
+
+
+def test_a_record_that_cannot_be_decoded_yet_is_decoded_later_and_none_twice() -> None:
+    broker = Broker({PARTITIONS[0]: [float(number) for number in range(10)]})
+    is_away = True
+    calls: list[Position] = []
+
+    def decode(message: Message) -> Record:
+        calls.append(message.offset)
+        if message.offset == 4 and is_away:
+            raise BrokerAway("the registry does not respond")
+        return decoded(message)
+
+    reader = AlignedReader(broker, TOPICS, decode, broker.ends, buffer_bytes=10**7, clock=Clock())
+    reader.assign({PARTITIONS[0]: 0})
+    records: list[Record] = []
+    raised = 0
+    while not reader.has_reached({PARTITIONS[0]: 10}):
+        try:
+            records += reader.poll(100, 0.0)
+        except BrokerAway:
+            raised += 1
+            is_away = raised < 3
+    assert raised == 3
+    assert [record.position for record in records] == list(range(10))
+    others = [position for position in calls if position != 4]
+    assert others == [0, 1, 2, 3, 5, 6, 7, 8, 9]

@@ -75,7 +75,10 @@ def test_a_secret_written_out_is_refused_and_not_repeated() -> None:
     "text", [LEAST.replace('"a.csv"', '"${HOME}/a.csv"'), LEAST.replace('"n"', '"${USER}"')]
 )
 def test_nothing_but_secrets_is_read_from_the_environment(text: str) -> None:
-    assert "only secrets, servers, topics and kafka.settings are read from the environment" in complaint(text)
+    assert (
+        "only secrets, servers, topics, kafka.settings and source.registry.url are read from the "
+        in complaint(text)
+    )
 
 
 def test_the_schema_is_declared_feature_by_feature() -> None:

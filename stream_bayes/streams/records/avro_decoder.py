@@ -1,0 +1,236 @@
+"""The decoder of Avro records, whose schemas are in a registry."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from io import BytesIO
+from typing import Any
+from uuid import UUID
+
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadValue, MissingPackage, Undecodable
+from stream_bayes.streams.records.bad_records import Reason, described, shortened, undecodable
+from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
+from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.records.framed_decoder import FRAME_BYTES, schema_id
+from stream_bayes.streams.records.object_decoder import ObjectDecoder
+from stream_bayes.streams.records.schema_registry import RegisteredSchema, Schemas
+
+__all__ = ["AvroDecoder"]
+
+MAX_DEPTH = 64  # of types in one another
+FIRST_DAY = date(1970, 1, 1)
+
+
+class AvroDecoder(ObjectDecoder):
+    """A record of Avro in the frame of Confluent's serializer, read with the schema of its id.
+
+    Each record is read with the schema that it was written with, so records of several versions may be in one topic: a
+    field that a version does not have is missing. Numbers, text, enums and booleans are values, and null is a missing
+    one. Of the logical types, timestamps become seconds since 1970, dates days since 1970, times seconds of the day,
+    decimals numbers and uuids text. Nested records, maps and envelopes are handled as those of JSON. A recursive schema
+    is refused.
+
+    Parameters
+    ----------
+    fields, schema, max_record_bytes
+        As of a `Decoder`; the frame counts as part of the record.
+    registry
+        The registry of the schemas.
+    """
+
+    name = "avro"
+    uses_registry = True
+
+    def __init__(
+        self,
+        fields: Fields | None = None,
+        schema: Schema | None = None,
+        max_record_bytes: int = MAX_RECORD_BYTES,
+        registry: Schemas | None = None,
+    ) -> None:
+        super().__init__(fields, schema, max_record_bytes)
+        if registry is None:
+            raise BadValue(f"the decoder {self.name!r} needs a registry of schemas")
+        self.registry = registry
+        self._schemas: dict[int, Any] = {}  # parsed, or the error of one that cannot be used
+        try:
+            import fastavro
+        except ImportError as error:
+            raise MissingPackage(
+                "fastavro, which reads records of Avro, is not installed; install it with: "
+                "pip install 'stream-bayes[registry]'"
+            ) from error
+        self._read: Callable[..., Any] = fastavro.schemaless_reader
+        self._parse: Callable[..., Any] = fastavro.parse_schema
+
+    def check(self) -> None:
+        self.registry.check()
+
+    def close(self) -> None:
+        self.registry.close()
+
+    def decoded_key(self, raw: bytes | None) -> str | bytes | None:
+        """Return a key as text: one of Avro too, if it is framed. Of a record with one field this is its value."""
+        if raw is None or raw[:1] != b"\0":
+            return super().decoded_key(raw)
+        key = self._value(raw)
+        if isinstance(key, dict) and len(key) == 1:
+            (key,) = key.values()
+        if isinstance(key, (str, bytes)):
+            return key
+        return json.dumps(_plain(key), default=_json_value, ensure_ascii=False, separators=(",", ":"))
+
+    def _object(self, raw: bytes) -> dict[str, Any]:
+        found = self._value(raw)
+        if not isinstance(found, dict):
+            raise undecodable(Reason.WRONG_TYPE, f"expected a record of fields, got {described(found)}")
+        return found
+
+    def _arranged(self, content: dict[str, Any]) -> dict[str, Any]:
+        content = super()._arranged(content)
+        moment = self.fields.time
+        for name, value in content.items():
+            if type(value) in PLAIN:
+                # A time has a unit of its own, whatever the unit of numbers.
+                is_time = name == moment and isinstance(value, (date, datetime))
+                content[name] = value.isoformat() if is_time else _plain(value)
+        return content
+
+    def _scalar(self, value: Any) -> Any:
+        return _plain(value)
+
+    def _value(self, raw: bytes) -> Any:
+        """Return the value in a frame."""
+        number = schema_id(raw)
+        parsed = self._schemas.get(number)
+        if parsed is None:
+            parsed = self._schemas[number] = self._registered(number)
+        if isinstance(parsed, Undecodable):
+            raise undecodable(Reason.BAD_SCHEMA, parsed.detail)
+        file = BytesIO(raw)
+        file.seek(FRAME_BYTES)
+        try:
+            value = self._read(file, parsed, None)
+        except Exception as error:  # fastavro has no error of its own
+            raise undecodable(
+                Reason.NOT_AVRO,
+                f"expected a record of schema {number}, got {len(raw)} bytes that do not fit it: "
+                f"{type(error).__name__}",
+            ) from None
+        if file.tell() != len(raw):
+            raise undecodable(
+                Reason.NOT_AVRO,
+                f"expected a record of schema {number}, got {len(raw) - file.tell()} bytes after its end",
+            )
+        return value
+
+    def _registered(self, number: int) -> Any:
+        """Return the parsed schema of an id; the error, if it cannot be used.
+
+        Raises
+        ------
+        Undecodable
+            If the registry has none.
+        """
+        registered = self.registry.schema(number)
+        if registered is None:
+            raise undecodable(
+                Reason.UNKNOWN_SCHEMA, f"the registry has no schema {number}; check the registry's url"
+            )
+        try:
+            return self._parsed(registered)
+        except Undecodable as error:
+            return undecodable(Reason.BAD_SCHEMA, f"schema {number}: {error.detail}")
+
+    def _parsed(self, registered: RegisteredSchema) -> Any:
+        if registered.kind != "AVRO":
+            raise undecodable(Reason.BAD_SCHEMA, f"expected a schema of Avro, got one of {registered.kind}")
+        named: dict[str, Any] = {}
+        try:
+            for text in registered.texts:
+                parsed = self._parse(json.loads(text), named_schemas=named)
+        except Exception as error:
+            raise undecodable(Reason.BAD_SCHEMA, f"it cannot be parsed: {type(error).__name__}") from None
+        _Sizes(named).check(parsed, ())
+        return parsed
+
+
+class _Sizes:
+    """A check that the bytes of a record bound what is made of them.
+
+    Of a recursive type few bytes nest values without end, and of values that take no byte an array claims any number.
+    """
+
+    def __init__(self, named: Mapping[str, Any]) -> None:
+        self._named = named
+        self._checked: dict[str, bool] = {}
+
+    def check(self, schema: Any, path: tuple[str, ...]) -> bool:
+        """Return True if each value of a schema takes a byte at least."""
+        if len(path) > MAX_DEPTH:
+            raise undecodable(
+                Reason.BAD_SCHEMA, f"expected at most {MAX_DEPTH} types in one another, got more"
+            )
+        if isinstance(schema, list):
+            for part in schema:
+                self.check(part, (*path, ""))
+            return True
+        if isinstance(schema, str):
+            return self.check(self._named[schema], path) if schema in self._named else schema != "null"
+        kind = schema["type"]
+        if kind in ("record", "error"):
+            return self._check_record(schema, path)
+        if kind == "array":
+            if not self.check(schema["items"], (*path, "")):
+                raise undecodable(Reason.BAD_SCHEMA, "it has an array whose values take no byte")
+            return True
+        if kind == "map":
+            self.check(schema["values"], (*path, ""))
+            return True
+        if kind == "fixed":
+            return bool(schema["size"])
+        return kind == "enum" or self.check(kind, path)
+
+    def _check_record(self, schema: Any, path: tuple[str, ...]) -> bool:
+        name: str = schema["name"]
+        if name in path:
+            raise undecodable(Reason.BAD_SCHEMA, f"the type {shortened(name)} holds itself")
+        if name not in self._checked:
+            sizes = [self.check(field["type"], (*path, name)) for field in schema["fields"]]
+            self._checked[name] = any(sizes)
+        return self._checked[name]
+
+
+def _seconds(moment: datetime) -> float:
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+# Values of logical types, as values that events hold.
+PLAIN: Mapping[type, Callable[[Any], Any]] = {
+    datetime: _seconds,
+    date: lambda day: (day - FIRST_DAY).days,
+    time: lambda hour: hour.hour * 3600 + hour.minute * 60 + hour.second + hour.microsecond / 1e6,
+    Decimal: float,
+    UUID: str,
+}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a logical type as one that an event holds; others as they are.
+
+    Examples
+    --------
+    >>> _plain(date(1970, 1, 3)), _plain(Decimal("1.50")), _plain(datetime(1970, 1, 1, 0, 1)), _plain("grey")
+    (2, 1.5, 60.0, 'grey')
+    """
+    convert = PLAIN.get(type(value))
+    return value if convert is None else convert(value)
+
+
+def _json_value(value: Any) -> Any:
+    """Return what stands for a value in JSON that has none of its kind."""
+    return value.hex() if isinstance(value, bytes) else _plain(value)
