@@ -64,6 +64,7 @@ class _DiscriminantAnalysis(BayesClassifier):
 
     def _make_store(self, labels: Vocabulary) -> CountStore:
         encoder = row_encoder(labels, self.schema, self.max_values)
+        encoder.refuses_bags = True
         return CountStore(
             encoder, half_life=self.half_life, memory_budget=self.memory_budget, co_moments=True
         )

@@ -28,8 +28,12 @@ from stream_bayes import (
     LiveChoice,
     MultinomialNB,
     NaiveBayes,
+    Numeric,
+    Schema,
     SlidingWindow,
 )
+from stream_bayes.errors import BadValue
+from stream_bayes.learners.catalogue import LEARNERS, make_learner
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.mail import EmailTokens, SpamFilter
 from tests.builds import EVERYTHING
@@ -162,6 +166,16 @@ SENTENCES = [
 TEXTS = pd.Series([text for text, _ in SENTENCES], index=[f"mail {n}" for n in range(len(SENTENCES))])
 KINDS = pd.Series([kind for _, kind in SENTENCES], index=TEXTS.index)
 
+MAILS = [
+    ("free money now offer", "spam"),
+    ("lunch at noon today", "ham"),
+    ("free offer win money", "spam"),
+    ("meeting notes for today", "ham"),
+    ("win cash prize free", "spam"),
+    ("see you at lunch meeting", "ham"),
+]
+ARGUMENTS: dict[str, dict[str, Any]] = {"ode": {"parents": {}}}  # of learners that need some
+
 TEXT_MODELS = (MultinomialNB(), ComplementNB(), BernoulliNB())
 
 
@@ -183,6 +197,37 @@ def test_a_bag_of_words_is_learned_one_by_one_as_in_a_sparse_frame(model: BayesC
             assert answers.loc[label, kind] == pytest.approx(p, abs=1e-12)
     predicted = many.predict_many(texts)
     assert predicted.to_dict() == {label: one.predict_one(text) for label, text in texts.items()}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_bag_of_words_is_learned_well_or_refused(name: str) -> None:
+    """A learner over pairs, bins or correlations takes an absent word for a missing number: it must not answer 0.5."""
+    words = feature_extraction.BagOfWords().transform_one
+    model = make_learner(name, ARGUMENTS.get(name))
+    try:
+        for text, kind in MAILS * 5:
+            model.learn_one(words(text), kind)
+    except BadValue as error:
+        assert "MultinomialNB" in str(error)
+        before = model.clock
+        rows = [words(text) for text, _ in MAILS]
+        with pytest.raises(BadValue, match=r"row \d+: bags of words"):
+            make_learner(name, ARGUMENTS.get(name)).learn_many(rows, [kind for _, kind in MAILS])
+        model.learn_one({"free": 1, "pills": 0}, "spam")  # whoever gives zeros is understood
+        assert model.clock == before + 1
+    else:
+        assert model.predict_proba_one(words("free money offer"))["spam"] > 0.9
+
+
+@pytest.mark.parametrize("name", ["tan", "lda"])
+def test_numbers_that_are_missing_are_no_bag_of_words(name: str) -> None:
+    features = [f"sensor {number}" for number in range(30)]
+    declared = make_learner(name, schema=Schema(dict.fromkeys(features, Numeric())))
+    undeclared = make_learner(name)
+    for place in range(30):
+        declared.learn_one({features[place]: 1}, "on")
+        undeclared.learn_one({features[place]: 1.5}, "on")
+    assert declared.clock == undeclared.clock == 30
 
 
 def test_a_sparse_frame_is_learned_as_the_dense_one() -> None:

@@ -38,6 +38,7 @@ cdef dict as_dict(object x)
 cdef class RowEncoder(Encoder):
     cdef public object only
     cdef public object wanted
+    cdef public bint refuses_bags
     cdef list usual
     cdef public object max_values
     cdef Feature create_feature(self, object name, object value, bint learning)

@@ -25,6 +25,7 @@ from stream_bayes.core.values.inputs import (
     read_nominal,
     read_number,
     refuse_bag,
+    refuse_counter,
 )
 from stream_bayes.core.values.values import canonical, canonical_label, is_missing, shown
 from stream_bayes.errors import BadLabel, BadValue, BadWeight, NotLearned, UnknownFeature
@@ -255,6 +256,12 @@ class RowEncoder(Encoder):
         Where numeric features are counted in bins: their `Bins`.
     wanted
         The names of the features to be met, others are ignored; None: all.
+
+    Attributes
+    ----------
+    refuses_bags
+        True to raise for a bag of words, in which an absent number is 0 and not missing. At first True with bins, and
+        where every feature is nominal.
     """
 
     def __init__(
@@ -272,6 +279,7 @@ class RowEncoder(Encoder):
         self.only = only
         self.max_values = max_values
         self.wanted = wanted
+        self.refuses_bags = bins is not None or only == "nominal"
         self.usual = []
         for name, vocabulary in (declared or {}).items():
             self.add_feature(name, vocabulary)
@@ -326,8 +334,9 @@ class RowEncoder(Encoder):
         place: cython.Py_ssize_t = 0
         usual: list = self.usual
         event: dict = as_dict(x)
-        if type(x) is not dict and self.bins is not None:
-            refuse_bag(x)
+        known_features: cython.Py_ssize_t = len(self.features)
+        if type(x) is not dict and self.refuses_bags:
+            refuse_counter(x)
         row.entries = 0
         row.numbers = 0
         row.whole = True
@@ -398,6 +407,8 @@ class RowEncoder(Encoder):
                 row.entries += 1
         if not sorted_so_far:
             row.sort()
+        if self.refuses_bags and len(self.features) > known_features and row.weight > 0.0:
+            refuse_bag(event, set(tuple(self.features)[:known_features]))
 
     @cython.cfunc
     def create_feature(self, name, value, learning: cython.bint) -> Feature:

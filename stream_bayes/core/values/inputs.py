@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence, Sized
+from collections.abc import Collection, Mapping, Sequence, Sized
 from typing import TypeGuard
 
 from stream_bayes.core.values.values import Value, canonical, is_missing, shown
@@ -25,7 +25,10 @@ __all__ = [
     "read_nominal",
     "read_number",
     "refuse_bag",
+    "refuse_counter",
 ]
+
+BAG_NAMES = 6  # features, before an event without most of them can be a bag of words
 
 NONE, WHOLE, ALL = "none", "whole", "all"  # which numbers may be values of nominal features
 
@@ -64,13 +67,48 @@ def counted(tokens: Sequence[object]) -> dict[str | bytes, int]:
     return counts
 
 
-def refuse_bag(x: object) -> None:
-    """Raise for a bag of words, as `BagOfWords` makes it: an absent word is not a missing number."""
+def refuse_counter(x: object) -> None:
+    """Raise for a `Counter`, which is a bag of words: an absent word is not a missing number."""
     if isinstance(x, Counter):
-        raise BadValue(
-            "a learner whose numbers go into bins takes no bag of words: absent words would be missing "
-            "values; use MultinomialNB, ComplementNB, BernoulliNB or NaiveBayes"
+        raise _bag_of_words("a Counter is one")
+
+
+def refuse_bag(x: Mapping[object, object], known: Collection[object]) -> None:
+    """Raise for an event that can only be a bag of words, as River's `BagOfWords` makes it.
+
+    Parameters
+    ----------
+    x
+        An event with names that are new.
+    known
+        The names of the features before it, none of them declared.
+
+    Examples
+    --------
+    >>> known = ["free", "money", "now", "lunch", "at", "noon", "today", "offer"]
+    >>> refuse_bag({"win": 2, "money": 1}, known)
+    Traceback (most recent call last):
+        ...
+    stream_bayes.errors.BadValue: bags of words have to go to MultinomialNB, ...
+    >>> refuse_bag({"win": 0.5, "money": 1}, known)
+    """
+    if len(known) < BAG_NAMES or any(type(value) is not int or value < 1 for value in x.values()):
+        return
+    shared = sum(name in known for name in x)
+    if 2 * shared < len(known):
+        raise _bag_of_words(
+            f"this event lacks {len(known) - shared:,} of {len(known):,} features, brings {len(x) - shared:,} new ones, "
+            "and holds nothing but whole numbers of at least 1"
         )
+
+
+def _bag_of_words(reason: str) -> BadValue:
+    """Return the error for a bag of words in a learner to which an absent number is a missing one."""
+    return BadValue(
+        "bags of words have to go to MultinomialNB, ComplementNB, BernoulliNB, NaiveBayes or AdaptiveBayes: this "
+        f"learner takes a word that is absent for a missing number ({reason}). If these are no words, give every "
+        "feature in each event, with 0 where it is absent, or declare the features as Numeric() in a schema"
+    )
 
 
 def no_bag(text: str | bytes) -> BadValue:

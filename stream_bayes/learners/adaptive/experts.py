@@ -91,6 +91,8 @@ def stores(schema: Schema | None, label_names: Sequence[str]) -> list[Store]:
         pairs("40 bins, last labels", ("nb", "aode"), LABELS, binning=FINE),
         pairs("40 bins, trends and last labels", ("aode",), TRENDS, binning=FINE),
     ]
+    for store in made:
+        store.learner._store.encoder.refuses_bags = False  # naive Bayes, which takes them, will lead
     return made if label_names else [store for store in made if store.inputs in (FEATURES, PAIRED)]
 
 
