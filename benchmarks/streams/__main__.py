@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import stream_bayes
+from benchmarks.streams.moa import MoaClassifier
 from benchmarks.streams.models import MODELS
 from benchmarks.streams.ranks import critical_difference, mean_ranks, picture
 from benchmarks.streams.report import compared, report
@@ -30,7 +31,11 @@ def run(model: str, stream: str, events: int, data: Path) -> dict[str, Any]:
         "command": f"python -m benchmarks.streams --events {events} {pick}"
     }
     try:
-        return row | score(MODELS[model](), islice(STREAMS[stream].samples(data), events))._asdict()
+        samples, made = islice(STREAMS[stream].samples(data), events), MODELS[model]()
+        if isinstance(made, MoaClassifier):
+            samples = iter(known := list(samples))
+            made.declare(known)
+        return row | score(made, samples)._asdict()
     except Exception as error:  # a peer that cannot read a stream is a result
         return row | {"error": f"{type(error).__name__}: {error}"}
 
@@ -53,8 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rows = read(given.results)
     done = {(row["model"], row["stream"]) for row in rows if row["limit"] == given.events}
     streams = [name for name in STREAMS if re.search(given.stream, name)]
-    if any(STREAMS[name].origin.startswith("scikit-multiflow") for name in streams):
-        fetch(given.data)
+    fetch(given.data, {STREAMS[name].origin for name in streams})
     for model in MODELS:
         for stream in streams:
             if not re.search(given.model, model) or (model, stream) in done:

@@ -1,4 +1,4 @@
-"""The models: learners of this package, and River's as peers."""
+"""The models: learners of this package, and as peers those of River, and of MOA where CapyMOA is installed."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from river import (
     tree,
 )
 
+from benchmarks.streams.moa import MOA_MODELS
 from stream_bayes import AODE, AdaptiveBayes, LiveChoice, NaiveBayes
 
 __all__ = ["MODELS", "OURS"]
@@ -40,7 +41,7 @@ OURS: dict[str, Callable[[], base.Classifier]] = {
 }
 
 # The fastest first: a run that is stopped has most of the rows.
-MODELS: dict[str, Callable[[], base.Classifier]] = {
+MODELS: dict[str, Callable[[], Any]] = {
     **OURS,
     "River no-change": dummy.NoChangeClassifier,
     "River HoeffdingAdaptiveTree": lambda: tree.HoeffdingAdaptiveTreeClassifier(seed=SEED),
@@ -55,4 +56,5 @@ MODELS: dict[str, Callable[[], base.Classifier]] = {
     "River KNN": lambda: _numbers_only(neighbors.KNNClassifier()),
     "River SRP(10)": lambda: ensemble.SRPClassifier(seed=SEED, n_models=10),
     "River ARF(100)": lambda: forest.ARFClassifier(seed=SEED, n_models=100),
+    **MOA_MODELS,
 }

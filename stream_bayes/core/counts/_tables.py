@@ -34,7 +34,7 @@ if not cython.compiled:
     from stream_bayes.core.counts._gaussians import Gaussians
     from stream_bayes.core.counts._layout import Layout
     from stream_bayes.core.counts._values import ValueCounts
-    from stream_bayes.core.encoding._rows import Row
+    from stream_bayes.core.encoding._rows import Batch, Row
     from stream_bayes.core.values._cells import samples_of, subtract
 
 ABSENT: Any = None  # for type checkers: a value may take its place
@@ -198,19 +198,32 @@ class Tables:
         if self.triples is not None:
             self.triples.clear(chosen)
 
-    def put_chosen(self, row: Row, unit: cython.double, chosen: cython.uchar[::1]):
-        """Count the entries of a sample that are of the features chosen, a mask over slots; the rest was counted.
+    def recount(self, batch: Batch, clocks: cython.longlong[::1], chosen: cython.uchar[::1]):
+        """Count samples of which the features chosen, a mask over slots, were cleared; the rest is counted already.
 
-        Call `mend` once all samples are counted.
+        Parameters
+        ----------
+        batch
+            The samples; their numbers are counted in the bins as these are now.
+        clocks
+            The clock at which each was learned.
         """
-        amount: cython.double = row.weight * unit
-        if self.pairs is not None:
-            self.pairs.add_chosen(row, amount, chosen)
-        if self.triples is not None:
-            self.triples.add_chosen(row, amount, chosen)
-        if self.families is not None:
-            self.families.add_chosen(row, unit, self.families.touching(chosen))
-        self.values.add_chosen(row, unit, chosen)
+        row: Row = Row()
+        r: cython.Py_ssize_t
+        unit: cython.double
+        touched = None if self.families is None else self.families.touching(chosen)
+        for r in range(batch.rows):
+            batch.load(r, row)
+            self.bins.resolve(row)
+            unit = self.unit_at(clocks[r])
+            if self.pairs is not None:
+                self.pairs.add_chosen(row, row.weight * unit, chosen)
+            if self.triples is not None:
+                self.triples.add_chosen(row, row.weight * unit, chosen)
+            if self.families is not None:
+                self.families.add_chosen(row, unit, touched)
+            self.values.add_chosen(row, unit, chosen)
+        self.mend()
 
     @cython.cfunc
     def put_values(self, row: Row, unit: cython.double):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,14 @@ from numpy.typing import NDArray
 from stream_bayes.core.counts._tables import NumberObserver, Tables
 from stream_bayes.core.counts.cut_points import METHODS, bin_names, outer_edges
 from stream_bayes.core.encoding._features import Encoder, Feature
-from stream_bayes.core.encoding._rows import Row
+from stream_bayes.core.encoding._rows import Batch, Row
 from stream_bayes.core.values.checks import expect
 from stream_bayes.errors import CannotMerge, NotLearned
 
 __all__ = ["MOST_BINS", "Discretizer"]
 
 Numbers = NDArray[np.float64]
+Cuts: TypeAlias = tuple[Sequence[float], tuple[float, float] | None]  # cut points, outer edges of the end bins
 
 MOST_BINS = 20
 
@@ -92,8 +93,9 @@ class Discretizer(NumberObserver):
 
     def begin(self) -> None:
         """Set the cuts that were declared, and open those of the other features."""
-        for name, cuts in self.declared.items():
-            self.set_cuts(self.encoder.features[name].slot, cuts, None)
+        self.set_cuts(
+            {self.encoder.features[name].slot: (cuts, None) for name, cuts in self.declared.items()}
+        )
         self.tables.values.recount()
         self.open_new_features()
 
@@ -169,17 +171,18 @@ class Discretizer(NumberObserver):
         chosen = np.zeros(tables.values.layout.features, np.uint8)
         chosen[list(slots)] = True
         kept = [event for event in self.kept if any(chosen[slot] for slot in event.slots)]
-        rows = [self._numbers_of(event) for event in kept]
-        labels = np.array([event.label for event in kept], np.int32)
-        weights = np.array([event.weight for event in kept])
+        batch, clocks = _batch_of(kept), np.array([event.clock for event in kept], np.int64)
+        of_number, numbers = np.asarray(batch.numeric_feature), np.asarray(batch.number)
+        event_of = np.repeat(np.arange(batch.rows), np.diff(np.asarray(batch.number_end), prepend=0))
+        weights, labels = np.asarray(batch.weight), np.asarray(batch.label)
         tables.clear(chosen.astype(bool), tables.window is not None and not self.slides)
+        cuts = {}
         for slot in slots:
-            having = np.array([slot in row for row in rows], bool)
-            values = np.array([row[slot] for row in rows if slot in row])
-            self.set_cuts(slot, *self._cuts(self.learned[slot], values, weights[having], labels[having]))
-        for event in kept:
-            tables.put_chosen(self._resolved(event), tables.unit_at(event.clock), chosen)
-        tables.mend()
+            places = np.flatnonzero(of_number == slot)
+            events = event_of[places]
+            cuts[slot] = self._cuts(self.learned[slot], numbers[places], weights[events], labels[events])
+        self.set_cuts(cuts)
+        tables.recount(batch, clocks, chosen)
         for slot in slots:
             self.due[slot] *= 2
             if self.due[slot] > self.window:
@@ -188,7 +191,7 @@ class Discretizer(NumberObserver):
 
     def fix(self, slot: int, values: Numbers, weights: Numbers, labels: NDArray[np.int32]) -> None:
         """Set the final cuts of a feature from a whole column, before anything is counted."""
-        self.set_cuts(slot, *self._cuts(int(weights.sum()), values, weights, labels))
+        self.set_cuts({slot: self._cuts(int(weights.sum()), values, weights, labels)})
         self.tables.values.recount()
         self.due.pop(slot, None)
         self._observe_while_open()
@@ -208,13 +211,9 @@ class Discretizer(NumberObserver):
         self.kept = [event for event in self.kept if any(slot in self.due for slot in event.slots)]
         self._observe_while_open()
 
-    @staticmethod
-    def _numbers_of(kept: Kept) -> dict[int, float]:
-        return dict(zip(kept.slots, kept.numbers, strict=True))
-
     def _cuts(
         self, learned: int, values: Numbers, weights: Numbers, labels: NDArray[np.int32]
-    ) -> tuple[list[float], tuple[float, float] | None]:
+    ) -> Cuts:
         """Return a feature's cuts, and the outer edges of its end bins."""
         wanted = self.wanted
         if wanted is None:
@@ -224,28 +223,15 @@ class Discretizer(NumberObserver):
             return cuts, None  # a bin for each value: there is nothing between them
         return cuts, outer_edges(values, weights, cuts)
 
-    def set_cuts(self, slot: int, cuts: Sequence[float], edges: tuple[float, float] | None) -> None:
-        """Set the cuts of a feature, of which nothing is counted at that time."""
-        vocabulary = self.encoder.nominal[slot].vocabulary
-        vocabulary.restore(bin_names(cuts))
-        vocabulary.declared = len(cuts) + 1
-        self.bins.set(slot, cuts, edges)
+    def set_cuts(self, cuts: Mapping[int, Cuts]) -> None:
+        """Set the cuts and outer edges of features, by slot; nothing is counted of them at that time."""
         layout = self.tables.values.layout
-        layout.used[slot] = layout.declared[slot] = len(cuts) + 1
-
-    def _resolved(self, kept: Kept) -> Row:
-        """Return a kept event as a row, its numbers in the bins as these are now."""
-        row = self._row
-        n, m = len(kept.features), len(kept.slots)
-        row.reserve(n + m, m)
-        row.feature[:n], row.code[:n] = np.array(kept.features, np.int32), np.array(kept.codes, np.int32)
-        row.numeric_feature[:m] = np.array(kept.slots, np.int32)
-        row.number[:m] = np.array(kept.numbers)
-        row.entries, row.numbers = n, m
-        row.label, row.weight = kept.label, kept.weight
-        row.whole = kept.weight == math.floor(kept.weight)
-        self.bins.resolve(row)
-        return row
+        for slot, (points, _) in cuts.items():
+            vocabulary = self.encoder.nominal[slot].vocabulary
+            vocabulary.restore(bin_names(points))
+            vocabulary.declared = len(points) + 1
+            layout.used[slot] = layout.declared[slot] = len(points) + 1
+        self.bins.set(cuts)
 
     def check_merge(self, other: Discretizer) -> None:
         """Raise `CannotMerge` if both sides have counted a feature with different cuts."""
@@ -266,11 +252,13 @@ class Discretizer(NumberObserver):
 
     def adopt(self, other: Discretizer) -> None:
         """Copy the other's cuts of features that have none here."""
+        adopted: dict[int, Cuts] = {}
         for slot, cuts in other.bins.cuts.items():
             own = self.encoder.features[other.encoder.nominal[slot].name].slot
             if own not in self.bins.cuts:
-                self.set_cuts(own, cuts, other.bins.edges[slot])
+                adopted[own] = (cuts, other.bins.edges[slot])
                 self.learned[own], self.due[own] = 0, 0
+        self.set_cuts(adopted)
         self.tables.values.recount()
 
     def join(self, other: Discretizer) -> None:
@@ -332,6 +320,7 @@ class Discretizer(NumberObserver):
     def load(self, saved: Mapping[str, Any]) -> None:
         """Load a state, once the names are known and before the tables are made, or raise `BadState`."""
         measured = {feature.slot for feature in self.encoder.nominal if feature.measured}
+        loaded: dict[int, Cuts] = {}
         for slot, cuts, edges in saved["cuts"]:
             expect(slot in measured and _ascend(cuts) and len(cuts) < self.bins.most, "its cuts are none")
             expect(edges is None or (_finite(edges) and len(edges) == 2), "the edges of its bins are none")
@@ -341,7 +330,8 @@ class Discretizer(NumberObserver):
                 slot not in self.fixed or self.bins.cuts[slot] == tuple(cuts), "its cuts are not the declared"
             )
             vocabulary.declared = len(cuts) + 1
-            self.bins.set(slot, [float(cut) for cut in cuts], None if edges is None else tuple(edges))
+            loaded[slot] = [float(cut) for cut in cuts], None if edges is None else tuple(edges)
+        self.bins.set(loaded)
         for slot in measured - set(self.bins.cuts):
             expect(not self.encoder.nominal[slot].vocabulary.values, "a feature without cuts has bins")
         self._load_open(saved["open"], measured - self.fixed)
@@ -384,6 +374,24 @@ class Discretizer(NumberObserver):
         expect(_rise(features) and _rise(slots) and _finite(numbers), "an event kept is out of order")
         numbers = tuple(float(number) for number in numbers)
         return Kept(label, float(weight), clock, tuple(features), tuple(codes), tuple(slots), numbers)
+
+
+def _batch_of(kept: Sequence[Kept]) -> Batch:
+    """Return events kept as rows, without entries for their numbers."""
+    batch = Batch()
+    batch.rows = len(kept)
+    batch.entry_end = np.cumsum([len(event.features) for event in kept], dtype=np.longlong)
+    batch.number_end = np.cumsum([len(event.slots) for event in kept], dtype=np.longlong)
+    batch.label = np.array([event.label for event in kept], np.int32)
+    batch.weight = np.array([event.weight for event in kept], np.float64)
+    batch.feature = np.array([slot for event in kept for slot in event.features], np.int32)
+    batch.code = np.array([code for event in kept for code in event.codes], np.int32)
+    batch.entries = len(batch.feature)
+    batch.amount = np.ones(batch.entries)
+    batch.numeric_feature = np.array([slot for event in kept for slot in event.slots], np.int32)
+    batch.number = np.array([number for event in kept for number in event.numbers], np.float64)
+    batch.numbers = len(batch.number)
+    return batch
 
 
 def _finite(numbers: Any) -> bool:

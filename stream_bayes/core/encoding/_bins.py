@@ -38,10 +38,11 @@ class Bins:
         self.edges = {}
         self.join_cuts()
 
-    def set(self, slot, cuts, edges):
-        """Give a feature its cuts; `edges` are where its end bins end, or None for a bin a value."""
-        self.cuts[slot] = tuple(cuts)
-        self.edges[slot] = edges
+    def set(self, cuts):
+        """Give features, by slot, their cuts and where their end bins end: None there stands for a bin a value."""
+        for slot, (points, edges) in cuts.items():
+            self.cuts[slot] = tuple(points)
+            self.edges[slot] = edges
         self.join_cuts()
 
     def join_cuts(self):
