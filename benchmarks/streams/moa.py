@@ -90,7 +90,9 @@ def _models() -> dict[str, Callable[[], MoaClassifier]]:
         "CapyMOA ARF(10)": lambda: MoaClassifier(
             "AdaptiveRandomForestClassifier", random_seed=SEED, ensemble_size=10
         ),
-        "CapyMOA SRP(10)": lambda: MoaClassifier("StreamingRandomPatches", random_seed=SEED, ensemble_size=10),
+        "CapyMOA SRP(10)": lambda: MoaClassifier(
+            "StreamingRandomPatches", random_seed=SEED, ensemble_size=10
+        ),
     }
 
 

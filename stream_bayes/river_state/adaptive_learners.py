@@ -9,6 +9,7 @@ import numpy as np
 from stream_bayes.core.values.values import JSONValue
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.adaptive.inputs import LabelMemory, Trends
+from stream_bayes.learners.adaptive.sleeping import Sleep
 from stream_bayes.river_state.codecs import COUNT, FINITE, PLAIN, WEIGHT, DequeOf, DictOf, ListOf, ValueCodec
 from stream_bayes.river_state.location import Location
 from stream_bayes.river_state.registry import OBJECT, OBJECTS, register
@@ -24,18 +25,25 @@ class _Weights(ValueCodec):
         return state
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
-        final, experts = location.fields(saved, "final", "experts")
+        final, experts, gains, asleep = location.fields(saved, "final", "experts", "gain", "asleep")
         rows = [ListOf(FINITE).decode(row, None, location) for row in location.items(experts)]
         shares = ListOf(WEIGHT).decode(final, None, location)
+        gain, sleepers = (
+            ListOf(FINITE).decode(gains, None, location),
+            ListOf(COUNT).decode(asleep, None, location),
+        )
         linear = rows[: len(made.switching)]
         fits = (
             len(shares) == made.mixers == len(rows)
             and all(len(row) == made.experts for row in rows)
             and all(_are_shares(row) for row in (shares, *linear))
+            and len(gain) == len(sleepers) == made.groups
+            and set(sleepers) <= {0, 1}
+            and not all(sleepers)
         )
         if not fits:
             raise location.altered(f"weights of {made.mixers} mixers of {made.experts} experts", saved)
-        made.load({"final": shares, "experts": rows})
+        made.load({"final": shares, "experts": rows, "gain": gain, "asleep": sleepers})
         return made
 
 
@@ -49,6 +57,12 @@ def _fits(held: Any) -> bool:
     return held._known <= len(held._labels) and len({member.clock for member in held._members}) == 1
 
 
+def _may_sleep(held: Any) -> bool:
+    """Return True if each store has its times, none of them to come."""
+    fits = len(held.since) == len(held.length) == held.stores and max(held.since) <= held.clock
+    return fits and min(held.length) > 0 and held.square >= 0.0
+
+
 register(LabelMemory, {"labels": DequeOf(PLAIN), "repeated": WEIGHT, "changed": WEIGHT}, derived=["names"])
 register(
     Trends,
@@ -57,9 +71,28 @@ register(
     fits=lambda held: all(len(moments) == 2 and moments[1] >= 0.0 for moments in held.moments.values()),
 )
 register(
+    Sleep,
+    {
+        "clock": COUNT,
+        "since": ListOf(COUNT),
+        "length": ListOf(COUNT),
+        "fast": FINITE,
+        "slow": FINITE,
+        "square": FINITE,
+    },
+    fits=_may_sleep,
+)
+register(
     AdaptiveBayes,
-    {"_members": OBJECTS, "_memory": OBJECT, "_trends": OBJECT, "_mixture": _Weights(), "_known": COUNT},
-    derived=["schema", "_stores", "_given", "experts_"],
+    {
+        "_members": OBJECTS,
+        "_memory": OBJECT,
+        "_trends": OBJECT,
+        "_mixture": _Weights(),
+        "_sleep": OBJECT,
+        "_known": COUNT,
+    },
+    derived=["schema", "_stores", "_given", "_encoding", "experts_"],
     parameters={"schema": None},  # each member's state has its own, and is compared
     fits=_fits,
 )

@@ -14,6 +14,7 @@ from typing import Any
 from stream_bayes.by_name import closest
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, NotLearned, NotSupported, StreamBayesError, UnknownFeature
+from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.edges import edges_of
 from stream_bayes.learners.classifier.predictions import most_probable
@@ -119,16 +120,21 @@ class Copy:
 
     def _known_names(self) -> Any:
         """Return the names of features; None if the model takes any, as of words, or has learned nothing yet."""
-        if self.model is not self.learner or isinstance(self.learner, BAGS):
-            return None
-        if isinstance(self.learner, BayesClassifier):
-            return self.learner._store.encoder.features or None
-        return None
+        learner = self._named_learner
+        return None if learner is None else learner._store.encoder.features or None
+
+    @property
+    def _named_learner(self) -> BayesClassifier | None:
+        """The learner that has the model's features by name; None if there is none, as of words."""
+        if isinstance(self.model, AdaptiveBayes):
+            return self.model.members[0]
+        is_plain = self.model is self.learner and isinstance(self.learner, BayesClassifier)
+        return self.learner if is_plain and not isinstance(self.learner, BAGS) else None
 
     def never_learned(self, x: Mapping[str, Any]) -> list[str]:
         """Return the features whose value was never learned, and so tells nothing."""
-        learner = self.learner
-        if self.model is not learner or not isinstance(learner, BayesClassifier) or isinstance(learner, BAGS):
+        learner = self._named_learner
+        if learner is None:
             return []
         encoder, names = learner._store.encoder, []
         for name, value in x.items():
@@ -142,8 +148,10 @@ class Copy:
     # -- explaining ---------------------------------------------------------------------------------------------------
 
     def explain(self, x: Mapping[str, Any], *, ignore_unknown: bool = False) -> dict[str, Any]:
-        """Return the evidence of each feature for each label, the strongest first."""
+        """Return the evidence of each feature for each label, the strongest first; of a mixture, its experts."""
         learner = self.learner
+        if isinstance(self.model, AdaptiveBayes):
+            return self._experts(x, ignore_unknown)
         if not isinstance(learner, BayesClassifier) or self.model is not learner:
             raise NotSupported(f"{type(self.model).__name__} does not explain its predictions")
         answer = self.predict(x, ignore_unknown=ignore_unknown)
@@ -159,6 +167,26 @@ class Copy:
         ]
         baseline = {label_name(label): as_json(v) for label, v in why.baseline.items()}
         return answer | {"kind": why.kind, "baseline": baseline, "evidence": evidence}
+
+    def _experts(self, x: Mapping[str, Any], ignore_unknown: bool) -> dict[str, Any]:
+        """Return the prediction, with the weight and the probabilities of each expert that is awake."""
+        answer = self.predict(x, ignore_unknown=ignore_unknown)
+        experts = [
+            {
+                "expert": name,
+                "weight": opinion.weight,
+                "probabilities": {label_name(label): p for label, p in opinion.probabilities.items()},
+            }
+            for name, opinion in self.model.explain_one(x).items()
+        ]
+        asleep = list(self.model.asleep_)
+        return answer | {
+            "kind": "experts",
+            "baseline": {},
+            "evidence": [],
+            "experts": experts,
+            "asleep": asleep,
+        }
 
     def check(self, raw: bytes) -> dict[str, Any]:
         """Return the verdict on a mail, and the tokens that decided."""
@@ -287,6 +315,7 @@ class Copy:
             "can": {
                 "predict": not isinstance(model, (BayesNet, SpamFilter)),
                 "explain": self.describes_mails
+                or isinstance(model, AdaptiveBayes)
                 or (isinstance(learner, BayesClassifier) and model is learner),
                 "query": isinstance(model, (BayesNet, BayesNetClassifier)),
                 "check": isinstance(model, SpamFilter),
@@ -306,6 +335,8 @@ class Copy:
             ]
             edges = [[label_name(one), label_name(other)] for one, other in model.structure.edges]
             return described | {"features": features, "edges": edges, "events": model.clock}
+        if isinstance(model, AdaptiveBayes):
+            learner = model.members[0]  # naive Bayes, which sees all features
         if not isinstance(learner, BayesClassifier):
             return described
         features = sorted(self._features(learner), key=lambda feature: -(feature["information"] or 0.0))
@@ -354,7 +385,7 @@ class Copy:
         if isinstance(self.model, SpamFilter):
             return self.model.labels
         learner = self.learner
-        return learner.classes_ if isinstance(learner, BayesClassifier) else ()
+        return learner.classes_ if isinstance(learner, BayesClassifier | AdaptiveBayes) else ()
 
 
 class View:

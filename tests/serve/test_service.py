@@ -137,3 +137,22 @@ def test_challengers_are_measured_beside_the_model(tmp_path: Path) -> None:
         own = engine.challengers.by_name["tree"].step.losses.fading
         assert found["tree"]["accuracy"] == pytest.approx(own.accuracy)
         assert found["tree"]["since"] == 0 and found["tree"]["failure"] is None
+
+
+def test_the_experts_of_the_adaptive_learner_are_explained(tmp_path: Path) -> None:
+    write_days(tmp_path, 300)
+    with running(tmp_path, pipeline_text("adaptive")) as (engine, client):
+        wait_until(lambda: client.get("/v1/evaluation")["status"].get("processed", 0) >= 300)
+        wait_until(lambda: client.get("/v1/model")["model"]["processed"] == engine.step.processed)
+        x = {"sky": "grey", "wind": 2.5}
+        answer = client.post("/v1/explain", {"x": x})
+        own = engine.step.model.model.explain_one(x)
+        assert [each["expert"] for each in answer["experts"]] == list(own)
+        assert answer["experts"][0]["weight"] == next(iter(own.values())).weight
+        assert answer["experts"][0]["probabilities"] == next(iter(own.values())).probabilities
+        assert answer["probabilities"] == engine.step.model.answer(x)
+        model = client.get("/v1/model")
+        assert model["can"]["explain"]
+        assert {feature["name"] for feature in model["features"]} == {"sky", "wind"}
+        assert sorted(model["labels"]) == ["no", "yes"]
+        assert "did you mean 'sky'?" in client.refusal("/v1/explain", {"x": {"skye": "grey"}}, 422)

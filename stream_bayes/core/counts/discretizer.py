@@ -28,7 +28,9 @@ from stream_bayes.errors import CannotMerge, NotLearned
 __all__ = ["MOST_BINS", "Discretizer"]
 
 Numbers = NDArray[np.float64]
-Cuts: TypeAlias = tuple[Sequence[float], tuple[float, float] | None]  # cut points, outer edges of the end bins
+Cuts: TypeAlias = tuple[
+    Sequence[float], tuple[float, float] | None
+]  # cut points, outer edges of the end bins
 
 MOST_BINS = 20
 
@@ -211,9 +213,7 @@ class Discretizer(NumberObserver):
         self.kept = [event for event in self.kept if any(slot in self.due for slot in event.slots)]
         self._observe_while_open()
 
-    def _cuts(
-        self, learned: int, values: Numbers, weights: Numbers, labels: NDArray[np.int32]
-    ) -> Cuts:
+    def _cuts(self, learned: int, values: Numbers, weights: Numbers, labels: NDArray[np.int32]) -> Cuts:
         """Return a feature's cuts, and the outer edges of its end bins."""
         wanted = self.wanted
         if wanted is None:

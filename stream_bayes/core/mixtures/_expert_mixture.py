@@ -5,6 +5,10 @@ out by Bayes' rule, with a small chance at each event that another expert become
 mixer adds their logarithms with weights of its own, which follow the gradient of the log-loss: experts that are right
 about different things are better together than each alone, and one that is too sure is scaled down. The second layer is
 a linear mixer of the mixers.
+
+Experts come in groups, those that read one store. A group that sleeps has no part in an answer, and need not be asked;
+the weights of its experts stay as they were. The gain of a group, what the answers would lose without it, says which
+group may sleep.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -19,6 +23,7 @@ from cython.cimports.libc.math import exp, log
 
 # What every expert and mixer gives away, spread over the labels: nobody is ever certain, so no loss is infinite.
 DOUBT = cython.declare(cython.double, 1e-3)
+GAIN_LEFT = cython.declare(cython.double, 0.998)  # of a gain, after another event
 
 
 @cython.cclass
@@ -35,12 +40,18 @@ class ExpertMixture:
         For each logarithmic mixer the rate at which its weights follow the gradient.
     final_switching
         The chance that the best mixer changes with an event.
+    group_of
+        The group of each expert, from 0 up; by default each is a group of its own.
 
     Notes
     -----
+    `is_asleep` says which groups sleep; `gain` is the fading mean of what the leading mixer would lose without
+    each group, in nats.
+
     Against any sequence of experts with s switches in T events, a linear mixer with switching rate a loses at most
     (s + 1) ln(experts) + s ln(1/a) + (T - s - 1) ln(1/(1 - a)) nats more than the experts with their doubt (Herbster
-    and Warmuth, 1998). The answer loses as little again to any sequence of mixers.
+    and Warmuth, 1998). The answer loses as little again to any sequence of mixers. An expert that sleeps counts in this
+    as if it gave the mixer's own answer (the specialists of Freund, Schapire, Singer and Warmuth, 1997).
 
     Examples
     --------
@@ -54,33 +65,47 @@ class ExpertMixture:
     (0.9, True)
     """
 
-    def __init__(self, experts, switching, rates, final_switching: cython.double):
+    def __init__(self, experts, switching, rates, final_switching: cython.double, group_of=None):
         self.experts = experts
         self.switching = np.array(switching, np.float64)
         self.rates = np.array(rates, np.float64)
         self.final_switching = final_switching
         self.mixers = len(switching) + len(rates)
         self.labels = 0
+        self.group_of = np.array(range(experts) if group_of is None else group_of, np.longlong)
+        self.groups = int(np.max(self.group_of)) + 1
+        self.gain = np.zeros(self.groups)
+        self.is_asleep = np.zeros(self.groups, np.uint8)
         self.weights = np.full((self.mixers, experts), 1.0 / experts)
         self.final_weights = np.full(self.mixers, 1.0 / self.mixers)
         self.widen(2)
 
     def __reduce__(self):
-        settings = (self.experts, list(self.switching), list(self.rates), self.final_switching)
+        settings = (
+            self.experts,
+            list(self.switching),
+            list(self.rates),
+            self.final_switching,
+            list(self.group_of),
+        )
         return ExpertMixture, settings, self.state()
 
     def __setstate__(self, state):
         self.load(state)
 
     def state(self) -> dict:
-        """Return the weights as lists: of the mixers, and of the experts in each."""
+        """Return the weights as lists, of the mixers and of the experts in each, with each group's gain and sleep."""
         return {
+            "gain": np.asarray(self.gain).tolist(),
+            "asleep": np.asarray(self.is_asleep).tolist(),
             "final": np.asarray(self.final_weights).tolist(),
             "experts": np.asarray(self.weights).tolist(),
         }
 
     def load(self, state):
-        """Continue from the weights that `state` returned."""
+        """Continue from what `state` returned."""
+        self.gain = np.array(state["gain"], np.float64)
+        self.is_asleep = np.array(state["asleep"], np.uint8)
         self.final_weights = np.array(state["final"], np.float64)
         self.weights = np.array(state["experts"], np.float64)
 
@@ -90,7 +115,14 @@ class ExpertMixture:
         self.likely = np.zeros((self.experts, labels))
         self.logarithm = np.zeros((self.experts, labels))
         self.mixed = np.zeros((self.mixers, labels))
+        self.part = np.zeros((self.groups, labels))
         self.answer = np.zeros(labels)
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def sleeps(self, e: cython.Py_ssize_t) -> cython.bint:
+        """Return True if the group of an expert sleeps."""
+        return self.is_asleep[self.group_of[e]]
 
     @cython.cfunc
     def take(self, given: cython.double[:, ::1], labels: cython.Py_ssize_t):
@@ -103,6 +135,8 @@ class ExpertMixture:
         if self.answer.shape[0] < labels:
             self.widen(2 * labels)
         for e in range(self.experts):
+            if self.sleeps(e):
+                continue
             total = 0.0
             for k in range(labels):
                 total += given[e, k]
@@ -136,14 +170,20 @@ class ExpertMixture:
 
     @cython.cfunc
     def add_linearly(self, m: cython.Py_ssize_t):
-        """Add the experts' probabilities by the weights of a linear mixer."""
+        """Add the experts' probabilities by the weights of a linear mixer, as shares of those that are awake."""
         e: cython.Py_ssize_t
         k: cython.Py_ssize_t
+        total: cython.double = 0.0
         for k in range(self.labels):
             self.mixed[m, k] = 0.0
         for e in range(self.experts):
+            if self.sleeps(e):
+                continue
+            total += self.weights[m, e]
             for k in range(self.labels):
                 self.mixed[m, k] += self.weights[m, e] * self.likely[e, k]
+        for k in range(self.labels):
+            self.mixed[m, k] /= total
 
     @cython.cfunc
     def add_logarithms(self, m: cython.Py_ssize_t):
@@ -155,6 +195,8 @@ class ExpertMixture:
         for k in range(self.labels):
             self.mixed[m, k] = 0.0
         for e in range(self.experts):
+            if self.sleeps(e):
+                continue
             for k in range(self.labels):
                 self.mixed[m, k] += self.weights[m, e] * self.logarithm[e, k]
         for k in range(self.labels):
@@ -166,18 +208,57 @@ class ExpertMixture:
         for k in range(self.labels):
             self.mixed[m, k] /= total
 
-    @cython.ccall
-    def learn(self, label: cython.Py_ssize_t, weight: cython.double):
-        """Learn the label that came true of what was mixed last; a weight above 1 counts as 1."""
+    def put_to_sleep(self, group: cython.Py_ssize_t):
+        """Let a group sleep; in logarithmic mixers the others take over its weight, so that answers stay as sure."""
         m: cython.Py_ssize_t
+        e: cython.Py_ssize_t
+        gone: cython.double
+        left: cython.double
+        self.is_asleep[group] = True
+        for m in range(self.switching.shape[0], self.mixers):
+            gone = left = 0.0
+            for e in range(self.experts):
+                if self.group_of[e] == group:
+                    gone += max(0.0, self.weights[m, e])
+                elif not self.sleeps(e):
+                    left += max(0.0, self.weights[m, e])
+            for e in range(self.experts):
+                if not self.sleeps(e) and self.weights[m, e] > 0.0:
+                    self.weights[m, e] *= (left + gone) / left
+
+    def wake(self, group: cython.Py_ssize_t):
+        """Let a group take part again; in logarithmic mixers it begins without weight."""
+        m: cython.Py_ssize_t
+        e: cython.Py_ssize_t
+        self.is_asleep[group] = False
+        self.gain[group] = 0.0
+        for m in range(self.switching.shape[0], self.mixers):
+            for e in range(self.experts):
+                if self.group_of[e] == group:
+                    self.weights[m, e] = 0.0
+
+    @cython.ccall
+    def learn(self, label: cython.Py_ssize_t, weight: cython.double) -> cython.double:
+        """Learn the label that came true of what was mixed last, and return the loss of the answer, in nats.
+
+        A weight above 1 counts as 1.
+        """
+        m: cython.Py_ssize_t
+        loss: cython.double = -log(self.answer[label])
         if weight > 1.0:  # the bound holds for events, and a long step would not follow the gradient
             weight = 1.0
-        self.share_out(self.final_weights, self.mixed, self.mixers, label, weight, self.final_switching)
+        self.add_gains(label)
+        self.share_out(
+            self.final_weights, self.mixed, self.mixers, label, weight, self.final_switching, False
+        )
         for m in range(self.mixers):
             if m < self.switching.shape[0]:
-                self.share_out(self.weights[m], self.likely, self.experts, label, weight, self.switching[m])
+                self.share_out(
+                    self.weights[m], self.likely, self.experts, label, weight, self.switching[m], True
+                )
             else:
                 self.descend(m, label, weight)
+        return loss
 
     @cython.cfunc
     def share_out(
@@ -188,15 +269,24 @@ class ExpertMixture:
         label: cython.Py_ssize_t,
         weight: cython.double,
         switching: cython.double,
+        may_sleep: cython.bint,
     ):
-        """Update weights by Bayes' rule, then share a part of them out evenly."""
+        """Update weights by Bayes' rule, then share a part of them out evenly; those asleep keep their part."""
         i: cython.Py_ssize_t
         total: cython.double = 0.0
+        before: cython.double = 0.0
+        kept: cython.double = 0.0
         for i in range(count):
+            if may_sleep and self.sleeps(i):
+                kept += weights[i]
+                continue
+            before += weights[i]
             weights[i] *= likely[i, label] if weight == 1.0 else likely[i, label] ** weight
             total += weights[i]
         for i in range(count):
-            weights[i] = (1.0 - switching) * weights[i] / total + switching / count
+            if not (may_sleep and self.sleeps(i)):
+                weights[i] *= before / total
+            weights[i] = (1.0 - switching) * weights[i] / (before + kept) + switching / count
 
     @cython.cfunc
     def descend(self, m: cython.Py_ssize_t, label: cython.Py_ssize_t, weight: cython.double):
@@ -206,7 +296,59 @@ class ExpertMixture:
         expected: cython.double
         rate: cython.double = self.rates[m - self.switching.shape[0]] * weight
         for e in range(self.experts):
+            if self.sleeps(e):
+                continue
             expected = 0.0
             for k in range(self.labels):
                 expected += self.mixed[m, k] * self.logarithm[e, k]
             self.weights[m, e] += rate * (self.logarithm[e, label] - expected)
+
+    @cython.cfunc
+    def add_gains(self, label: cython.Py_ssize_t):
+        """Add to each group's gain what the leading mixer would have lost to this label without the group."""
+        m: cython.Py_ssize_t = 0
+        e: cython.Py_ssize_t
+        g: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        own: cython.double
+        total: cython.double
+        highest: cython.double = 0.0
+        is_linear: cython.bint
+        part: cython.double[:, ::1] = self.part
+        for i in range(1, self.mixers):
+            if self.final_weights[i] > self.final_weights[m]:
+                m = i
+        is_linear = m < self.switching.shape[0]
+        for g in range(self.groups):
+            for k in range(self.labels):
+                part[g, k] = 0.0
+        for k in range(self.labels):
+            self.answer[k] = 0.0  # it was given already: used as the sum of all parts
+        for e in range(self.experts):
+            if self.sleeps(e):
+                continue
+            g = self.group_of[e]
+            for k in range(self.labels):
+                own = self.weights[m, e] * (self.likely[e, k] if is_linear else self.logarithm[e, k])
+                part[g, k] += own
+                self.answer[k] += own
+        for g in range(self.groups):
+            if self.is_asleep[g]:
+                continue
+            total = 0.0
+            if is_linear:
+                for k in range(self.labels):
+                    total += self.answer[k] - part[g, k]
+                own = (self.answer[label] - part[g, label]) / total if total > 0.0 else 0.0
+            else:
+                for k in range(self.labels):
+                    if k == 0 or self.answer[k] - part[g, k] > highest:
+                        highest = self.answer[k] - part[g, k]
+                for k in range(self.labels):
+                    total += exp(self.answer[k] - part[g, k] - highest)
+                own = exp(self.answer[label] - part[g, label] - highest) / total
+            own = (1.0 - DOUBT) * max(0.0, own) + DOUBT / self.labels
+            self.gain[g] = GAIN_LEFT * self.gain[g] + (1.0 - GAIN_LEFT) * (
+                log(self.mixed[m, label]) - log(own)
+            )

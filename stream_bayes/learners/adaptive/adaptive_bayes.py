@@ -15,16 +15,10 @@ from stream_bayes.core.values.values import canonical_label
 from stream_bayes.data.frames import Native
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import CannotMerge
-from stream_bayes.learners.adaptive.experts import (
-    FEATURES,
-    LABELS,
-    PAIRED,
-    TRENDS,
-    encode_within_budget,
-    paired_part,
-    stores,
-)
+from stream_bayes.learners.adaptive.encoding import SharedEncoding
+from stream_bayes.learners.adaptive.experts import FEATURES, LABELS, PAIRED, TRENDS, paired_part, stores
 from stream_bayes.learners.adaptive.inputs import TREND, LabelMemory, Trends, is_number, trend_name
+from stream_bayes.learners.adaptive.sleeping import Sleep
 from stream_bayes.learners.classifier.arguments import ReadOnlyArguments, check_count, check_number
 from stream_bayes.learners.classifier.base import BayesClassifier, X
 from stream_bayes.learners.classifier.predictions import most_probable
@@ -68,6 +62,9 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
     loses at most some (s + 1) ln(20) + s ln(200) + T / 200 nats more than the best sequence of experts with s switches.
     Mixing logarithms is mostly far better than every single expert.
 
+    Stores that have not helped for long sleep: they count events and predict none. They wake for a trial after 1,000
+    events, or 2,000, 4,000, ... if they still do not help, and at once when the loss rises (`asleep_`).
+
     Promises: the same events from the same state give the same answers. It cannot unlearn, or be merged: its weights
     depend on the order of events.
 
@@ -100,7 +97,11 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         self.experts_ = [name for store in self._stores for name in store.experts]
         if label_memory:
             self.experts_.append(REPEATING)
-        self._mixture = ExpertMixture(len(self.experts_), SWITCHING, RATES, FINAL_SWITCHING)
+        self._sleep = Sleep(len(self._stores))
+        group_of = [place for place, store in enumerate(self._stores) for _ in store.experts]
+        group_of += [len(self._stores)] * bool(label_memory)
+        self._mixture = ExpertMixture(len(self.experts_), SWITCHING, RATES, FINAL_SWITCHING, group_of)
+        self._encoding = SharedEncoding(self._stores, self._members)
         self._given = np.zeros(
             (len(self.experts_), 2)
         )  # what each expert gives each label, used again and again
@@ -121,15 +122,11 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         """Return the probabilities of a sample, then learn it."""
         views = self._views(x)
         # All rows are encoded before any is learned: what one store refuses, none learns.
-        rows = [
-            encode_within_budget(member._store, views[store.inputs], y, w)
-            for store, member in zip(self._stores, self._members, strict=True)
-        ]
-        answer = self._answer(rows, learning=True)
+        answer = self._answer(self._encoders().encode(views, y, w), learning=True)
         if w > 0.0:
             label = self._labels.find(canonical_label(y))
             if label < self._known:
-                self._mixture.learn(label, w)
+                self._fall_asleep_or_wake(self._mixture.learn(label, w))
             self._known = max(self._known, label + 1)
             self._trends.add(paired_part(self.features_of(x), self._paired._store))
             self._memory.add(canonical_label(y))
@@ -148,17 +145,20 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
     def explain_one(self, x: X) -> dict[str, Opinion]:
         """Return each expert's weight and probabilities, the weightiest first; empty before any learning.
 
-        The weight is the expert's share in the answer: what all mixers together give it, without signs.
+        The weight is the expert's share in the answer: what all mixers together give it, without signs. Experts that
+        sleep are left out (`asleep_`).
         """
         if not self._answer(self._looked_up(x), learning=False):
             return {}
         labels = self.classes_
         given = self._given[:, : self._known].tolist()
         shares = self._shares()
+        asleep = set(self.asleep_)
         ranked = sorted(range(len(shares)), key=lambda place: -shares[place])
         return {
             self.experts_[place]: Opinion(shares[place], dict(zip(labels, given[place], strict=True)))
             for place in ranked
+            if self.experts_[place] not in asleep
         }
 
     def hold(self, x: X) -> X:
@@ -213,11 +213,20 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
 
     def _looked_up(self, x: X) -> list[Any]:
         """Return an event as a row of each store."""
-        views = self._views(x)
-        return [
-            member._store.encoder.lookup(views[store.inputs])
-            for store, member in zip(self._stores, self._members, strict=True)
-        ]
+        return self._encoders().lookup(self._views(x))
+
+    def _encoders(self) -> SharedEncoding:
+        """Return the encoders of the present members, which loading a state replaces."""
+        if self._encoding.members is not self._members:
+            self._encoding = SharedEncoding(self._stores, self._members)
+        return self._encoding
+
+    def _fall_asleep_or_wake(self, loss: float) -> None:
+        """Let stores that have lost for long sleep, and wake them when the answers get worse."""
+        for place in self._sleep.add(loss, self._mixture):
+            reading = self._members[place]._reading
+            if reading.tables.clock >= reading.due:
+                reading.derive()
 
     def _answer(self, rows: list[Any], *, learning: bool) -> dict[Any, float]:
         """Let all experts predict an event, and the stores learn it; return the mixed probabilities by label."""
@@ -225,8 +234,12 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         if self._given.shape[1] < labels:
             self._given = np.zeros((len(self.experts_), 2 * labels))
         place = 0
-        for store, member, row in zip(self._stores, self._members, rows, strict=True):
-            member._reading.predict_members(row, learning, self._given, place)
+        is_asleep = self._mixture.is_asleep
+        for number, (store, member, row) in enumerate(zip(self._stores, self._members, rows, strict=True)):
+            if not is_asleep[number]:
+                member._reading.predict_members(row, learning, self._given, place)
+            elif learning:
+                member._store.add(row)
             place += len(store.experts)
         if not self._known:
             return {}
@@ -269,13 +282,21 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         )
 
     @property
+    def asleep_(self) -> tuple[str, ...]:
+        """The experts that sleep at present: they learn, but have no part in the answers."""
+        asleep = self._mixture.is_asleep
+        groups = np.asarray(self._mixture.group_of).tolist()
+        return tuple(name for name, group in zip(self.experts_, groups, strict=True) if asleep[group])
+
+    @property
     def weights_(self) -> dict[str, float]:
         """Each expert's share in the answers, the greatest first."""
         shares = zip(self.experts_, self._shares(), strict=True)
         return dict(sorted(shares, key=lambda pair: -pair[1]))
 
     def _shares(self) -> list[float]:
-        weights = np.abs(np.asarray(self._mixture.weights))
+        is_asleep = np.asarray(self._mixture.is_asleep, bool)[np.asarray(self._mixture.group_of)]
+        weights = np.where(is_asleep, 0.0, np.abs(np.asarray(self._mixture.weights)))
         final = np.asarray(self._mixture.final_weights)
         shares: list[float] = (final @ (weights / weights.sum(axis=1, keepdims=True))).tolist()
         return shares

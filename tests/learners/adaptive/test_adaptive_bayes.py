@@ -272,3 +272,54 @@ def test_a_slanting_border_is_found_by_the_linear_expert() -> None:
         stream.append(({f"n{k}": float(v) for k, v in enumerate(numbers)}, "ab"[int(numbers.sum() > 0)]))
     assert loss_of(model, stream) < 0.2 < 0.24 < loss_of(NaiveBayes(), stream)
     assert next(iter(model.weights_)) == "lda, half-life 1000"
+
+
+def test_stores_that_are_shown_the_same_share_one_reading_of_an_event() -> None:
+    shared, apart = AdaptiveBayes(), AdaptiveBayes()
+    assert shared._encoders().shared == 8
+    apart._encoding._leader_of = list(range(12))
+    for number, (x, y) in enumerate(drifting(150)):
+        x["sky"] = [x["sky"], None, f"cloud {number}"][number % 3]  # names come, and are missing
+        x["b"] = x["b"] if number % 5 else None
+        assert shared.predict_learn_one(x, y) == apart.predict_learn_one(x, y)
+        seen = {"a": 0.0, "sky": "never seen"} if number % 2 else {"sky": "cloud 2", "new": 1}
+        assert shared.predict_proba_one(seen) == apart.predict_proba_one(seen)
+    assert held(shared) == held(apart)
+
+
+def test_a_store_without_room_reads_for_itself_and_after_a_restart_too() -> None:
+    model = AdaptiveBayes(label_memory=0)
+    small = next(number for number, each in enumerate(model.members) if isinstance(each, LiveChoice)) + 1
+    model.members[small]._store.memory_budget = 20_000
+    for event in range(300):
+        model.learn_one({"id": f"number {event}", "sky": "grey" if event % 2 else "blue"}, "ab"[event % 2])
+    encoding = model._encoders()
+    assert encoding.shared == 7
+    assert encoding._leader_of[small] == small
+    other = AdaptiveBayes(label_memory=0)
+    other.members[small]._store.memory_budget = 20_000
+    other = restore_model(other, model_state(model))
+    assert other._encoders()._leader_of == encoding._leader_of
+    x = {"id": "number 299", "sky": "blue"}
+    assert other.predict_learn_one(x, "a") == model.predict_learn_one(x, "a")
+
+
+def test_experts_that_do_not_help_sleep_and_wake_at_a_drift() -> None:
+    rng, model = np.random.default_rng(4), AdaptiveBayes(label_memory=0)
+
+    def sample(is_later: bool) -> Sample:
+        x = {name: float(rng.normal()) for name in "abc"}
+        return x, "yes" if x["c" if is_later else "a"] > 0.3 * rng.normal() else "no"
+
+    for _ in range(2600):
+        model.learn_one(*sample(False))
+    asleep = model.asleep_
+    assert asleep
+    assert not set(asleep) & set(model.explain_one(sample(False)[0]))
+    assert all(model.weights_[name] == 0.0 for name in asleep)
+    assert {member.clock for member in model.members} == {2600}  # who sleeps, learns
+    other = restore_model(AdaptiveBayes(label_memory=0), model_state(model))
+    for _ in range(60):
+        x, y = sample(True)
+        assert other.predict_learn_one(x, y) == model.predict_learn_one(x, y)
+    assert other.asleep_ == model.asleep_ == ()
