@@ -31,11 +31,10 @@ def run(model: str, stream: str, events: int, data: Path) -> dict[str, Any]:
         "command": f"python -m benchmarks.streams --events {events} {pick}"
     }
     try:
-        samples, made = islice(STREAMS[stream].samples(data), events), MODELS[model]()
+        made = MODELS[model]()
         if isinstance(made, MoaClassifier):
-            samples = iter(known := list(samples))
-            made.declare(known)
-        return row | score(made, samples)._asdict()
+            made.declare(list(islice(STREAMS[stream].samples(data), events)))
+        return row | score(made, islice(STREAMS[stream].samples(data), events))._asdict()
     except Exception as error:  # a peer that cannot read a stream is a result
         return row | {"error": f"{type(error).__name__}: {error}"}
 

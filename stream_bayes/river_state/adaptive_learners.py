@@ -60,7 +60,7 @@ def _fits(held: Any) -> bool:
 def _may_sleep(held: Any) -> bool:
     """Return True if each store has its times, none of them to come."""
     fits = len(held.since) == len(held.length) == held.stores and max(held.since) <= held.clock
-    return fits and min(held.length) > 0 and held.square >= 0.0
+    return bool(fits and min(held.length) > 0 and held.square >= 0.0)
 
 
 register(LabelMemory, {"labels": DequeOf(PLAIN), "repeated": WEIGHT, "changed": WEIGHT}, derived=["names"])

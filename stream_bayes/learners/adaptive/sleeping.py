@@ -21,7 +21,7 @@ FAST_EVENTS = (1 + FAST) / (1 - FAST)  # as many as the fast mean is worth
 
 
 class Sleep:
-    """Which stores sleep, and until when.
+    """Times of sleep of stores that do not help, and the drift that ends them.
 
     Parameters
     ----------
