@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -18,9 +18,14 @@ from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.filter.other_filters import (
     OtherCounts,
     is_bogofilter_dump,
+    is_spamassassin_backup,
     read_bogofilter_dump,
+    read_spamassassin_backup,
     refuse_other_formats,
 )
+from stream_bayes.mail.text.scanning import head_and_body
+from stream_bayes.mail.text.transformer import EmailTokens
+from stream_bayes.streams.mail.mailbox import mails
 
 __all__ = ["add_count_commands"]
 
@@ -55,16 +60,26 @@ def write_private(file: Path, data: bytes) -> None:
 
 def import_(
     file: Annotated[
-        Path, typer.Argument(help="File of `export`, or the output of `bogoutil -d`.", show_default=False)
+        Path,
+        typer.Argument(
+            help="File of `export`, or the output of `bogoutil -d` or `sa-learn --backup`.",
+            show_default=False,
+        ),
     ],
     home: Home = None,
     key_env: Key = None,
+    words: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Mails, or a list of words, to look up in a backup of `sa-learn`.", show_default=False
+        ),
+    ] = None,
 ) -> None:
-    """Add the counts of `export` or of bogofilter to the filter: all of them, or none if anything is wrong."""
+    """Add the counts of `export`, bogofilter or SpamAssassin to the filter: all, or none if anything is wrong."""
     with exit_on_error():
         place = home_at(home, key_env)
         with place.changing(lambda: SpamFilter(key=place.key), report_waiting) as model:
-            counts, skipped = _counts_in(file, model.labels)
+            counts, skipped = _counts_in(file, model.labels, words or [])
             model.import_counts(counts)
         typer.echo(f"added {len(counts['tokens']):,} tokens of {sum(counts['messages']):,.0f} messages")
         for reason, number in skipped.items():
@@ -72,16 +87,35 @@ def import_(
         typer.echo(f"{sum(model.messages.values()):,.0f} messages in the filter now")
 
 
-def _counts_in(file: Path, labels: tuple[Hashable, Hashable]) -> OtherCounts:
+def _counts_in(file: Path, labels: tuple[Hashable, Hashable], words: Sequence[Path]) -> OtherCounts:
     data = file.read_bytes()
+    if words and not is_spamassassin_backup(data):
+        raise BadFormat(f"{file}: --words is for the output of `sa-learn --backup`, and this is none")
     try:
+        if words:
+            return read_spamassassin_backup(data, labels, tokens_of(words))
         if is_bogofilter_dump(data):
             return read_bogofilter_dump(data, labels)
         refuse_other_formats(data)
         counts = msgspec.json.decode(data, type=dict)
         return OtherCounts(counts, {})
     except (msgspec.DecodeError, BadFormat) as error:
-        raise BadFormat(f"{file}: expected a file that `export` or `bogoutil -d` wrote: {error}") from None
+        raise BadFormat(
+            f"{file}: expected a file that `export`, `bogoutil -d` or `sa-learn --backup` wrote: {error}"
+        ) from None
+
+
+def tokens_of(paths: Sequence[Path]) -> set[str]:
+    """Return the tokens of mails, and the words of files that hold no mail."""
+    reader = EmailTokens()
+    found: set[str] = set()
+    for path in paths:
+        for mail in mails(path):
+            if head_and_body(mail.raw)[0]:
+                found.update(reader.transform_one(mail.raw))
+            else:
+                found.update(mail.raw.decode("utf-8", "replace").split())
+    return found
 
 
 def merge(

@@ -16,10 +16,21 @@ import pytest
 from stream_bayes.mail import SpamFilter
 from stream_bayes.streams.mail.home import SpamHome
 from stream_bayes.streams.mail.identity import id_of_mail
+from tests.cli.test_snapshots import run
 from tests.mail_systems.programs import EXAMPLES, free_port, needs, open_directory, running
 from tests.streams.mail.conversations import CERTAIN_HAM, CERTAIN_SPAM, serving, trained_home
 
 pytestmark = needs("rspamd")
+
+
+# A file, as rspamd has without Redis; and as few words as these mails have.
+STATISTICS = """
+backend = "sqlite3";
+min_tokens = 1;
+cache {{ type = "sqlite3"; path = "{state}/learned.sqlite"; }}
+statfile {{ symbol = "BAYES_HAM"; spam = false; path = "{state}/ham.sqlite"; }}
+statfile {{ symbol = "BAYES_SPAM"; spam = true; path = "{state}/spam.sqlite"; }}
+"""
 
 
 @dataclass(frozen=True)
@@ -27,7 +38,9 @@ class Rspamd:
     """A running rspamd with the plug-in, and the address at which the plug-in expects the filter."""
 
     port: int
+    controller: int
     filter_address: str
+    state: Path
 
     def results(self, raw: bytes) -> dict[str, Any]:
         """Return the symbols of the plug-in for a mail."""
@@ -45,15 +58,19 @@ class Rspamd:
 def rspamd() -> Iterator[Rspamd]:
     """Run rspamd as it is installed, but for ports, the plug-in, and what takes long to start."""
     with open_directory() as directory:
-        made = Rspamd(free_port(), f"127.0.0.1:{free_port()}")
         local, state = directory / "local.d", directory / "state"
+        made = Rspamd(free_port(), free_port(), f"127.0.0.1:{free_port()}", state)
         for path in (directory / "plugins.d", local, state):
             path.mkdir()
         shutil.copy(EXAMPLES / "stream_bayes.lua", directory / "plugins.d")
         settings = f'stream_bayes {{ url = "http://{made.filter_address}/judge"; timeout = 5.0; }}\n'
         (directory / "rspamd.conf.local").write_text(settings)
         (local / "worker-normal.inc").write_text(f'bind_socket = "127.0.0.1:{made.port}";\ncount = 1;\n')
-        for worker in ("controller", "proxy", "fuzzy"):
+        (local / "worker-controller.inc").write_text(
+            f'bind_socket = "127.0.0.1:{made.controller}";\ncount = 1;\n'
+        )
+        (local / "classifier-bayes.conf").write_text(STATISTICS.format(state=state))
+        for worker in ("proxy", "fuzzy"):
             (local / f"worker-{worker}.inc").write_text("enabled = false;\ncount = -1;\n")
         (directory / "domains").write_text("com\nnet\norg\n")
         (local / "options.inc").write_text(
@@ -94,3 +111,18 @@ def test_a_filter_that_learned_little_adds_nothing(rspamd: Rspamd, tmp_path: Pat
 
 def test_a_mail_is_scanned_while_the_filter_is_away(rspamd: Rspamd) -> None:
     assert rspamd.results(CERTAIN_SPAM) == {}
+
+
+@pytest.mark.parametrize("label", ["spam", "ham"])
+def test_statistics_of_rspamd_are_refused_with_a_way_on(rspamd: Rspamd, tmp_path: Path, label: str) -> None:
+    raw = CERTAIN_SPAM if label == "spam" else CERTAIN_HAM
+    line = http.client.HTTPConnection("127.0.0.1", rspamd.controller, timeout=60)
+    line.request("POST", f"/learn{label}", raw)
+    answer = line.getresponse()
+    assert (answer.status, json.loads(answer.read())) == (200, {"success": True})
+    line.close()
+    statistics = rspamd.state / f"{label}.sqlite"
+    assert statistics.stat().st_size > 4096
+    done = run("spam", "import", statistics, "--home", tmp_path / "home")
+    assert done.exit_code == 3
+    assert "no word can be read back" in done.stderr and "spam train --ham" in done.stderr

@@ -15,6 +15,7 @@ from stream_bayes.mail.filter.other_filters import (
     read_bogofilter_dump,
     refuse_other_formats,
 )
+from stream_bayes.streams.mail.home import SpamHome
 from tests.cli.test_snapshots import run
 
 DUMP = b""".ENCODING 2 0 20240101
@@ -67,6 +68,8 @@ def test_a_broken_dump_is_refused_with_its_line(data: bytes, expected: str) -> N
     [
         (b"v\t3\tdb_version # this must be the first line!!!\nv\t12\tnum_spam\n", "sa-learn.*spam train"),
         (b"SQLite format 3\0" + bytes(100), "rspamd.*spam train"),
+        (b'"BAYES_HAM_keys": ["RS"]\n"RS": {"learns_ham": 3}\n', "rspamd.*spam train"),
+        (b'{"pattern": "RS", "meta": {"learns_ham": 3}, "elts": {\n', "rspamd.*spam train"),
         (bytes(12) + b"\x61\x15\x06\x00" + bytes(100), "bogoutil -d"),
     ],
 )
@@ -91,6 +94,66 @@ def test_the_command_says_what_was_added_and_what_was_not(tmp_path: Path) -> Non
         "50 messages in the filter now",
     ):
         assert said in done.stdout
+
+
+BACKUP = b"v\t3\tdb_version # this must be the first line!!!\nv\t2\tnum_spam\nv\t3\tnum_nonspam\n"
+
+
+def test_only_a_backup_takes_words_and_a_broken_one_is_refused_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "words").write_text("caf\u00e9 pills")
+    for data, expected in (
+        (DUMP, "--words is for the output of `sa-learn --backup`"),
+        (BACKUP + b"t\t1\tx\n", "line 4: expected a line of `sa-learn --backup`"),
+        (BACKUP[: BACKUP.rindex(b"v\t")], "num_spam and num_nonspam"),
+    ):
+        (tmp_path / "theirs").write_bytes(data)
+        done = run(
+            "spam", "import", tmp_path / "theirs", "--words", tmp_path / "words", "--home", tmp_path / "home"
+        )
+        assert done.exit_code == 3 and expected in " ".join(done.stderr.split())
+    assert not (tmp_path / "home" / "filter.zip").exists()
+
+
+@pytest.mark.skipif(shutil.which("sa-learn") is None, reason="SpamAssassin is not installed")
+def test_what_spamassassin_learned_is_looked_up_by_the_words_of_mails(tmp_path: Path) -> None:
+    learn = ["sa-learn", "--local", f"--dbpath={tmp_path / 'bayes'}", f"--prefspath={tmp_path / 'none'}"]
+    for label, mail in (("ham", HAM), ("spam", SPAM)):
+        box = tmp_path / label
+        box.mkdir()
+        for number in range(3):
+            head = f"From: ann@{label}.example.com\nTo: bob@example.org\nMessage-ID: <{label}{number}@a>\n"
+            text = (
+                b"Content-Type: text/plain; charset=utf-8\n"
+                + mail
+                + b"see http://shop.example.net/now\nnumber%d\n" % number
+            )
+            (box / str(number)).write_bytes(head.encode() + text)
+        subprocess.run([*learn, f"--{label}", str(box)], check=True, capture_output=True)
+    done = subprocess.run([*learn, "--backup"], check=True, capture_output=True)
+    (tmp_path / "backup").write_bytes(done.stdout)
+    (tmp_path / "list").write_text("hello\nunseen\n")
+    command = [
+        "spam",
+        "import",
+        tmp_path / "backup",
+        "--home",
+        tmp_path / "home",
+        "--words",
+        tmp_path / "list",
+    ]
+    result = run(*command, "--words", tmp_path / "ham")
+    assert result.exit_code == 0, result.stderr
+    assert "of 6 messages" in result.stdout and "hashes of no known word" in result.stdout
+    counts = SpamHome(tmp_path / "home").load().export_counts()
+    assert counts["messages"] == [3, 3]
+    expected = {
+        "caf\u00e9": [3, 0],
+        "hello": [0, 3],
+        "url:shop.example.net": [3, 3],
+        "from:ham.example.com": [3, 0],
+    }
+    assert {token: counts["tokens"].get(token) for token in expected} == expected
+    assert "unseen" not in counts["tokens"]
 
 
 @pytest.mark.skipif(shutil.which("bogofilter") is None, reason="bogofilter is not installed")
