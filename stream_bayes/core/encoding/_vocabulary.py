@@ -168,14 +168,23 @@ class Vocabulary:
     def remove_newest(self):
         """Remove the newest value."""
         value = self.values.pop()
+        self.release(value, len(self.values))
+
+    def remove(self, code: cython.Py_ssize_t):
+        """Remove a value. Its code stays unused: None stands in its place until `restore` closes the gap."""
+        value = self.values[code]
+        self.values[code] = None
+        self.release(value, code)
+
+    @cython.cfunc
+    def release(self, value, code: cython.Py_ssize_t):
+        """Remove the entry of a value from the table."""
         last: cython.Py_ssize_t = self.table.shape[0] - 1
-        place: cython.Py_ssize_t = 0
         free: cython.Py_ssize_t
         entry: cython.ulonglong
         mark: cython.ulonglong = mark_of(value)
-        place = cython.cast(cython.Py_ssize_t, mark >> (32 - self.bits))
-        code: cython.ulonglong = len(self.values) + 1
-        while (self.table[place] & LOW_BITS) != code:
+        place: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, mark >> (32 - self.bits))
+        while cython.cast(cython.Py_ssize_t, self.table[place] & LOW_BITS) != code + 1:
             place = (place + 1) & last
         self.table[place] = 0
         # Entries after that place may have been displaced by it: insert them again.

@@ -10,6 +10,7 @@ cdef class EvidenceTable:
     cdef public long long[::1] seen
     cdef public long long first
     cdef public long long second
+    cdef public Py_ssize_t gaps
     cdef EvidenceTable site
     cdef double most
     cdef double share

@@ -48,11 +48,19 @@ class EvidenceTable:
         self.seen = np.zeros(8, np.int64)
         self.first = 0
         self.second = 0
+        self.gaps = 0  # codes of removed tokens, until `TokenScorer.close_gaps`
         self.site = None
         self.most = 0.0
 
     def __len__(self):
-        return len(self.vocabulary.values)
+        return len(self.vocabulary.values) - self.gaps
+
+    def remove(self, code: cython.Py_ssize_t):
+        """Remove a token. Its code stays unused, and its text is gone."""
+        self.vocabulary.remove(code)
+        self.count[2 * code] = self.count[2 * code + 1] = 0
+        self.margin[code] = self.seen[code] = 0
+        self.gaps += 1
 
     def make_room(self, tokens: cython.Py_ssize_t):
         """Grow the arrays, if needed, to hold half as many tokens again."""

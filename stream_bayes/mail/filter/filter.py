@@ -294,11 +294,12 @@ class SpamFilter(base.Classifier):
             If there is no receipt for this id.
         """
         parts = self._parts
-        parts.scorer.unlearn(self._receipt(id))
+        gone = self._receipt(id)
+        parts.scorer.unlearn(gone)
         parts.receipts.remove(id)
         if self._last_scored is not None and self.id_of(self._last_scored.message) == id:
             self._last_scored = None
-        parts.scorer.drop_unused_tokens(parts.receipts)
+        parts.scorer.drop_unused_tokens(gone, parts.receipts)
 
     def label_of(self, id: str) -> Hashable | None:
         """Return the present label of a message; None if there is no receipt for this id."""
@@ -472,6 +473,7 @@ class SpamFilter(base.Classifier):
         shared = parts.receipts.by_id.keys() & others.receipts.by_id.keys()
         if shared:
             raise CannotMerge(f"both filters learned the message {min(shared)!r}: forget it in one of them")
+        others.scorer.close_gaps(others.receipts)
         parts.scorer.merge(others.scorer, parts.receipts, others.receipts.by_id)
         parts.scorer.evict_tokens(self.max_tokens, parts.receipts)
         return self

@@ -135,8 +135,11 @@ class LearnerScorer:
     def evict_tokens(self, limit: int, receipts: Receipts) -> None:
         """Do nothing: the learner bounds its own vocabulary."""
 
-    def drop_unused_tokens(self, receipts: Receipts) -> None:
+    def drop_unused_tokens(self, gone: Receipt, receipts: Receipts) -> None:
         """Do nothing: the learner holds no unused token."""
+
+    def close_gaps(self, receipts: Receipts) -> None:
+        """Do nothing: there are no codes."""
 
     def export_counts(self, labels: Labels) -> dict[str, Any]:
         raise NotSupported(f"{self._name} keeps counts of its own: take its state(), or merge with another")

@@ -72,6 +72,7 @@ class Receipts:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.by_id: dict[str, Receipt] = {}
+        self.skipped = 0  # receipts of messages that were not learned
         # The ids of each label by a hash: an order that is the same however the messages came.
         self._rings: tuple[list[tuple[bytes, str]], list[tuple[bytes, str]]] = ([], [])
 
@@ -85,6 +86,7 @@ class Receipts:
         """Add a receipt, or replace that of the same id."""
         before = self.by_id.get(key)
         self.by_id[key] = receipt
+        self.skipped += (not receipt.learned) - (before is not None and not before.learned)
         if before is not None:
             if before.label == receipt.label:
                 return
@@ -96,7 +98,9 @@ class Receipts:
 
     def remove(self, key: str) -> None:
         """Remove the receipt of an id."""
-        self._leave(key, self.by_id.pop(key).label)
+        gone = self.by_id.pop(key)
+        self.skipped -= not gone.learned
+        self._leave(key, gone.label)
 
     def _leave(self, key: str, label: int) -> None:
         ring = self._rings[label]

@@ -126,8 +126,12 @@ class Scorer(Protocol):
         """Evict the tokens longest unseen, if there are more than `limit`."""
         ...
 
-    def drop_unused_tokens(self, receipts: Receipts) -> None:
-        """Drop the tokens that neither counts nor receipts hold."""
+    def drop_unused_tokens(self, gone: Receipt, receipts: Receipts) -> None:
+        """Drop the tokens of a forgotten message that neither counts nor receipts hold."""
+        ...
+
+    def close_gaps(self, receipts: Receipts) -> None:
+        """Give the codes of dropped tokens to others. The state is that of a scorer that never had them."""
         ...
 
     def export_counts(self, labels: Labels) -> dict[str, Any]:

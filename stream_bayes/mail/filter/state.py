@@ -91,6 +91,7 @@ class FilterParts:
 def save_state(arguments: Mapping[str, Any], parts: FilterParts) -> dict[str, Any]:
     """Return the state of a filter with these arguments and parts."""
     scorer = parts.scorer
+    scorer.close_gaps(parts.receipts)
     ids, receipts = parts.receipts.state()
     tokens, tables, learner = _saved_scorer(scorer)
     key = arguments["key"]

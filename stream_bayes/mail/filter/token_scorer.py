@@ -38,6 +38,7 @@ MEAN_WEIGHT: Final = 2.0  # of the mean log-odds beside the margin
 KEPT_SHARE: Final = 0.75  # of the tokens, at an eviction
 # Messages that a token may stay unseen longer for being in twice as many messages.
 EVICTION_BONUS: Final = 1_000
+MIN_GAPS: Final = 1_000  # codes of removed tokens that may stay unused, besides as many as there are tokens
 MAX_MESSAGES: Final = 2.0**40  # of one import: sums of many still fit
 
 
@@ -155,9 +156,9 @@ class TokenScorer:
         return self.messages
 
     def counts(self) -> NDArray[np.int64]:
-        """Return messages by token and label, in units: a view without spare capacity."""
+        """Return messages by token and label, in units: a view without spare capacity. Codes in gaps have none."""
         grid: NDArray[Any] = np.asarray(self.table.count).reshape(-1, 2)
-        return grid[: len(self.table)]
+        return grid[: len(self.table.vocabulary.values)]
 
     def export_counts(self, labels: Labels) -> dict[str, Any]:
         """Return the messages by label, and by token and label."""
@@ -176,7 +177,10 @@ class TokenScorer:
         self.absorb(tokens, np.rint(table * UNIT).astype(np.int64), zeros, np.rint(totals * UNIT))
 
     def merge(self, other: TokenScorer, receipts: Receipts, others: Mapping[str, Receipt]) -> None:
-        """Add what another scorer of the same settings has learned, and its receipts to `receipts`."""
+        """Add what another scorer of the same settings has learned, and its receipts to `receipts`.
+
+        The other one must have no gaps.
+        """
         theirs, size = other.table, len(other.table)
         codes = self.absorb(
             list(theirs.vocabulary.values),
@@ -192,26 +196,38 @@ class TokenScorer:
         """Evict a quarter of the tokens, if there are too many. A token in many messages may stay unseen longer."""
         if len(self.table) <= limit:
             return
+        self.close_gaps(receipts)
         messages = self.counts().sum(axis=1) / UNIT
         rank = np.asarray(self.table.seen)[: len(self.table)] + EVICTION_BONUS * np.log2(1.0 + messages)
         kept = np.zeros(len(rank), bool)
         kept[np.argsort(-rank, kind="stable")[: int(limit * KEPT_SHARE)]] = True
         receipts.recode(self.keep(kept))
 
-    def drop_unused_tokens(self, receipts: Receipts) -> None:
-        """Drop the tokens that neither counts nor receipts hold."""
-        held: NDArray[np.bool_] = np.asarray(self.counts().any(axis=1))
+    def drop_unused_tokens(self, gone: Receipt, receipts: Receipts) -> None:
+        """Drop the tokens of a forgotten message that neither counts nor receipts hold."""
+        codes = gone.codes[gone.codes >= 0]
+        unused = codes[~self.counts()[codes].any(axis=1)]
         # Learned messages hold their tokens by counts. A correction of a skipped one needs its tokens too.
-        for other in receipts.by_id.values():
-            if not other.learned:
-                held[other.codes[other.codes >= 0]] = True
-        if not held.all():
-            receipts.recode(self.keep(held))
+        if len(unused) and receipts.skipped:
+            held = [other.codes for other in receipts.by_id.values() if not other.learned]
+            unused = unused[~np.isin(unused, np.concatenate(held))]
+        if len(unused):
+            self.version += 1
+        for code in unused.tolist():
+            self.table.remove(code)
+        if self.table.gaps > len(self.table) + MIN_GAPS:
+            self.close_gaps(receipts)
+
+    def close_gaps(self, receipts: Receipts) -> None:
+        """Give the codes of removed tokens to others, as if those had never been there."""
+        if self.table.gaps:
+            values = self.table.vocabulary.values
+            receipts.recode(self.keep(np.array([value is not None for value in values], bool)))
 
     def keep(self, kept: NDArray[np.bool_]) -> NDArray[np.int32]:
         """Drop all other tokens. Return the new code of each old one, -1 for a dropped token."""
         table = self.table
-        size = len(table)
+        size = len(table.vocabulary.values)
         places = np.flatnonzero(kept)
         moved = np.full(size, -1, np.int32)
         moved[places] = np.arange(len(places), dtype=np.int32)
@@ -237,6 +253,7 @@ class TokenScorer:
             grown = np.zeros(2 * room if name == "count" else room, np.int64)
             grown[: len(array)] = array
             setattr(table, name, grown)
+        table.gaps = 0
         return True
 
     @property

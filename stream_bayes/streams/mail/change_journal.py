@@ -29,7 +29,7 @@ from stream_bayes.mail.filter.messages import FilterBag, checked_bag
 from stream_bayes.mail.filter.user_filter import Score, UserFilter
 from stream_bayes.streams.files.file_system import FileSystem
 
-__all__ = ["Change", "ChangeJournal", "Record", "decoded_records", "encode_record"]
+__all__ = ["FRAME", "Change", "ChangeJournal", "Record", "decoded_records", "encode_record"]
 
 MAGIC = b"SBCHANGE"
 HEAD = struct.Struct("<8sQ")

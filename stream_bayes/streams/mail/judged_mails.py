@@ -1,6 +1,6 @@
 """Tokens of mails that were judged, for a while, so that one can be learned by its id.
 
-    judged-new    records as in the journal; the content is JSON: id, time and tokens
+    judged-new    records as in the journal; the content is JSON: id, time and tokens; without an id, of a removed mail
     judged-old    the file before; deleted when the next one begins
 
 A file is full at half of the bytes allowed, or when its first mail is as old as allowed. A mail that is too old is not
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from stream_bayes.mail.filter.messages import checked_bag
 from stream_bayes.streams.files.file_system import FileSystem
-from stream_bayes.streams.mail.change_journal import decoded_records, encode_record
+from stream_bayes.streams.mail.change_journal import FRAME, decoded_records, encode_record
 
 __all__ = ["DAYS", "MAX_BYTES", "JudgedMails"]
 
@@ -118,27 +118,25 @@ class JudgedMails:
         return list(self._places)
 
     def remove(self, names: Iterable[str]) -> int:
-        """Remove mails from the disk. Return the number of those that were held."""
-        gone = {name: place for name in names if (place := self._places.get(name)) is not None}
-        for file in sorted({place.file for place in gone.values()}):
-            path = self.directory / file
-            data = path.read_bytes()
-            new = path.with_name(f".{path.name}.new")
+        """Remove mails from the disk: blank their records. Return the number of those that were held."""
+        gone = {name: place for name in names if (place := self._places.pop(name, None)) is not None}
+        for place in gone.values():
             with suppress(FileNotFoundError):
-                self._files.unlink(new)
-            kept = [
-                data[place.start : place.stop]
-                for name, place in self._places.items()
-                if place.file == file and name not in gone
-            ]
-            self._write(new, b"".join(kept))
-            self._files.rename(new, path)
-            self._places = {key: each for key, each in self._places.items() if each.file != file}
-            self._index(file)
+                self._blank(place)
         return len(gone)
 
+    def _blank(self, place: _Place) -> None:
+        """Overwrite a record by one of nobody's of the same size."""
+        content = _content("", place.time, {}).ljust(place.stop - place.start - FRAME.size)
+        descriptor = self._files.open(self.directory / place.file, os.O_RDWR)
+        try:
+            os.lseek(descriptor, place.start, os.SEEK_SET)
+            self._files.write(descriptor, encode_record(0, content))
+        finally:
+            self._files.close(descriptor)
+
     def _record(self, name: str, now: float, tokens: dict[str, int]) -> bytes:
-        return encode_record(0, json.dumps([name, now, tokens], separators=(",", ":")).encode())
+        return encode_record(0, _content(name, now, tokens))
 
     def _tokens(self, place: _Place, name: str) -> dict[str, int] | None:
         try:
@@ -163,7 +161,8 @@ class JudgedMails:
         for record in decoded_records(data, 0):
             name, when, _ = json.loads(record.content)
             first = when if first is None else first
-            self._places[name] = _Place(file, start, record.stop, when)
+            if name:  # else it was removed
+                self._places[name] = _Place(file, start, record.stop, when)
             start = record.stop
         if start < len(data):
             self._write(path, b"", os.O_RDWR, cut=start)
@@ -209,3 +208,7 @@ class JudgedMails:
             self._files.write(descriptor, data)
         finally:
             self._files.close(descriptor)
+
+
+def _content(name: str, now: float, tokens: dict[str, int]) -> bytes:
+    return json.dumps([name, now, tokens], separators=(",", ":")).encode()

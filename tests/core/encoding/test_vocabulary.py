@@ -89,3 +89,20 @@ def test_a_bag_is_read_as_one_word_after_the_other_would_be(
         assert dict(zip(row.code[: row.entries], row.amount[: row.entries], strict=True)) == wanted
         assert row.entries == len(wanted)
     assert encoder.tokens.values[: len(codes)] == list(codes)
+
+
+def test_removed_values_are_new_again_and_all_others_keep_their_codes() -> None:
+    values = [f"value {number}" for number in range(300)]
+    vocabulary, held = Vocabulary(values), dict(zip(values, range(300), strict=True))
+    rng = random.Random(0)
+    for step in range(400):
+        value = rng.choice(values)
+        if value in held:
+            vocabulary.remove(held.pop(value))
+        else:
+            held[value] = vocabulary.name(value)
+            assert held[value] == len(vocabulary.values) - 1
+        if step % 40 == 0:
+            assert {each: vocabulary.find(each) for each in values if each in vocabulary} == held
+    assert all(vocabulary.values[code] == value for value, code in held.items())
+    assert sum(value is None for value in vocabulary.values) == len(vocabulary.values) - len(held)

@@ -13,6 +13,8 @@ from stream_bayes import Costs
 from stream_bayes.errors import BadState, BadValue
 from stream_bayes.learners.classifier.state import checksum, text_of
 from stream_bayes.mail import Limits, SpamFilter
+from stream_bayes.mail.filter import token_scorer
+from stream_bayes.mail.filter.token_scorer import TokenScorer
 from stream_bayes.snapshots.snapshot import Snapshot
 from tests.mail.messages import stream
 from tests.resealing import resealed
@@ -170,3 +172,43 @@ def test_memory_is_reported_and_bounded() -> None:
     texts = sum(sys.getsizeof(token) for token in model.export_counts()["tokens"])
     all_receipts = SpamFilter().max_receipts * (300 * 4 + 300)  # of mails of 300 tokens
     assert model.memory_bytes + texts + all_receipts < 40e6
+
+
+def test_forgetting_moves_no_other_token_until_the_filter_is_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    moved: list[int] = []
+    keep = TokenScorer.keep
+
+    def counted(self: TokenScorer, kept: Any) -> Any:
+        moved.append(len(kept))
+        return keep(self, kept)
+
+    monkeypatch.setattr(TokenScorer, "keep", counted)
+    one, other = trained(60), trained(60)
+    for number in range(40):
+        for model in (one, other):
+            model.learn_one(f"zebra{number} other{number} meeting", "ham", id=str(number))
+        if number % 3:
+            one.forget(str(number))
+            other.forget(str(number))
+            assert f"zebra{number}" not in one.export_counts()["tokens"]
+            other.state()  # closes the gaps
+    assert one.tokens == other.tokens == len(one.export_counts()["tokens"])
+    many = len(moved)
+    assert one.state()["checksum"] == other.state()["checksum"] and len(moved) == many + 1
+    copy = SpamFilter.from_state(one.state())
+    for model in (one, copy):
+        model.correct("3", "spam")
+        model.forget("6")
+        model.learn_one("zebra1 again", "ham", id="new")
+    assert one.state()["checksum"] == copy.state()["checksum"]
+
+
+def test_gaps_are_closed_when_they_outnumber_the_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(token_scorer, "MIN_GAPS", 5)
+    model = SpamFilter()
+    model.learn_one("lunch", "ham")
+    for number in range(30):
+        model.learn_one(f"word{number}", "spam", id=str(number))
+        model.forget(str(number))
+        assert len(model._parts.scorer.table.vocabulary.values) <= 2 * model.tokens + 6  # type: ignore[attr-defined]
+    assert set(model.export_counts()["tokens"]) == {"lunch"}

@@ -11,6 +11,7 @@ from stream_bayes.mail import SpamFilter
 from stream_bayes.streams.mail.filter_service import MIN_LEARNED, FilterService
 from stream_bayes.streams.mail.home import SpamHome
 from stream_bayes.streams.mail.identity import id_of_mail
+from stream_bayes.testing.faults import FaultyFileSystem
 from stream_bayes_start import with_fields
 from tests.mail.messages import HAM, SPAM, plain, stream
 
@@ -147,3 +148,26 @@ def test_a_long_journal_is_folded_while_the_service_goes_on(
     assert service.home.journal.size() < long / 3
     assert counts(service) == before
     assert service.learn(plain("mail 3"), "ham") == "unchanged"
+
+
+@pytest.mark.parametrize("user", [None, "ann"])
+def test_learning_correcting_and_forgetting_are_one_sync_each(tmp_path: Path, user: str | None) -> None:
+    service_in(tmp_path)
+    files = FaultyFileSystem()
+    service = FilterService(SpamHome(tmp_path, files=files))
+    service.learn(plain("the first mail makes the user"), "ham", user)
+    for raw in (plain("quetzal"), plain("ocelot")):
+        name = service.judge(raw, user).id
+        for change in (
+            lambda: service.learn(raw, "spam", user),  # noqa: B023  # called at once
+            lambda: service.correct(name, "ham", user),  # noqa: B023
+            lambda: service.forget(name, user),  # noqa: B023
+        ):
+            before = len(files.operations)
+            change()
+            done = files.operations[before:]
+            assert [each for each in done if each.startswith("sync")] == ["sync changes"]
+            assert len([each for each in done if each.startswith("write")]) <= 2, (
+                "the judged mail is blanked in place"
+            )
+    assert not any(b"ocelot" in path.read_bytes() for path in tmp_path.glob("judged-*"))
