@@ -8,7 +8,7 @@ takes are loaded in the same way, and `stream-bayes explain` and `run --warm-sta
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,8 @@ from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.catalogue import LEARNERS, Learner
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.state import loaded_parameter, saved_parameter
+from stream_bayes.learners.half_life_choice import HalfLifeChoice
 from stream_bayes.learners.networks.bayes_net import BayesNet
-from stream_bayes.learners.sliding_window import SlidingWindow
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.files.snapshot_file import read_snapshot, write_snapshot
@@ -122,8 +122,8 @@ def load(path: str | os.PathLike[str], model: Any = None, *, key: bytes | None =
     snapshot = _snapshot_at(Path(path), key)
     state = _model_section(snapshot, path)
     if model is None:
-        if snapshot.learner == AdaptiveBayes.__name__:
-            return _adaptive_bayes(state)
+        if snapshot.learner in _FROM_PARAMETERS:
+            return _FROM_PARAMETERS[snapshot.learner](state)
         if snapshot.learner not in _KINDS:
             raise NotSupported(
                 f"{path} holds a {snapshot.learner}; pass a model that was made as the saved one was: "
@@ -164,8 +164,8 @@ def restored(name: str, state: Mapping[str, Any], key: bytes | None = None) -> A
     >>> restored("NaiveBayes", NaiveBayes().state()).clock, restored("Pipeline", {})
     (0, None)
     """
-    if name == AdaptiveBayes.__name__:
-        return _adaptive_bayes(state)
+    if name in _FROM_PARAMETERS:
+        return _FROM_PARAMETERS[name](state)
     kind = _KINDS.get(name)
     return None if kind is None else kind.from_state(state, *([key] if kind is SpamFilter else []))
 
@@ -179,7 +179,7 @@ def load_learner(path: Path, key: bytes | None = None) -> Learner:
         If the snapshot holds no classifier of this package.
     """
     learner = load_explainable(path, key)
-    if isinstance(learner, BayesClassifier | AdaptiveBayes):
+    if not isinstance(learner, SpamFilter):
         return learner
     raise _no_learner(path, type(learner).__name__)
 
@@ -196,8 +196,9 @@ def load_explainable(path: Path, key: bytes | None = None) -> Learner | SpamFilt
 
     snapshot = _snapshot_at(path, key)
     state = _model_section(snapshot, path)
-    if snapshot.learner == AdaptiveBayes.__name__:
-        return _adaptive_bayes(state)
+    if snapshot.learner in _FROM_PARAMETERS:
+        made: Learner = _FROM_PARAMETERS[snapshot.learner](state)
+        return made
     answering = answering_state(state)
     name, state = (snapshot.learner, state) if answering is None else (str(answering["learner"]), answering)
     kind = _KINDS.get(name)
@@ -210,7 +211,7 @@ def load_explainable(path: Path, key: bytes | None = None) -> Learner | SpamFilt
 def _no_learner(path: Path, name: str) -> NotSupported:
     return NotSupported(
         f"{path} holds a {name}, which only the program that made it can load; expected one of "
-        f"{', '.join(kind.__name__ for kind in (*LEARNERS.values(), SlidingWindow))}"
+        f"{', '.join(kind.__name__ for kind in LEARNERS.values())}"
     )
 
 
@@ -229,10 +230,37 @@ def _adaptive_bayes(state: Mapping[str, Any]) -> AdaptiveBayes:
     return restored
 
 
+def _half_life_choice(state: Mapping[str, Any]) -> HalfLifeChoice:
+    """Return the `HalfLifeChoice` of a state, made with the arguments in it."""
+    from stream_bayes.river_state.model_state import restore_model
+
+    with refusing_bad_state():
+        given = dict(state["model"]["parameters"])
+        template = given.pop("learner")["object"]
+        lives = given.pop("half_lives")
+        try:
+            arguments = {
+                name: loaded_parameter(value) for name, value in template["state"]["parameters"].items()
+            }
+            learner = _KINDS[template["class"]](**arguments)
+            choice = HalfLifeChoice(
+                learner, tuple(lives["tuple"]) if isinstance(lives, Mapping) else list(lives), **given
+            )
+        except (TypeError, StreamBayesError) as error:
+            raise BadState(f"the state's parameters do not make a HalfLifeChoice: {error}") from error
+    found: HalfLifeChoice = restore_model(choice, state)
+    return found
+
+
+# The classes that are made with the arguments in a state, and then restored.
+_FROM_PARAMETERS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+    AdaptiveBayes.__name__: _adaptive_bayes,
+    HalfLifeChoice.__name__: _half_life_choice,
+}
+
 # The classes whose own `from_state` makes an object.
 _OWN: tuple[type[Any], ...] = (
-    *(kind for kind in LEARNERS.values() if kind is not AdaptiveBayes),
-    SlidingWindow,
+    *(kind for kind in LEARNERS.values() if kind.__name__ not in _FROM_PARAMETERS),
     BayesNet,
     SpamFilter,
 )

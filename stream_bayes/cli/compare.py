@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from stream_bayes import plots
 from stream_bayes.by_name import Imported, closest
 from stream_bayes.cli.compared_models import MODELS, PEERS, SEED, compared_models
-from stream_bayes.cli.costs import Cost, Unsure, mistake_costs
+from stream_bayes.cli.costs import Cost, Threshold, Unsure, mistake_costs
 from stream_bayes.cli.data_file import (
     DataOptions,
     Decimal,
@@ -43,7 +43,7 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.drift.detectors import DETECTORS
 from stream_bayes.errors import BadValue, StreamBayesError
-from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
+from stream_bayes.learners.catalogue import LEARNERS
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.river_state.model_state import model_state
 from stream_bayes.snapshots.snapshot import Snapshot
@@ -115,6 +115,7 @@ def compare(
     ] = False,
     cost: Cost = [],
     unsure: Unsure = None,
+    threshold: Threshold = [],
     drift: Annotated[str | None, typer.Option(hidden=True)] = None,
     every: Annotated[int, typer.Option(help="Events between two checkpoints.", min=1)] = 100,
     delay: Annotated[int, typer.Option(help="Events between a prediction and its label.", min=0)] = 0,
@@ -143,7 +144,7 @@ def compare(
                 checked_output(option, path)
         if picture is not None:
             plots.check_can_draw(picture)
-        costs = mistake_costs(cost, unsure)
+        costs = mistake_costs(cost, unsure, threshold)
         options = DataOptions(
             time=time,
             nominal=nominal,
@@ -300,7 +301,7 @@ def _drift_marks(learners: Mapping[str, Any]) -> list[tuple[int, str]]:
 
 
 def _is_own(learner: object) -> bool:
-    return isinstance(learner, BayesClassifier | AdaptiveBayes)
+    return isinstance(learner, tuple(LEARNERS.values()))
 
 
 def _save(path: Path, learners: Mapping[str, Any], result: Comparison) -> None:
@@ -308,6 +309,6 @@ def _save(path: Path, learners: Mapping[str, Any], result: Comparison) -> None:
     own = [name for name, learner in learners.items() if _is_own(learner)]
     best = max(own, key=lambda name: result[name].cumulative.accuracy or 0.0)  # the first of equals
     learner = learners[best]
-    state = model_state(learner) if isinstance(learner, AdaptiveBayes) else learner.state()
+    state = learner.state() if isinstance(learner, BayesClassifier) else model_state(learner)
     snapshot = Snapshot(learner=type(learner).__name__, sections={"model": state}, clock=result[best].events)
     path.write_bytes(snapshot.to_bytes())

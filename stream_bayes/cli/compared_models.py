@@ -14,6 +14,7 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.catalogue import DEFAULT, LEARNERS, arguments_of, make_learner
+from stream_bayes.learners.half_life_choice import HalfLifeChoice
 from stream_bayes.river_state.catalogue import make_adaptive
 
 __all__ = ["MODELS", "PEERS", "compared_models"]
@@ -112,6 +113,8 @@ def _made(name: str, kind: str, arguments: dict[str, Any], schema: Schema | None
             return learner
         if isinstance(learner, AdaptiveBayes):
             raise BadValue(f"--model {kind}: {plain} adapts to drift itself; compare it as --model {plain}")
+        if isinstance(learner, HalfLifeChoice):
+            raise BadValue(f"--model {kind}: {plain} forgets by itself; compare it as --model {plain}")
         return make_adaptive(learner, detector)
     known = _arguments(kind)
     check_arguments(kind, arguments, known)

@@ -1,4 +1,7 @@
-"""Costs of mistakes on the command line: `--cost LABEL:DECISION=COST`, and decisions by the least expected cost."""
+"""Decision rules on the command line.
+
+`--cost LABEL:DECISION=COST` decides by the least expected cost, `--threshold LABEL=P` by least probabilities.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,9 @@ from typing import Annotated, Any
 import typer
 
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.decision_rules import Costs
+from stream_bayes.learners.decision_rules import Costs, Thresholds
 
-__all__ = ["Cost", "MistakeCosts", "Unsure", "mistake_costs"]
+__all__ = ["UNSURE", "Cost", "MistakeCosts", "Threshold", "Unsure", "mistake_costs"]
 
 UNSURE = "unsure"
 
@@ -27,6 +30,14 @@ Unsure = Annotated[
     float | None,
     typer.Option(help="Cost of not deciding; the decision is then 'unsure' where that is least.", min=0),
 ]
+Threshold = Annotated[
+    list[str],
+    typer.Option(
+        "--threshold",
+        help="Least probability of a decision, as P for all labels or LABEL=P; below it the decision is 'unsure'. "
+        "Repeatable.",
+    ),
+]
 
 
 class MistakeCosts:
@@ -38,6 +49,9 @@ class MistakeCosts:
         `{(label, decision): cost}`.
     unsure
         Cost of not deciding; None if a decision is always made.
+    thresholds
+        The rule that decides in place of the least expected cost. A decision that it does not make costs 1, if `unsure`
+        is None.
 
     Examples
     --------
@@ -46,9 +60,15 @@ class MistakeCosts:
     ('ham', 30.0, 1.0)
     """
 
-    def __init__(self, given: Mapping[tuple[str, str], float], unsure: float | None = None) -> None:
+    def __init__(
+        self,
+        given: Mapping[tuple[str, str], float],
+        unsure: float | None = None,
+        thresholds: Thresholds | None = None,
+    ) -> None:
         self.given = dict(given)
         self.unsure = unsure
+        self.thresholds = thresholds
         self._rule = cache(self._make_rule)
 
     def of(self, label: Any, decision: Any) -> float:
@@ -58,14 +78,21 @@ class MistakeCosts:
         return 0.0 if label == decision else self.given.get((str(label), str(decision)), 1.0)
 
     def decide(self, probabilities: Mapping[Any, float]) -> Any:
-        """Return the decision with the least expected cost; None without probabilities."""
+        """Return the decision of the thresholds, or that with the least expected cost; None without probabilities."""
         if not probabilities:
             return None
+        if self.thresholds is not None:
+            return self.thresholds.decide(probabilities)
         return self._rule(tuple(probabilities)).decide(probabilities)
 
     def check(self, labels: Iterable[Any]) -> None:
-        """Raise `BadValue` for a cost of an unknown label."""
+        """Raise `BadValue` for a cost or a threshold of an unknown label."""
         known = list(map(str, labels))
+        for label, _ in self.thresholds.listed if self.thresholds is not None else ():
+            if label not in known:
+                raise BadValue(
+                    f"--threshold {label}: there is no label {label!r}; the labels are {', '.join(known)}"
+                )
         for pair in self.given:
             for label in pair:
                 if label not in known:
@@ -80,14 +107,17 @@ class MistakeCosts:
         )
 
 
-def mistake_costs(given: Sequence[str], unsure: float | None) -> MistakeCosts | None:
-    """Return the costs given on the command line; None if there are none.
+def mistake_costs(
+    given: Sequence[str], unsure: float | None, threshold: Sequence[str] = ()
+) -> MistakeCosts | None:
+    """Return the costs and thresholds given on the command line; None if there are none.
 
     Raises
     ------
     BadValue
-        If one is not LABEL:DECISION=COST.
+        If one is not LABEL:DECISION=COST, or no threshold.
     """
+    thresholds = _thresholds(threshold)
     costs: dict[tuple[str, str], float] = {}
     for text in given:
         mistake, equals, cost = text.rpartition("=")
@@ -106,4 +136,26 @@ def mistake_costs(given: Sequence[str], unsure: float | None) -> MistakeCosts | 
         ):
             raise BadValue(f"--cost {text}: expected LABEL:DECISION=COST, such as ham:spam=30")
         costs[label, decision] = value
-    return MistakeCosts(costs, unsure) if costs or unsure is not None else None
+    if not costs and unsure is None and thresholds is None:
+        return None
+    return MistakeCosts(costs, unsure, thresholds)
+
+
+def _thresholds(given: Sequence[str]) -> Thresholds | None:
+    """Return the rule of the thresholds given on the command line; None if there are none."""
+    least: dict[str, float] = {}
+    for text in given:
+        label, _, number = text.rpartition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            value = math.nan
+        if not 0 <= value <= 1 or (not label and len(given) > 1):
+            raise BadValue(
+                f"--threshold {text}: expected one probability from 0 to 1 for all labels, such as 0.9, or LABEL=P for "
+                "each label, such as spam=0.99"
+            )
+        least[label] = value
+    if not least:
+        return None
+    return Thresholds(least.get("", least))

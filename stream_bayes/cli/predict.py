@@ -7,7 +7,7 @@ import io
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated, Any, TextIO
@@ -16,7 +16,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from stream_bayes.cli.costs import Cost, MistakeCosts, Unsure, mistake_costs
+from stream_bayes.cli.costs import UNSURE, Cost, MistakeCosts, Threshold, Unsure, mistake_costs
 from stream_bayes.cli.data_file import (
     Decimal,
     Delimiter,
@@ -32,8 +32,8 @@ from stream_bayes.core.events.event import Event
 from stream_bayes.core.values.values import name_order
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, Exhausted, NotSupported, SchemaError
-from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.catalogue import Learner
+from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.samples import process_samples
 from stream_bayes.model_files import load_learner
 from stream_bayes.streams.contracts.source import Source
@@ -62,6 +62,7 @@ def predict(
     ] = None,
     cost: Cost = [],
     unsure: Unsure = None,
+    threshold: Threshold = [],
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     missing: Missing = [],
@@ -71,8 +72,8 @@ def predict(
 ) -> None:
     """Predict each row of a file with a saved model. The file needs no labels.
 
-    The output has a row for each row of the file: the key, the prediction, with costs the decision, and the
-    probability of each label.
+    The output has a row for each row of the file: the key, the prediction, with costs or thresholds the decision, and
+    the probability of each label.
     """
     with exit_on_error():
         if out is not None:
@@ -83,7 +84,7 @@ def predict(
         labels = list(learner._store.encoder.labels.values)
         if not labels:
             raise NotSupported(f"{model}: the model has not learned anything yet")
-        costs = mistake_costs(cost, unsure)
+        costs = mistake_costs(cost, unsure, threshold)
         if costs is not None:
             costs.check(labels)
         form = {
@@ -167,7 +168,7 @@ def write_predictions(
     ]
     text.write(",".join(heading) + "\n")
     numbers = ",".join(["%.6g"] * len(order))
-    matrix, decisions = _cost_matrix(costs, [labels[code] for code in order])
+    decisions_of = _decisions(costs, [labels[code] for code in order])
     line = f"%s,%s,{numbers}\n" if not decided else f"%s,%s,%s,{numbers}\n"
     rows, bad = 0, Counter[str]()
     while True:
@@ -188,7 +189,7 @@ def write_predictions(
         )
         columns: list[Any] = [keys, [names[code] for code in best]]
         if decided:
-            columns.append([decisions[code] for code in (table @ matrix).argmin(axis=1).tolist()])
+            columns.append(decisions_of(table))
         flat = zip(*columns, *table.T.tolist(), strict=True)
         text.write("".join([line % row for row in flat]))
         rows += len(events)
@@ -196,7 +197,7 @@ def write_predictions(
 
 def _probabilities(learner: Learner, xs: list[Any]) -> NDArray[np.float64]:
     """Return the probabilities of each event, a column a class code."""
-    if isinstance(learner, AdaptiveBayes):
+    if not isinstance(learner, BayesClassifier):
         labels = learner._store.encoder.labels.values
         answers = [learner.predict_proba_one(x) for x in xs]
         rows = [[answer.get(label, 0.0) for label in labels] for answer in answers]
@@ -208,13 +209,19 @@ def _probabilities(learner: Learner, xs: list[Any]) -> NDArray[np.float64]:
     return found
 
 
-def _cost_matrix(costs: MistakeCosts | None, labels: Sequence[Any]) -> tuple[Any, list[str]]:
-    """Return the costs, labels by decisions, and the decisions as cells."""
+def _decisions(
+    costs: MistakeCosts | None, labels: Sequence[Any]
+) -> Callable[[NDArray[np.float64]], list[str]]:
+    """Return the function from a table of probabilities, a column for each label, to the cells of the decisions."""
     if costs is None:
-        return None, []
-    decisions = [*labels, *["unsure"] * (costs.unsure is not None)]
+        return lambda table: []
+    if costs.thresholds is not None:
+        decide = costs.decide
+        return lambda table: [_cell(decide(dict(zip(labels, row, strict=True)))) for row in table.tolist()]
+    decisions = [*labels, *[UNSURE] * (costs.unsure is not None)]
     matrix = np.array([[costs.of(label, decision) for decision in decisions] for label in labels])
-    return matrix, [_cell(decision) for decision in decisions]
+    cells = [_cell(decision) for decision in decisions]
+    return lambda table: [cells[code] for code in (table @ matrix).argmin(axis=1).tolist()]
 
 
 def _cell(value: object) -> str:

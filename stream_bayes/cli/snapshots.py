@@ -10,7 +10,8 @@ import typer
 
 from stream_bayes.cli.exit_codes import WRONG_SNAPSHOT, exit_on_error
 from stream_bayes.cli.output import JSON, checked_output, print_json, print_table
-from stream_bayes.errors import BadSnapshot, BadState, BadValue, NoSnapshot
+from stream_bayes.errors import BadSnapshot, BadState, BadValue, CannotMerge, NoSnapshot
+from stream_bayes.learners.half_life_choice import HalfLifeChoice
 from stream_bayes.model_files import load_learner, save
 from stream_bayes.snapshots.snapshot import describe, head_size
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
@@ -209,6 +210,8 @@ def merge(
         if file.exists():
             raise BadValue(f"{file} exists; name a file that does not")
         merged = load_learner(one, key_of(key_env))
+        if isinstance(merged, HalfLifeChoice):
+            raise CannotMerge("a HalfLifeChoice forgets by the events it has seen, so two cannot be summed")
         merged.merge(load_learner(other, key_of(key_env)))  # type: ignore[arg-type]  # other classes are refused
         save(merged, file)
         typer.echo(f"wrote {file}: a {type(merged).__name__} with the counts of both")

@@ -11,12 +11,16 @@ from typing import Any, TypeAlias
 
 from stream_bayes.by_name import check_arguments, check_known, construction_errors
 from stream_bayes.core.search.hill_climbing import HillClimbing
+from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadValue
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.classifiers import CLASSIFIERS
+from stream_bayes.learners.half_life_choice import HalfLifeChoice
 from stream_bayes.learners.networks.bayes_net import BayesNet
+from stream_bayes.learners.sliding_window import SlidingWindow
 
 __all__ = [
     "DEFAULT",
@@ -30,12 +34,17 @@ __all__ = [
     "summary_of",
 ]
 
-Learner: TypeAlias = BayesClassifier | AdaptiveBayes
+Learner: TypeAlias = BayesClassifier | AdaptiveBayes | HalfLifeChoice
 
 DEFAULT = "adaptive"  # where none is named
 NETWORK = "bayes-net"  # a BayesNetClassifier, or without a class a BayesNet
 
-LEARNERS: dict[str, type[Learner]] = {DEFAULT: AdaptiveBayes, **CLASSIFIERS}
+LEARNERS: dict[str, type[Learner]] = {
+    DEFAULT: AdaptiveBayes,
+    **CLASSIFIERS,
+    "sliding-window": SlidingWindow,
+    "half-life-choice": HalfLifeChoice,
+}
 
 
 def make_learner(
@@ -48,7 +57,8 @@ def make_learner(
     name
         One of `LEARNERS`.
     arguments
-        As its class takes them. `binning` may be a table of `Binning`'s settings.
+        As its class takes them. `binning` may be a table of `Binning`'s settings. The `learner` of a window or of a
+        choice of half-lives is a name, or a table of its `kind` and `arguments`.
     schema
         The schema of the stream, if it has one.
 
@@ -63,6 +73,11 @@ def make_learner(
     1
     >>> make_learner("tan", {"binning": {"method": "mdl", "window": 500}}).binning
     Binning(method='mdl', bins=None, after=5, window=500)
+    >>> window = make_learner("sliding-window", {"learner": "aode", "size": 1000})
+    >>> window.learner, window.size
+    (AODE (...), 1000)
+    >>> make_learner("half-life-choice", {"learner": {"kind": "nb", "arguments": {"strength": 0.5}}}).learner.strength
+    0.5
     >>> make_learner("aodee")
     Traceback (most recent call last):
         ...
@@ -72,7 +87,9 @@ def make_learner(
     made = LEARNERS[name]
     given = dict(arguments or {})
     check_arguments(name, given, arguments_of(made))
-    if schema is not None:
+    if "learner" in arguments_of(made):
+        given["learner"] = _inner_learner(name, given.get("learner"), schema)
+    elif schema is not None:
         given["schema"] = schema
     binning = given.get("binning")
     with construction_errors(name, given):
@@ -80,6 +97,19 @@ def make_learner(
             check_arguments("binning", binning, inspect.signature(Binning).parameters)
             given["binning"] = Binning.from_json(binning)
         return made(**given)
+
+
+def _inner_learner(name: str, given: object, schema: Schema | None) -> Learner:
+    """Return the learner of a window or of a choice of half-lives."""
+    table = {"kind": given} if isinstance(given, str) else given
+    if not isinstance(table, Mapping) or not isinstance(table.get("kind"), str):
+        raise BadValue(
+            f"{name} needs learner, the name of a model such as 'aode', or its kind and arguments, as in "
+            f"{{'kind': 'aode', 'arguments': {{'min_count': 1}}}}; got {shown(given)}"
+        )
+    check_arguments(f"learner of {name}", table, ("kind", "arguments"))
+    check_known("model", table["kind"], CLASSIFIERS)
+    return make_learner(table["kind"], table.get("arguments"), schema)
 
 
 def make_network(arguments: Mapping[str, Any] | None = None, schema: Schema | None = None) -> BayesNet:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from river import base
 
+from stream_bayes.core.counts.store import CountStore
 from stream_bayes.data.frames import Native
+from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.classifier.arguments import ReadOnlyArguments, check_choice, check_number
 from stream_bayes.learners.classifier.base import BayesClassifier, X, check_learner
@@ -179,6 +181,16 @@ class HalfLifeChoice(ReadOnlyArguments, base.MiniBatchClassifier):
         return self._members[0].classes_
 
     @property
+    def schema(self) -> Schema | None:
+        """The schema of the learner."""
+        return self.learner.schema
+
+    @property
+    def _store(self) -> CountStore:
+        """The counts of the half-life that leads."""
+        return self._members[self._leader]._store
+
+    @property
     def memory_bytes(self) -> int:
         """The bytes of the tables of all half-lives."""
         return sum(member.memory_bytes for member in self._members)
@@ -222,6 +234,22 @@ class HalfLifeChoice(ReadOnlyArguments, base.MiniBatchClassifier):
     @property
     def _multiclass(self) -> bool:
         return True
+
+    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
+        """Return a new choice with the same arguments, except the given ones; unknown ones are its learner's.
+
+        Examples
+        --------
+        >>> HalfLifeChoice(NaiveBayes()).clone({"combine": "mixture", "strength": 0.5}).learner.strength
+        0.5
+        """
+        own = self._get_params()
+        given = dict(new_params or {})
+        learner = given.pop("learner", self.learner)
+        if isinstance(learner, tuple):  # a class and arguments, as River passes on nested models
+            learner = learner[0](**learner[1])
+        inner = {name: given.pop(name) for name in [*given] if name not in own}
+        return type(self)(**(own | given | {"learner": learner.clone(inner)}))
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import pairwise
 from typing import Any, Self, TypeAlias
 
@@ -21,12 +22,14 @@ from stream_bayes.data.columns import CodedColumns
 from stream_bayes.data.frames import Native, is_frame
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadLabel, BadValue
+from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
+from stream_bayes.learners.catalogue import DEFAULT
 from stream_bayes.learners.classifier.base import BayesClassifier as CountingClassifier
 from stream_bayes.learners.classifiers import CLASSIFIERS
 from stream_bayes.learners.one_dependence import AODE
 from stream_bayes.sklearn.columns import FROM_DTYPE, Categorical, Columns
 
-__all__ = ["BayesClassifier", "Learner", "LearnerClassifier"]
+__all__ = ["BayesClassifier", "Learner", "LearnerClassifier", "given_learner"]
 
 Learner: TypeAlias = Any  # a classifier with `clone`, `learn_many` and `predict_proba_many`
 Codes: TypeAlias = NDArray[np.int32]
@@ -35,7 +38,35 @@ BLOCK_ROWS = 1 << 13  # rows that are learned or predicted at once, so that thei
 CUT_ROWS = (
     100_000  # rows from which cut points are set, at most: sorting a column takes longer than counting it
 )
+BY_NAME: dict[str, Callable[[], Learner]] = {
+    DEFAULT: partial(AdaptiveBayes, label_memory=0),  # the rows of a table have no order
+    **CLASSIFIERS,
+}
 VERBS = ("clone", "learn_many", "predict_proba_many")
+
+
+def given_learner(learner: Learner) -> Learner:
+    """Return the learner that an argument `learner` stands for: itself, or the one of a short name.
+
+    Raises
+    ------
+    BadValue
+        If it is neither.
+
+    Examples
+    --------
+    >>> given_learner("tan")
+    TAN (...)
+    """
+    if isinstance(learner, str):
+        check_known("learner", learner, BY_NAME)
+        return BY_NAME[learner]()
+    missing = [verb for verb in VERBS if not callable(getattr(learner, verb, None))]
+    if missing or isinstance(learner, type):
+        raise BadValue(
+            f"learner: expected a learner such as AODE(), or one of {', '.join(BY_NAME)}, got {shown(learner)}"
+        )
+    return learner
 
 
 class LearnerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn brings no types
@@ -225,8 +256,9 @@ class BayesClassifier(LearnerClassifier):
     Parameters
     ----------
     learner
-        A learner, such as `TAN(strength=0.5)`; or its short name, as `"tan"`. It stays unchanged: `fit` learns with a
-        clone. None: `AODE()`. Its arguments are parameters of this estimator: `learner__strength`.
+        A learner, such as `TAN(strength=0.5)`; or its short name, as `"tan"` or `"adaptive"`. It stays
+        unchanged: `fit` learns with a clone. None: `AODE()`. Its arguments are parameters of this
+        estimator: `learner__strength`.
     categorical_features
         The nominal columns. `"from_dtype"`: columns of strings, booleans or categories are nominal, columns of
         numbers numeric. `"all"`: every column. None: no column. Or names, positions or a mask of columns.
@@ -263,18 +295,7 @@ class BayesClassifier(LearnerClassifier):
         self.categorical_features = categorical_features
 
     def _given_learner(self) -> Learner:
-        if self.learner is None:
-            return AODE()
-        if isinstance(self.learner, str):
-            check_known("learner", self.learner, CLASSIFIERS)
-            return CLASSIFIERS[self.learner]()
-        missing = [verb for verb in VERBS if not callable(getattr(self.learner, verb, None))]
-        if missing or isinstance(self.learner, type):
-            raise BadValue(
-                f"learner: expected a learner such as AODE(), or one of {', '.join(CLASSIFIERS)}, "
-                f"got {shown(self.learner)}"
-            )
-        return self.learner
+        return AODE() if self.learner is None else given_learner(self.learner)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; with `deep` those of the learner too, as `learner__strength`."""
@@ -320,8 +341,8 @@ def _set_cuts(learner: Learner, batch: Any, weights: NDArray[np.float64] | None)
 
     A stream sets them from its first events. A batch may be sorted by its labels, so its first rows are no sample.
     """
-    store = getattr(learner, "_store", None)
-    discretizer = getattr(store, "discretizer", None)
+    store = learner._store if isinstance(learner, CountingClassifier) else None
+    discretizer = None if store is None else store.discretizer
     if store is None or discretizer is None or not isinstance(batch, CodedColumns) or batch.labels is None:
         return
     chosen = np.arange(0, len(batch), -(-len(batch) // CUT_ROWS))

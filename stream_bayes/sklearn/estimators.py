@@ -3,31 +3,41 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
+from stream_bayes.learners.discriminant import LDA, QDA
+from stream_bayes.learners.half_life_choice import HalfLifeChoice
 from stream_bayes.learners.kdb import KDB
 from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
 from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.learners.one_dependence import A2DE, AODE, SPODE
+from stream_bayes.learners.sliding_window import SlidingWindow
 from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
 from stream_bayes.learners.trees import ODE, TAN
-from stream_bayes.sklearn.classifier import Learner, LearnerClassifier
+from stream_bayes.sklearn.classifier import Learner, LearnerClassifier, given_learner
 from stream_bayes.sklearn.columns import FROM_DTYPE, Categorical
 
 __all__ = [
     "A2DEClassifier",
     "AODEClassifier",
+    "AdaptiveClassifier",
     "BayesNetworkClassifier",
     "BernoulliNBClassifier",
     "ComplementNBClassifier",
     "GaussianNBClassifier",
+    "HalfLifeChoiceClassifier",
     "KDBClassifier",
+    "LDAClassifier",
     "LiveChoiceClassifier",
     "MultinomialNBClassifier",
     "NaiveBayesClassifier",
     "ODEClassifier",
+    "QDAClassifier",
     "SPODEClassifier",
+    "SlidingWindowClassifier",
     "TANClassifier",
 ]
 
@@ -44,9 +54,14 @@ class OneLearner(LearnerClassifier):
         for name, value in bound.arguments.items():
             setattr(self, name, value)
 
-    def __init_subclass__(cls, kind: type, **options: Any) -> None:
-        arguments = inspect.signature(kind).parameters.values()
-        named = [argument.replace(kind=inspect.Parameter.KEYWORD_ONLY) for argument in arguments]
+    def __init_subclass__(cls, kind: type, defaults: Mapping[str, Any] | None = None, **options: Any) -> None:
+        own = defaults or {}
+        named = [
+            argument.replace(
+                kind=inspect.Parameter.KEYWORD_ONLY, default=own.get(argument.name, argument.default)
+            )
+            for argument in inspect.signature(kind).parameters.values()
+        ]
         columns = inspect.Parameter(
             "categorical_features", inspect.Parameter.KEYWORD_ONLY, default=FROM_DTYPE, annotation=Categorical
         )
@@ -64,7 +79,10 @@ class OneLearner(LearnerClassifier):
 
     def _given_learner(self) -> Learner:
         names = [name for name in self._signature.parameters if name != "categorical_features"]
-        return self.kind(**{name: getattr(self, name) for name in names})
+        given = {name: getattr(self, name) for name in names}
+        if "learner" in given:  # a clone, as a window takes over the learner that it is given
+            given["learner"] = given_learner(given["learner"]).clone()
+        return self.kind(**given)
 
 
 class NaiveBayesClassifier(OneLearner, kind=NaiveBayes):
@@ -259,4 +277,86 @@ class LiveChoiceClassifier(OneLearner, kind=LiveChoice):
     >>> model = LiveChoiceClassifier(categorical_features="all").fit(X, y)
     >>> model.predict([[0, 0], [1, 0]]).tolist()
     ['same', 'other']
+    """
+
+
+class LDAClassifier(OneLearner, kind=LDA):
+    """Linear discriminant analysis: Gaussians with one covariance for all classes.
+
+    Parameters are the arguments of `stream_bayes.LDA`, and `categorical_features` of `BayesClassifier`.
+
+    Examples
+    --------
+    >>> from stream_bayes.sklearn import LDAClassifier
+    >>> X = [[n % 5, n % 5 + (0.7 if n % 2 else -0.7)] for n in range(100)]
+    >>> y = ["up" if n % 2 else "down" for n in range(100)]
+    >>> model = LDAClassifier().fit(X, y)
+    >>> model.predict(X[:4]).tolist() == y[:4]
+    True
+    """
+
+
+class QDAClassifier(OneLearner, kind=QDA):
+    """Quadratic discriminant analysis: a Gaussian with a covariance of its own for each class.
+
+    Parameters are the arguments of `stream_bayes.QDA`, and `categorical_features` of `BayesClassifier`.
+
+    Examples
+    --------
+    >>> from stream_bayes.sklearn import QDAClassifier
+    >>> X = [[n % 5, n % 5 + (0.7 if n % 2 else -0.7)] for n in range(100)]
+    >>> y = ["up" if n % 2 else "down" for n in range(100)]
+    >>> model = QDAClassifier().fit(X, y)
+    >>> model.predict(X[:4]).tolist() == y[:4]
+    True
+    """
+
+
+class AdaptiveClassifier(OneLearner, kind=AdaptiveBayes, defaults={"label_memory": 0}):
+    """`AdaptiveBayes`: experts of several kinds, mixed by how well they have predicted.
+
+    Parameters are the arguments of `stream_bayes.AdaptiveBayes`, and `categorical_features` of `BayesClassifier`.
+    `label_memory` is 0 by default, as the rows of a table have no order.
+
+    Examples
+    --------
+    >>> from stream_bayes.sklearn import AdaptiveClassifier
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 25, ["same", "other", "other", "same"] * 25
+    >>> model = AdaptiveClassifier(categorical_features="all").fit(X, y)
+    >>> model.predict(X[:4]).tolist() == y[:4]
+    True
+    """
+
+
+class SlidingWindowClassifier(OneLearner, kind=SlidingWindow, defaults={"learner": "nb", "size": 10_000}):
+    """A learner of the newest rows alone.
+
+    Parameters are the arguments of `stream_bayes.SlidingWindow`, and `categorical_features` of `BayesClassifier`.
+    `learner` is a learner or its short name, by default `"nb"`, `size` 10,000.
+
+    Examples
+    --------
+    >>> from stream_bayes import TAN
+    >>> from stream_bayes.sklearn import SlidingWindowClassifier
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 25, ["same", "other", "other", "same"] * 25
+    >>> model = SlidingWindowClassifier(learner=TAN(), size=80, categorical_features="all").fit(X, y)
+    >>> model.predict(X[:4]).tolist() == y[:4]
+    True
+    """
+
+
+class HalfLifeChoiceClassifier(OneLearner, kind=HalfLifeChoice, defaults={"learner": "nb"}):
+    """A learner with several half-lives, of which the best answers.
+
+    Parameters are the arguments of `stream_bayes.HalfLifeChoice`, and `categorical_features` of `BayesClassifier`.
+    `learner` is a learner or its short name, by default `"nb"`.
+
+    Examples
+    --------
+    >>> from stream_bayes import TAN
+    >>> from stream_bayes.sklearn import HalfLifeChoiceClassifier
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 25, ["same", "other", "other", "same"] * 25
+    >>> model = HalfLifeChoiceClassifier(learner=TAN(), categorical_features="all").fit(X, y)
+    >>> model.predict(X[:4]).tolist() == y[:4]
+    True
     """

@@ -134,6 +134,51 @@ def test_costs_move_decisions_and_not_predictions(people: Path, tmp_path: Path) 
         assert result.exit_code == 3 and message in result.stderr
 
 
+def test_thresholds_leave_doubtful_rows_undecided(people: Path, tmp_path: Path) -> None:
+    model, out = tmp_path / "m.zip", tmp_path / "out.csv"
+    train = ("train", people, "--target", "stays", "--out", model, "--model", "nb", "--drop-ids")
+    assert run(*train).exit_code == 0
+    assert run("predict", model, people, "--out", out, "--threshold", "True=0.99").exit_code == 0
+    rows = list(csv.DictReader(out.read_text(encoding="utf-8").splitlines()))
+    for row in rows:
+        certain = row["prediction"] == "False" or float(row["p(True)"]) >= 0.99
+        assert row["decision"] == (row["prediction"] if certain else "unsure")
+    assert {row["decision"] for row in rows} == {"True", "False", "unsure"}
+    compare = ("compare", people, "--target", "stays", "--model", "nb", "--json")
+    compared = json.loads(run(*compare, "--threshold", "0.8", "--unsure", "0.1").stdout)
+    assert 0 < compared["costs"]["nb"] < 1 - compared["learners"]["nb"]["cumulative"]["accuracy"]
+    for wrong, message in (("True=1.5", "from 0 to 1"), ("Ture=0.9", "there is no label 'Ture'")):
+        result = run("predict", model, people, "--out", out, "--threshold", wrong)
+        assert result.exit_code == 3 and message in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("sliding-window", ["size=200", "learner=tan"]),
+        ("half-life-choice", ['learner={"kind": "nb", "arguments": {"strength": 0.5}}']),
+    ],
+)
+def test_learners_around_others_train_predict_and_explain(
+    people: Path, tmp_path: Path, name: str, arguments: list[str]
+) -> None:
+    model, given = tmp_path / "m.zip", [part for text in arguments for part in ("--arg", text)]
+    train = ("train", people, "--target", "stays", "--out", model, "--drop-ids", "--model", name)
+    assert run(*train, *given).exit_code == 0
+    predicted = run("predict", model, people)
+    loaded = stream_bayes.load(model)
+    assert loaded.learner.schema is not None and len(predicted.stdout.splitlines()) == ROWS + 1
+    p = float(predicted.stdout.splitlines()[1].split(",")[-1])
+    event = {"joined": "2026-01-01", "level": 0, "town": "Ulm"}
+    explained = json.loads(run("explain", model, json.dumps(event), "--json").stdout)
+    assert explained["probabilities"] == pytest.approx(list(loaded.predict_proba_one(event).values()))
+    assert 0 < p < 1
+    compared = run("compare", people, "--target", "stays", "--model", name, *given, "--json", "--drop-ids")
+    assert name in compared.stdout
+    refused = run(*train, "--arg", "learner=aodee")
+    assert refused.exit_code == 3 and "did you mean 'aode'" in refused.stderr
+
+
 class Tags(HTMLParser):
     """The tags that are open, and all that came."""
 

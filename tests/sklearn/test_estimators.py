@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 from typing import Any
 from unittest import SkipTest
@@ -15,23 +16,25 @@ import sklearn
 from sklearn import datasets, naive_bayes
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from stream_bayes import AODE, KDB, TAN, DriftAdaptive, MultinomialNB, NaiveBayes, Nominal, Schema
+from stream_bayes import AODE, KDB, ODE, TAN, DriftAdaptive, MultinomialNB, NaiveBayes, Nominal, Schema
 from stream_bayes import sklearn as estimators
 from stream_bayes.errors import BadLabel, BadValue
-from stream_bayes.learners.classifiers import CLASSIFIERS
+from stream_bayes.learners.catalogue import LEARNERS
 from stream_bayes.sklearn import BayesClassifier, NaiveBayesClassifier, TANClassifier
+from stream_bayes.sklearn.classifier import BY_NAME
 from tests.builds import EVERYTHING
 
 NAMES = [name for name in estimators.__all__ if name != "BayesClassifier"]
 CHECKED = estimators.__all__ if EVERYTHING else ["NaiveBayesClassifier", "MultinomialNBClassifier"]
 # Their losses depend on the order of the rows, which this check shuffles; scikit-learn leaves it out for AdaBoost,
 # SGD and gradient boosting in the same way.
-ORDERED = {"SPODEClassifier", "LiveChoiceClassifier"}
+ORDERED = {"SPODEClassifier", "LiveChoiceClassifier", "AdaptiveClassifier", "HalfLifeChoiceClassifier"}
 EXPECTED = {"check_sample_weight_equivalence_on_dense_data": "the losses follow the order of the rows"}
 
 SKY = pd.DataFrame(
@@ -67,14 +70,44 @@ def test_scikit_learn_finds_nothing_wrong(name: str, estimator: Any, check: Any)
 
 def test_each_learner_by_name_has_an_estimator() -> None:
     kinds = {getattr(estimators, name).kind for name in NAMES}
-    # The discriminants are scikit-learn's own too, and are reached by BayesClassifier(LDA()).
-    assert kinds == set(CLASSIFIERS.values()) - {CLASSIFIERS["lda"], CLASSIFIERS["qda"]}
+    assert kinds == set(LEARNERS.values())
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_each_learner_goes_by_its_short_name(name: str) -> None:
+    X = np.random.default_rng(8).integers(0, 3, (60, 3))
+    given = ODE(parents={}) if name == "ode" else name  # which needs its structure
+    model = BayesClassifier(given, categorical_features=None if "qda" in name else "all")
+    if name in ("gaussian-nb", "multinomial-nb", "complement-nb", "bernoulli-nb"):
+        model.categorical_features = None
+    found = model.fit(X, X[:, 0] > 0).predict_proba(X)
+    assert found.shape == (60, 2) and ((found.argmax(axis=1) == 1) == (X[:, 0] > 0)).mean() > 0.8
+
+
+def test_the_discriminants_agree_with_scikit_learn() -> None:
+    X, y = datasets.load_wine(return_X_y=True)
+    for ours, theirs in (
+        (estimators.LDAClassifier(shrinkage=0.0, strength=0.0), LinearDiscriminantAnalysis()),
+        (estimators.QDAClassifier(shrinkage=0.0, strength=0.0), QuadraticDiscriminantAnalysis()),
+    ):
+        assert np.allclose(ours.fit(X, y).predict_proba(X), theirs.fit(X, y).predict_proba(X), atol=1e-6)
+
+
+def test_rows_of_a_table_are_mixed_without_their_order() -> None:
+    X, y = datasets.load_wine(return_X_y=True)
+    model = BayesClassifier("adaptive").fit(X[::2], y[::2])
+    assert model.score(X[1::2], y[1::2]) > 0.9
+    order = np.random.default_rng(9).permutation(len(y))
+    assert (model.predict(X[order]) == model.predict(X)[order]).all()
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_parameters_are_the_arguments_of_the_learner(name: str) -> None:
     estimator = getattr(estimators, name)()
-    assert set(estimator.get_params()) == {*estimator.kind()._get_params(), "categorical_features"}
+    assert set(estimator.get_params()) == {
+        *inspect.signature(estimator.kind).parameters,
+        "categorical_features",
+    }
     assert clone(estimator).get_params() == estimator.get_params()
     with pytest.raises(TypeError, match="strenght"):
         type(estimator)(strenght=1)

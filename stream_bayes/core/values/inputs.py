@@ -97,8 +97,8 @@ def refuse_bag(x: Mapping[object, object], known: Collection[object]) -> None:
     shared = sum(name in known for name in x)
     if 2 * shared < len(known):
         raise _bag_of_words(
-            f"this event lacks {len(known) - shared:,} of {len(known):,} features, brings {len(x) - shared:,} new ones, "
-            "and holds nothing but whole numbers of at least 1"
+            f"this event lacks {len(known) - shared:,} of {len(known):,} features, brings {len(x) - shared:,} new "
+            "ones, and holds nothing but whole numbers of at least 1"
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Never
 
 import numpy as np
+from numpy.typing import NDArray
 from river import base
 
 from stream_bayes.core.counts.store import CountStore
@@ -21,8 +22,9 @@ from stream_bayes.learners.adaptive.inputs import TREND, LabelMemory, Trends, is
 from stream_bayes.learners.adaptive.sleeping import Sleep
 from stream_bayes.learners.classifier.arguments import ReadOnlyArguments, check_count, check_number
 from stream_bayes.learners.classifier.base import BayesClassifier, X
-from stream_bayes.learners.classifier.predictions import most_probable
-from stream_bayes.learners.classifier.samples import samples_of
+from stream_bayes.learners.classifier.batches import row_count
+from stream_bayes.learners.classifier.predictions import labels_like, most_probable, probabilities_like
+from stream_bayes.learners.classifier.samples import rows_of, samples_of
 
 __all__ = ["AdaptiveBayes", "Opinion"]
 
@@ -142,6 +144,24 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         """Return the most probable class; of equal ones the first by name; None before any learning."""
         return most_probable(self.predict_proba_one(x))
 
+    def predict_proba_many(self, X: Native) -> Any:
+        """Return the probabilities of many rows, all after the last labels that were learned: a data frame for a data
+        frame, a list of dicts for a list of dicts, `Probabilities` for `CodedColumns`.
+        """
+        labels = self._labels.values
+        return probabilities_like(X, self._probabilities(X), dict(enumerate(labels[: self._known])))
+
+    def predict_many(self, X: Native) -> Any:
+        """Return the most probable class of many rows: a series for a data frame, a list for anything else."""
+        return labels_like(X, self._probabilities(X), self._labels.values)
+
+    def _probabilities(self, X: Native) -> NDArray[np.float64]:
+        """Return the probabilities of many rows, a column for each label's code."""
+        values = np.zeros((row_count(X), max(len(self._labels), 1)))
+        for place, x in enumerate(rows_of(X)):
+            values[place, : self._known] = list(self.predict_proba_one(x).values())
+        return values
+
     def explain_one(self, x: X) -> dict[str, Opinion]:
         """Return each expert's weight and probabilities, the weightiest first; empty before any learning.
 
@@ -231,7 +251,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
     def _answer(self, rows: list[Any], *, learning: bool) -> dict[Any, float]:
         """Let all experts predict an event, and the stores learn it; return the mixed probabilities by label."""
         labels = len(self._labels)
-        if self._given.shape[1] < labels:
+        if self._given.shape[1] < labels or not self._given.flags.writeable:  # as of a model in mapped memory
             self._given = np.zeros((len(self.experts_), 2 * labels))
         place = 0
         is_asleep = self._mixture.is_asleep

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.encoding._features import RowEncoder
 from stream_bayes.core.values.values import is_missing
 from stream_bayes.data.schema import Nominal, Numeric, Schema
 from stream_bayes.errors import BudgetExceeded
@@ -92,7 +93,9 @@ def stores(schema: Schema | None, label_names: Sequence[str]) -> list[Store]:
         pairs("40 bins, trends and last labels", ("aode",), TRENDS, binning=FINE),
     ]
     for store in made:
-        store.learner._store.encoder.refuses_bags = False  # naive Bayes, which takes them, will lead
+        encoder = store.learner._store.encoder
+        assert isinstance(encoder, RowEncoder)
+        encoder.refuses_bags = False  # naive Bayes, which takes them, will lead
     return made if label_names else [store for store in made if store.inputs in (FEATURES, PAIRED)]
 
 

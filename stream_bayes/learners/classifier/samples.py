@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from stream_bayes.core.readings._reading import AnswerTable
@@ -12,7 +12,7 @@ from stream_bayes.errors import StreamBayesError
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.batches import check_batch, row_weights
 
-__all__ = ["process_samples", "samples_of"]
+__all__ = ["process_samples", "rows_of", "samples_of"]
 
 
 def process_samples(
@@ -47,6 +47,21 @@ def process_samples(
     return answers, None
 
 
+def rows_of(xs: Native) -> Iterable[Any]:
+    """Return many rows of any kind as dicts.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> list(rows_of(pd.DataFrame({"sky": ["grey", "blue"]})))
+    [{'sky': 'grey'}, {'sky': 'blue'}]
+    """
+    if isinstance(xs, CodedColumns):
+        return xs.to_dicts()
+    rows: Iterable[Any] = iter_dicts(xs) if is_frame(xs) else xs
+    return rows
+
+
 def samples_of(
     learner: BayesClassifier, xs: Native, ys: Native, ws: Native
 ) -> Iterator[tuple[Any, Any, float]]:
@@ -59,9 +74,6 @@ def samples_of(
     [({'sky': 'grey'}, 'rain', 1.0), ({'sky': 'blue'}, 'sun', 1.0)]
     """
     check_batch(learner._store, xs, ys, ws)
-    if isinstance(xs, CodedColumns):
-        rows: Any = xs.to_dicts()
-    else:
-        rows = iter_dicts(xs) if is_frame(xs) else xs
+    rows = rows_of(xs)
     labels = xs.label_values() if ys is None and isinstance(xs, CodedColumns) else labels_of(ys)
     return zip(rows, labels, row_weights(ws, len(labels)).tolist(), strict=True)

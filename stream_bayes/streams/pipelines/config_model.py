@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from stream_bayes.by_name import check_known
 from stream_bayes.learners.catalogue import LEARNERS, NETWORK
+from stream_bayes.learners.decision_rules import Costs, Thresholds
 from stream_bayes.mail.filter.arguments import FILTER
 from stream_bayes.river_state.catalogue import check_adapting, make_detector, make_transformer
 from stream_bayes.streams.pipelines.config_base import Secret, Table
@@ -23,6 +24,12 @@ class ModelConfig(Table):
     arguments: dict[str, Any] = Field(default_factory=dict)
     key: Secret | None = None
     max_names: int = Field(10_000, ge=1, description="feature names that are learned; more are dead letters")
+    costs: dict[str, dict[str, float]] | None = Field(
+        None, description="{decision: {label: cost}}: decide by the least expected cost"
+    )
+    thresholds: float | dict[str, float] | None = Field(
+        None, description="least probability of a decision, for all labels or by label; below it 'unsure'"
+    )
     structure: Path | None = Field(
         None, strict=False, description="of a bayes-net: a .bif or .json file, or 'learn'"
     )
@@ -35,6 +42,11 @@ class ModelConfig(Table):
         check_known("model", self.kind, [*LEARNERS, FILTER])
         if self.key is not None and self.kind != FILTER:
             raise ValueError(f"a key is for the tokens of {FILTER!r}; snapshots.key signs snapshots")
+        if self.costs is not None and self.thresholds is not None:
+            raise ValueError("costs and thresholds are two rules; give one")
+        if self.kind == FILTER and (self.costs is not None or self.thresholds is not None):
+            raise ValueError(f"the costs of {FILTER!r} are in its arguments")
+        self.rule()
         if self.kind != NETWORK and (self.structure is not None or self.predict):
             name = "predict" if self.structure is None else "structure"
             raise ValueError(f"{name} is for the model {NETWORK!r}")
@@ -43,6 +55,12 @@ class ModelConfig(Table):
         if len(set(self.predict)) < len(self.predict):
             raise ValueError("predict names a variable twice")
         return self
+
+    def rule(self) -> Costs | Thresholds | None:
+        """Return the decision rule; None if the most probable label is the answer."""
+        if self.costs is not None:
+            return Costs(self.costs)
+        return None if self.thresholds is None else Thresholds(self.thresholds)
 
 
 class TransformerConfig(Table):

@@ -22,6 +22,8 @@ from stream_bayes.errors import BadConfig, BadState, SchemaError, StreamBayesErr
 from stream_bayes.formats.bif import read_bif
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.catalogue import NETWORK, make_learner, make_network, make_search
+from stream_bayes.learners.deciding_classifier import DecidingClassifier
+from stream_bayes.learners.half_life_choice import HalfLifeChoice
 from stream_bayes.learners.networks.bayes_net import BayesNet
 from stream_bayes.learners.networks.growth import LEARN
 from stream_bayes.mail.filter.arguments import FILTER, make_filter
@@ -192,7 +194,7 @@ def _guessed(
 
 
 def make_model(config: PipelineConfig, schema: Schema | None, directory: Path = Path()) -> Any:
-    """Build the model behind its transformers, whose features are not in the stream's schema."""
+    """Build the model behind its transformers, whose features are not in the stream's schema; its rule around them."""
     own = config.model
     steps = [make_transformer(part.kind, part.arguments) for part in config.transformers]
     if own.kind == FILTER:
@@ -220,13 +222,15 @@ def make_model(config: PipelineConfig, schema: Schema | None, directory: Path = 
             "choose another model"
         ) from error
     if config.drift is not None:
-        if isinstance(learner, AdaptiveBayes):
+        if isinstance(learner, AdaptiveBayes | HalfLifeChoice):
             raise BadConfig(
                 f"drift: {own.kind} adapts to drift itself; leave [drift] out, or choose another model"
             )
         drift = config.drift
         learner = make_adaptive(learner, drift.detector, drift.detector_arguments, drift.arguments)
-    return compose.Pipeline(*steps, learner) if steps else learner
+    model = compose.Pipeline(*steps, learner) if steps else learner
+    rule = own.rule()
+    return model if rule is None else DecidingClassifier(model, rule)
 
 
 def _network(
@@ -241,6 +245,10 @@ def _network(
     if "structure" not in arguments and "network" not in arguments:
         raise BadConfig(
             f"model.structure: is missing; a {NETWORK} without source.target needs a .bif or .json file, or 'learn'"
+        )
+    if config.model.rule() is not None:
+        raise BadConfig(
+            f"model.costs, model.thresholds: are for a class; a {NETWORK} without source.target has none"
         )
     network = make_network(arguments, schema)
     unknown = (
