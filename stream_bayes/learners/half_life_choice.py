@@ -181,6 +181,11 @@ class HalfLifeChoice(ReadOnlyArguments, base.MiniBatchClassifier):
         return self._members[0].classes_
 
     @property
+    def members(self) -> Sequence[BayesClassifier]:
+        """The learners, in the order of the half-lives."""
+        return self._members
+
+    @property
     def schema(self) -> Schema | None:
         """The schema of the learner."""
         return self.learner.schema

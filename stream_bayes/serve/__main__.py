@@ -11,7 +11,7 @@ import os
 import resource
 import socket
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from threading import Thread
 from typing import Any
@@ -50,7 +50,7 @@ async def serve(channel: Channel, line: socket.socket, hello: Mapping[str, Any])
     service = Service(board, Traits(**hello["traits"]), Limits(**hello["limits"]), connections.abort)
     loop = asyncio.get_running_loop()
     receiver = Thread(
-        target=_receive_all, args=(channel, board, loop, _maker(hello), hello["key"]), daemon=True
+        target=_receive_all, args=(channel, board, loop, Models(hello["models"]), hello["key"]), daemon=True
     )
     receiver.start()
     await serve_until(make_server(service.app, connections), line, lambda: not receiver.is_alive())
@@ -68,18 +68,26 @@ def _receive_all(
     channel: Channel,
     board: Board,
     loop: asyncio.AbstractEventLoop,
-    make: Callable[[], Any] | None,
+    models: Models,
     key: bytes | None,
 ) -> None:
     """Pass messages on to the board. Views are loaded here, outside of the event loop."""
     while (message := channel.receive()) is not None:
         try:
             if message["what"] == "view":
-                snapshot = Snapshot.from_bytes(message["snapshot"])
-                shown = view_of(
-                    snapshot, make, generation=message["generation"], moment=message["time"], key=key
+                name = message["of"]
+                made = view_of(
+                    Snapshot.from_bytes(message["snapshot"]),
+                    models.maker(name),
+                    generation=message["generation"],
+                    moment=message["time"],
+                    key=key,
+                    decide=models.decision(name),
                 )
-                loop.call_soon_threadsafe(board.show, *shown)
+                if name is None:
+                    loop.call_soon_threadsafe(board.show, *made)
+                else:
+                    loop.call_soon_threadsafe(board.show_challenger, name, *made)
             else:
                 loop.call_soon_threadsafe(board.apply, message)
         except StreamBayesError as error:
@@ -89,15 +97,34 @@ def _receive_all(
             return  # the loop is closed
 
 
-def _maker(hello: Mapping[str, Any]) -> Callable[[], Any] | None:
-    table = hello["config"]
-    if table is None:
-        return None
-    from stream_bayes.streams.pipelines.config import checked
-    from stream_bayes.streams.pipelines.pipeline import make_model
+class Models:
+    """The parts of a pipeline file that its model and its challengers are made of, by name; None is the model.
 
-    config = checked(table)
-    return lambda: make_model(config, None)
+    Parameters
+    ----------
+    tables
+        `[[name, table], ...]`: a pipeline file with what makes the model, as `model_table` returns it.
+    """
+
+    def __init__(self, tables: Sequence[Sequence[Any]]) -> None:
+        from stream_bayes.streams.pipelines.config import checked
+
+        self._configs = {name: checked(table) for name, table in tables}
+
+    def maker(self, name: str | None) -> Callable[[], Any] | None:
+        """Return the function that makes a model as the pipeline does; None if its state is enough."""
+        config = self._configs.get(name)
+        if config is None:
+            return None
+        from stream_bayes.streams.pipelines.pipeline import make_model
+
+        return lambda: make_model(config, None)
+
+    def decision(self, name: str | None) -> Callable[[Mapping[Any, float]], Any] | None:
+        """Return the decision of the rule in the pipeline file; None without a rule."""
+        config = self._configs.get(name)
+        rule = None if config is None else config.model.rule()
+        return None if rule is None else rule.decide
 
 
 if __name__ == "__main__":

@@ -109,10 +109,16 @@ class Service:
     def _routes(self) -> Starlette:
         operations = [
             Operation(
-                "GET", "/v1/model", self.model, "What the model has learned, and what can be asked of it"
+                "GET",
+                "/v1/model",
+                self.model,
+                "What a model has learned and can answer; name= chooses a challenger",
             ),
             Operation(
-                "GET", "/v1/evaluation", self.evaluation, "Measures now and over time; dead letters; lag"
+                "GET",
+                "/v1/evaluation",
+                self.evaluation,
+                "Measures, dead letters, lag; name= chooses a challenger",
             ),
             Operation("GET", "/v1/history", self.history, "The newest events; limit= and key= choose some"),
             Operation("GET", "/v1/drifts", self.drifts, "The drift log, oldest first"),
@@ -195,8 +201,19 @@ class Service:
 
     # -- the model ----------------------------------------------------------------------------------------------------
 
-    async def _view(self) -> View:
-        view = await self.board.fresh_view()
+    async def _view(self, name: str | None = None) -> View:
+        """Return the newest view of the pipeline's own model, or of the challenger of a name."""
+        challenger = None if name in (None, self.traits.name) else name
+        found = self.board.status.get("challengers", {})
+        if challenger is not None and challenger not in found:
+            models = shown([self.traits.name, *found])
+            raise Refused(
+                404, "no-such-model", f"there is no model {shown(challenger)}; the models are {models}"
+            )
+        if challenger is not None and found[challenger]["failure"] is not None:
+            reason = found[challenger]["failure"]
+            raise Refused(409, "dropped", f"the challenger {shown(challenger)} was dropped: {reason}")
+        view = await self.board.fresh_view(challenger)
         if view is None:
             raise NotLearned(
                 self.board.problem
@@ -220,7 +237,7 @@ class Service:
         body: PredictBody = decoded(await request.body(), PredictBody)
         if (body.x is None) is (body.events is None):
             raise Refused(422, "body", 'expected one event as "x", or a list of them as "events"')
-        view, ignore = await self._view(), body.unknown == "ignore"
+        view, ignore = await self._view(body.model), body.unknown == "ignore"
         if body.x is not None:
             answer = view.quick.predict(body.x, ignore_unknown=ignore)
         else:
@@ -238,7 +255,7 @@ class Service:
         if (body.x is None) is (body.id is None):
             raise Refused(422, "body", 'expected an event as "x", or the "id" of one in the history')
         x: Any = body.x if body.id is None else self._features_of(body.id)
-        view = await self._view()
+        view = await self._view(body.model)
         ignore = body.unknown == "ignore" or body.id is not None
         if view.quick.describes_mails:
             answer = await self._in_worker(lambda copy: copy.explain_tokens(x), view)
@@ -262,7 +279,7 @@ class Service:
 
     async def query(self, request: Request) -> Response:
         body: QueryBody = decoded(await request.body(), QueryBody)
-        view = await self._view()
+        view = await self._view(body.model)
         start = time.perf_counter()
         answer = await self._in_worker(
             lambda copy: copy.query(
@@ -273,11 +290,13 @@ class Service:
         return _json(answer | {"seconds": time.perf_counter() - start, "model": view.stamp()})
 
     async def model(self, request: Request) -> Response:
-        view = await self._view()
+        name = request.query_params.get("name")
+        view = await self._view(name)
         if view.described is None:
             await self._in_worker(lambda copy: view.describe(), view)
         own = {
-            "name": self.traits.name,
+            "name": name or self.traits.name,
+            "models": [self.traits.name, *self.board.status.get("challengers", {})],
             "follows": self.traits.follows,
             "target": self.traits.target,
             "settings": as_json(self.traits.settings),
@@ -290,6 +309,11 @@ class Service:
     # -- the stream ---------------------------------------------------------------------------------------------------
 
     async def evaluation(self, request: Request) -> Response:
+        name = request.query_params.get("name")
+        if name not in (None, self.traits.name):
+            view = await self._view(name)
+            own = self.board.challenger_evaluations.get(name, {})
+            return _json({"name": name, "measures": own, "model": view.stamp()})
         view = await self.board.fresh_view()
         answer = {
             "status": self.board.status,

@@ -9,7 +9,6 @@ import asyncio
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -81,6 +80,8 @@ class Board:
         self.status: dict[str, Any] = {}
         self.view: View | None = None
         self.evaluation: dict[str, Any] = {}
+        self.challengers: dict[str, View] = {}  # the newest view of each, if it was wanted
+        self.challenger_evaluations: dict[str, dict[str, Any]] = {}
         self.curve: list[dict[str, Any]] = []
         self.drifts: deque[dict[str, Any]] = deque(maxlen=MOST_DRIFTS)
         self.followers: set[Follower] = set()
@@ -94,7 +95,7 @@ class Board:
         self._every = 1  # status that becomes a point of the curve
         self._statuses = 0
         self._viewed = asyncio.Event()
-        self._asked = float("-inf")
+        self._asked: dict[str | None, float] = {}
         self._numbers = 0
         self._stored: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._outcomes: dict[int, asyncio.Future[dict[str, Any]]] = {}
@@ -112,6 +113,12 @@ class Board:
         self._viewed.set()
         self._viewed = asyncio.Event()
         self.publish("view", {**view.stamp()})
+
+    def show_challenger(self, name: str, view: View, evaluation: Mapping[str, Any]) -> None:
+        """Replace the view of a challenger and its scores."""
+        self.challengers[name], self.challenger_evaluations[name] = view, dict(evaluation)
+        self._viewed.set()
+        self._viewed = asyncio.Event()
 
     def _apply_status(self, message: Mapping[str, Any]) -> None:
         before, status = self.status, {name: value for name, value in message.items() if name != "what"}
@@ -201,22 +208,25 @@ class Board:
 
     # -- what is requested of the engine ------------------------------------------------------------------------------
 
-    def want_view(self) -> None:
-        """Request views for the next seconds; at most one message a second."""
+    def want_view(self, challenger: str | None = None) -> None:
+        """Request views of the model, or of a challenger, for the next seconds; at most one message a second."""
         now = time.monotonic()
-        if self._request is not None and now - self._asked >= FRESH_SECONDS:
-            self._asked = now
-            self._request({"what": "want"})
+        if self._request is not None and now - self._asked.get(challenger, float("-inf")) >= FRESH_SECONDS:
+            self._asked[challenger] = now
+            self._request({"what": "want", "model": challenger})
 
-    async def fresh_view(self) -> View | None:
+    async def fresh_view(self, challenger: str | None = None) -> View | None:
         """Return a view of at most about a second, waiting for it a little; or the newest there is."""
-        self.want_view()
-        view = self.view
-        if view is not None and (self._is_fresh(view) or self._request is None):
-            return view
-        with suppress(TimeoutError):  # a large model is seen later; the answer states its age
-            await asyncio.wait_for(self._viewed.wait(), PATIENCE)
-        return self.view
+        self.want_view(challenger)
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            view = self.view if challenger is None else self.challengers.get(challenger)
+            if view is not None and (self._is_fresh(view) or self._request is None):
+                return view
+            try:  # a large model is seen later; the answer states its age
+                await asyncio.wait_for(self._viewed.wait(), deadline - time.monotonic())
+            except TimeoutError:
+                return view
 
     def _is_fresh(self, view: View) -> bool:
         if view.age <= 2 * FRESH_SECONDS or not self.status.get("running", True):

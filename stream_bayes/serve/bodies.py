@@ -17,7 +17,7 @@ Features = dict[str, Any]
 
 
 class PredictBody(msgspec.Struct, forbid_unknown_fields=True):
-    """One event as `x`, or many as `events`.
+    """One event as `x`, or many as `events`. `model` names a challenger, by default it is the pipeline's own model.
 
     Examples: `{"x": {"sky": "grey"}}`, `{"events": [{"sky": "grey"}, {"sky": "blue"}]}`.
     """
@@ -25,14 +25,16 @@ class PredictBody(msgspec.Struct, forbid_unknown_fields=True):
     x: Features | None = None
     events: Annotated[list[Features], msgspec.Meta(max_length=MOST_EVENTS)] | None = None
     unknown: Literal["refuse", "ignore"] = "refuse"
+    model: str | None = None
 
 
 class ExplainBody(msgspec.Struct, forbid_unknown_fields=True):
-    """An event as `x`, or the id of one in the history."""
+    """An event as `x`, or the id of one in the history. `model` names a challenger."""
 
     x: Features | None = None
     id: str | None = None
     unknown: Literal["refuse", "ignore"] = "refuse"
+    model: str | None = None
 
 
 class QueryBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -40,13 +42,14 @@ class QueryBody(msgspec.Struct, forbid_unknown_fields=True):
 
     Evidence is a value for each variable, or `{value: likelihood}` as soft evidence. Without targets the posteriors of
     all variables are returned. `level`, such as 0.95, adds credible intervals; `most_probable` the most probable values
-    of all variables together.
+    of all variables together. `model` names a challenger.
     """
 
     evidence: dict[str, Value | dict[str, float]] = {}
     targets: list[str] | None = None
     level: Annotated[float, msgspec.Meta(gt=0.0, lt=1.0)] | None = None
     most_probable: bool = False
+    model: str | None = None
 
 
 class LabelBody(msgspec.Struct, forbid_unknown_fields=True):

@@ -31,6 +31,7 @@ from stream_bayes.streams.engine.dead_letters import DETAILS, REFUSED
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.newest import Answered, NewestAnswers
 from stream_bayes.streams.engine.progress import Progress
+from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.label_log import LABELS, GivenLabel
 from stream_bayes.streams.mail.headings import HEADINGS, headings_of
 from stream_bayes.streams.models.network import NetworkAnswers, ServedNetwork
@@ -78,9 +79,9 @@ class Handover:
         self._labels: LabelSink | None = None
         self._keep = keep
         self._headings = [name for name in HEADINGS if name in keep]
-        self._wanted_until = float("-inf")
+        self._wanted_until: dict[str | None, float] = {}  # by challenger; None is the pipeline's own model
         self._status_due = self._view_due = float("-inf")
-        self._viewed: tuple[int, int] | None = None
+        self._viewed: dict[str | None, tuple[int, int]] = {}
         self._late: list[Event] = []
         self._outcomes: Queue[Message] = Queue(10_000)
         self._counts: dict[str, int] = {}
@@ -147,12 +148,13 @@ class Handover:
         urgent = not self._outcomes.empty()
         if now < self._status_due and now < self._view_due and not urgent and not is_last:
             return
-        wants_view = is_last or (now < self._wanted_until and now >= self._view_due and self._has_changed())
+        viewed = self._due_views(now, is_last)
+        wants_view = bool(viewed)
         wants_status = is_last or now >= self._status_due or urgent
         if not (wants_view or wants_status) or (self._work.full() and not is_last):
             return
         began = time.perf_counter()
-        parts = [*([self._status(is_last)] if wants_status else []), *([self._view()] if wants_view else [])]
+        parts = [*([self._status(is_last)] if wants_status else []), *(self._view(name) for name in viewed)]
         spent = time.perf_counter() - began
         if wants_status:
             self._status_due = now + STATUS_SECONDS
@@ -170,9 +172,25 @@ class Handover:
         with suppress(Full):
             self._work.put(work, block=is_last, timeout=STOP_SECONDS)
 
-    def _has_changed(self) -> bool:
-        step = self.engine.step
-        return self._viewed != (step.processed, step.model.generation)
+    def _due_views(self, now: float, is_last: bool) -> list[str | None]:
+        """Return the models to copy: those that are wanted and have changed; at the end the pipeline's own, too."""
+        if not is_last and now < self._view_due:
+            return []
+        names = dict.fromkeys([None]) if is_last else {}
+        names |= dict.fromkeys(name for name, until in self._wanted_until.items() if now < until)
+        return [
+            name
+            for name in names
+            if (step := self._step_of(name)) is not None
+            and (is_last or self._viewed.get(name) != (step.processed, step.model.generation))
+        ]
+
+    def _step_of(self, name: str | None) -> Step | None:
+        """Return the step of the pipeline's own model or of a challenger; None if there is none of the name."""
+        if name is None:
+            return self.engine.step
+        challenger = self.engine.challengers.by_name.get(name)
+        return None if challenger is None or challenger.failure is not None else challenger.step
 
     def _status(self, is_last: bool) -> Callable[[], None]:
         engine, step = self.engine, self.engine.step
@@ -236,9 +254,10 @@ class Handover:
 
         return send
 
-    def _view(self) -> Callable[[], None]:
-        """Copy the model and its scores."""
-        engine, step = self.engine, self.engine.step
+    def _view(self, of: str | None) -> Callable[[], None]:
+        """Copy the pipeline's own model or a challenger, and its scores."""
+        engine, step = self.engine, self._step_of(of)
+        assert step is not None
         model: Any = step.model
         learner: Any = None  # the one that answers: the candidates, and the events that made them, do not
         if isinstance(model, ServedNetwork):
@@ -252,7 +271,7 @@ class Handover:
         losses = step.losses.state()
         positions, processed, generation = dict(engine.positions), step.processed, model.generation
         moment = time.time()
-        self._viewed = (processed, generation)
+        self._viewed[of] = (processed, generation)
 
         def send() -> None:
             taken = Snapshot(
@@ -264,6 +283,7 @@ class Handover:
             self._channel.send(
                 {
                     "what": "view",
+                    "of": of,
                     "time": moment,
                     "generation": generation,
                     "snapshot": taken.to_bytes(),
@@ -329,7 +349,7 @@ class Handover:
                 logger.exception("a status or view could not be handed over to the service")
 
     def _stop_watching(self) -> None:
-        self._wanted_until = float("-inf")
+        self._wanted_until.clear()
         self._status_due = self._view_due = float("inf")
 
     # -- in the receiver's thread -------------------------------------------------------------------------------------
@@ -337,7 +357,7 @@ class Handover:
     def _receive_all(self) -> None:
         while (message := self._channel.receive()) is not None:
             if message["what"] == "want":
-                self._wanted_until = time.monotonic() + WANTED_SECONDS
+                self._wanted_until[message.get("model")] = time.monotonic() + WANTED_SECONDS
             elif message["what"] == "label":
                 self._answer(self._write_label(message))
 

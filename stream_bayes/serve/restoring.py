@@ -21,6 +21,7 @@ def view_of(
     generation: int,
     moment: float,
     key: bytes | None = None,
+    decide: Callable[[Mapping[Any, float]], Any] | None = None,
 ) -> tuple[View, dict[str, Any]]:
     """Return the view that a snapshot holds, and the measures of its predictions; none if it has no scores.
 
@@ -36,6 +37,8 @@ def view_of(
         When the snapshot was taken, in seconds since 1970.
     key
         The key of a filter's hashed tokens.
+    decide
+        The pipeline's decision from probabilities; None for the model's own.
 
     Raises
     ------
@@ -45,7 +48,7 @@ def view_of(
     state = snapshot.sections["model"]
 
     def copy() -> Copy:
-        return Copy(_model(snapshot.learner, state, make, key))
+        return Copy(_model(snapshot.learner, state, make, key), decide)
 
     positions = [[*place, at] for place, at in snapshot.positions.items()]
     view = View(copy, generation, positions, snapshot.clock, moment)

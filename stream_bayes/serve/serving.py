@@ -164,7 +164,7 @@ def _hello(
         "name": engine.step.name,
         "key": model.model.key if isinstance(model.model, SpamFilter) else None,
         "history_events": own.history.events,
-        "config": None if config is None else _model_table(config),
+        "models": [] if config is None else _model_tables(config),
         "traits": {
             "name": engine.step.name,
             "no_labels": no_labels if config is None else reason_for_no_labels(config),
@@ -183,10 +183,17 @@ def _hello(
     }
 
 
-def _model_table(config: PipelineConfig) -> dict[str, Any] | None:
+def _model_tables(config: PipelineConfig) -> list[tuple[str | None, dict[str, Any]]]:
+    """Return the part of a pipeline file that makes its model, and that of each challenger, by name."""
+    found: list[tuple[str | None, PipelineConfig]] = [(None, config)]
+    found += [(each.name, config.challenging(each.name)) for each in config.challengers]
+    return [
+        (name, _model_table(own)) for name, own in found if own.transformers or own.model.rule() is not None
+    ]
+
+
+def _model_table(config: PipelineConfig) -> dict[str, Any]:
     """Return the part of a pipeline file that makes a model with transformers; others are restored without it."""
-    if not config.transformers:
-        return None
     table: dict[str, Any] = {
         "name": config.name,
         "source": {"kind": "jsonl", "path": "unused.jsonl", "target": config.source.target},

@@ -17,6 +17,7 @@ from stream_bayes.errors import BadValue, NotLearned, NotSupported, StreamBayesE
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.edges import edges_of
+from stream_bayes.learners.classifier.explanation import explained_by_omission
 from stream_bayes.learners.classifier.predictions import most_probable
 from stream_bayes.learners.networks.bayes_net import BayesNet
 from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
@@ -25,6 +26,13 @@ from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.filter.messages import digest_of
 from stream_bayes.serve.graphs import graph_of
 from stream_bayes.serve.plain_values import as_json, by_text, label_name
+from stream_bayes.streams.models.answering import (
+    answering_model,
+    counting_model,
+    decision_rule,
+    features_within,
+    is_transformed,
+)
 from stream_bayes.streams.models.served import served
 
 __all__ = ["Copy", "View"]
@@ -32,6 +40,7 @@ __all__ = ["Copy", "View"]
 MOST_VALUES = 200  # of a feature, in the description of a model
 MOST_FEATURES = 500
 MOST_ROWS = 10_000  # of one request
+LEAST = 1e-300  # probability whose logarithm stands for that of none
 BAGS = (BernoulliNB, ComplementNB, MultinomialNB)
 
 
@@ -48,8 +57,17 @@ class Copy:
 
     def __init__(self, model: Any, decide: Callable[[Mapping[Any, float]], Any] | None = None) -> None:
         self.model = model
-        self.learner = _learner_in(model)
-        self.decide = decide or (model.decide if isinstance(model, SpamFilter) else most_probable)
+        self.answering = answering_model(model)
+        self.learner = counting_model(self.answering)
+        self.decide = decide or self._own_decision()
+        # Transformers make other features of an event, and bags hold any words.
+        self.has_features = not is_transformed(model) and not isinstance(self.learner, BAGS)
+
+    def _own_decision(self) -> Callable[[Mapping[Any, float]], Any]:
+        if isinstance(self.answering, SpamFilter):
+            return self.answering.decide
+        rule = decision_rule(self.model)
+        return most_probable if rule is None else rule.decide
 
     # -- predicting ---------------------------------------------------------------------------------------------------
 
@@ -70,7 +88,7 @@ class Copy:
         """Return the predictions for many events, and the names that were ignored, once for all."""
         ignored = self._check_names(xs, ignore_unknown)
         model = self.model
-        if isinstance(model, BayesClassifier):
+        if model is self.learner and isinstance(model, BayesClassifier):
             answers, refused = served(model).process(xs, [None] * len(xs), [1.0] * len(xs))
             if refused is not None:
                 raise BadValue(f"event {len(answers)}: {refused}") from refused
@@ -88,16 +106,16 @@ class Copy:
 
     def _probabilities(self, x: Mapping[str, Any]) -> Mapping[Any, float]:
         model = self.model
-        if isinstance(model, BayesNet):
+        if isinstance(self.answering, BayesNet):
             raise NotSupported("a network has no class to predict; query it with POST /v1/query")
-        if isinstance(model, SpamFilter):
+        if isinstance(self.answering, SpamFilter):
             raise NotSupported("a spam filter takes mails; send one to POST /v1/check")
         try:
             return dict(model.predict_proba_one(x))
         except StreamBayesError:
             raise
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
-            if isinstance(model, BayesClassifier):
+            if model is self.learner:
                 raise
             raise BadValue(
                 f"{type(model).__name__} refuses the event: {type(error).__name__}: {error}"
@@ -120,21 +138,14 @@ class Copy:
 
     def _known_names(self) -> Any:
         """Return the names of features; None if the model takes any, as of words, or has learned nothing yet."""
-        learner = self._named_learner
-        return None if learner is None else learner._store.encoder.features or None
-
-    @property
-    def _named_learner(self) -> BayesClassifier | None:
-        """The learner that has the model's features by name; None if there is none, as of words."""
-        if isinstance(self.model, AdaptiveBayes):
-            return self.model.members[0]
-        is_plain = self.model is self.learner and isinstance(self.learner, BayesClassifier)
-        return self.learner if is_plain and not isinstance(self.learner, BAGS) else None
+        if not self.has_features or not isinstance(self.learner, BayesClassifier):
+            return None
+        return self.learner._store.encoder.features or None
 
     def never_learned(self, x: Mapping[str, Any]) -> list[str]:
         """Return the features whose value was never learned, and so tells nothing."""
-        learner = self._named_learner
-        if learner is None:
+        learner = self.learner
+        if not self.has_features or not isinstance(learner, BayesClassifier):
             return []
         encoder, names = learner._store.encoder, []
         for name, value in x.items():
@@ -148,15 +159,21 @@ class Copy:
     # -- explaining ---------------------------------------------------------------------------------------------------
 
     def explain(self, x: Mapping[str, Any], *, ignore_unknown: bool = False) -> dict[str, Any]:
-        """Return the evidence of each feature for each label, the strongest first; of a mixture, its experts."""
-        learner = self.learner
-        if isinstance(self.model, AdaptiveBayes):
-            return self._experts(x, ignore_unknown)
-        if not isinstance(learner, BayesClassifier) or self.model is not learner:
-            raise NotSupported(f"{type(self.model).__name__} does not explain its predictions")
+        """Return the evidence of each feature for each label, the strongest first.
+
+        Behind transformers the features are those that they make. A model without evidence of its own, as a mixture, is
+        explained by the difference that leaving a feature out makes.
+        """
         answer = self.predict(x, ignore_unknown=ignore_unknown)
         given = {name: value for name, value in x.items() if name not in answer["ignored"]}
-        why = learner.explain_one(given)
+        if isinstance(self.answering, BayesClassifier):
+            given = dict(features_within(self.model, given))
+            why = self.answering.explain_one(given)
+        else:
+            joint = self._logarithms(given)
+            if not joint:
+                raise NotLearned("the model has not learned anything yet")
+            why = explained_by_omission(self._logarithms, given, joint)
         evidence = [
             {
                 "feature": label_name(name),
@@ -166,27 +183,25 @@ class Copy:
             for name, by_label in sorted(why.evidence.items(), key=lambda item: -_spread(item[1]))
         ]
         baseline = {label_name(label): as_json(v) for label, v in why.baseline.items()}
-        return answer | {"kind": why.kind, "baseline": baseline, "evidence": evidence}
+        found = answer | {"kind": why.kind, "baseline": baseline, "evidence": evidence}
+        return found | self._experts(features_within(self.model, given))
 
-    def _experts(self, x: Mapping[str, Any], ignore_unknown: bool) -> dict[str, Any]:
-        """Return the prediction, with the weight and the probabilities of each expert that is awake."""
-        answer = self.predict(x, ignore_unknown=ignore_unknown)
+    def _logarithms(self, x: Mapping[str, Any]) -> dict[Any, float]:
+        return {label: math.log(max(p, LEAST)) for label, p in self._probabilities(x).items()}
+
+    def _experts(self, x: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the weight and the probabilities of each expert of a mixture that is awake; nothing for other models."""
+        if not isinstance(self.answering, AdaptiveBayes):
+            return {}
         experts = [
             {
                 "expert": name,
                 "weight": opinion.weight,
                 "probabilities": {label_name(label): p for label, p in opinion.probabilities.items()},
             }
-            for name, opinion in self.model.explain_one(x).items()
+            for name, opinion in self.answering.explain_one(x).items()
         ]
-        asleep = list(self.model.asleep_)
-        return answer | {
-            "kind": "experts",
-            "baseline": {},
-            "evidence": [],
-            "experts": experts,
-            "asleep": asleep,
-        }
+        return {"experts": experts, "asleep": list(self.answering.asleep_)}
 
     def check(self, raw: bytes) -> dict[str, Any]:
         """Return the verdict on a mail, and the tokens that decided."""
@@ -230,7 +245,7 @@ class Copy:
         most_probable: bool = False,
     ) -> dict[str, Any]:
         """Return posteriors given evidence, of the targets or of all variables; or the most probable explanation."""
-        model = self.model
+        model = self.answering
         if isinstance(model, BayesNet):
             engine: Any = model
             net: Any = model
@@ -276,8 +291,8 @@ class Copy:
             values = states.get(name, ())
             if isinstance(value, Mapping):
                 given[name] = {by_text(text, values): share for text, share in value.items()}
-            elif isinstance(value, float | int) and isinstance(self.model, BayesNetClassifier):
-                given[name] = self.model._value(name, value)  # the bin of a number
+            elif isinstance(value, float | int) and isinstance(self.answering, BayesNetClassifier):
+                given[name] = self.answering._value(name, value)  # the bin of a number
             else:
                 given[name] = by_text(value, values) if isinstance(value, str) else value
         return given
@@ -292,9 +307,10 @@ class Copy:
     def _graph(self, edges: Sequence[Sequence[str]]) -> dict[str, Any] | None:
         """Return the layout of the graph, of a network with room for the values of each variable."""
         values = None
-        if isinstance(self.model, (BayesNet, BayesNetClassifier)):
+        model = self.answering
+        if isinstance(model, (BayesNet, BayesNetClassifier)):
             try:
-                net = self.model if isinstance(self.model, BayesNet) else self.model.to_network()
+                net = model if isinstance(model, BayesNet) else model.to_network()
             except StreamBayesError:
                 return None  # nothing is learned yet
             values = {
@@ -304,7 +320,7 @@ class Copy:
         return graph_of([(one, other) for one, other in edges], values)
 
     def _described(self) -> dict[str, Any]:
-        model, learner = self.model, self.learner
+        model, learner = self.answering, self.learner
         described: dict[str, Any] = {
             "learner": type(model).__name__,
             "labels": [],
@@ -314,9 +330,7 @@ class Copy:
             "edges": [],
             "can": {
                 "predict": not isinstance(model, (BayesNet, SpamFilter)),
-                "explain": self.describes_mails
-                or isinstance(model, AdaptiveBayes)
-                or (isinstance(learner, BayesClassifier) and model is learner),
+                "explain": not isinstance(model, BayesNet),
                 "query": isinstance(model, (BayesNet, BayesNetClassifier)),
                 "check": isinstance(model, SpamFilter),
             },
@@ -335,8 +349,6 @@ class Copy:
             ]
             edges = [[label_name(one), label_name(other)] for one, other in model.structure.edges]
             return described | {"features": features, "edges": edges, "events": model.clock}
-        if isinstance(model, AdaptiveBayes):
-            learner = model.members[0]  # naive Bayes, which sees all features
         if not isinstance(learner, BayesClassifier):
             return described
         features = sorted(self._features(learner), key=lambda feature: -(feature["information"] or 0.0))
@@ -345,7 +357,7 @@ class Copy:
             "prior": as_json(learner.class_prior_) if learner.classes_ else {},
             "features": features[:MOST_FEATURES],
             "features_left_out": max(0, len(learner._store.encoder.features) - MOST_FEATURES),
-            "edges": edges_of(model),
+            "edges": edges_of(learner) if model is learner else [],
         }
 
     def _features(self, learner: BayesClassifier) -> list[dict[str, Any]]:
@@ -385,7 +397,7 @@ class Copy:
         if isinstance(self.model, SpamFilter):
             return self.model.labels
         learner = self.learner
-        return learner.classes_ if isinstance(learner, BayesClassifier | AdaptiveBayes) else ()
+        return learner.classes_ if isinstance(learner, BayesClassifier) else ()
 
 
 class View:
@@ -466,12 +478,6 @@ def evidence_of_mail(tokens: Sequence[Any], most: int = 30) -> list[dict[str, An
         }
         for each in tokens[:most]
     ]
-
-
-def _learner_in(model: Any) -> Any:
-    """Return the classifier of this package that answers in a model; the model itself if it has none."""
-    adaptive = getattr(model, "model_", None)
-    return adaptive if isinstance(adaptive, BayesClassifier) else model
 
 
 def _spread(evidence: Mapping[Any, float]) -> float:

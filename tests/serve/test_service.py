@@ -156,3 +156,32 @@ def test_the_experts_of_the_adaptive_learner_are_explained(tmp_path: Path) -> No
         assert {feature["name"] for feature in model["features"]} == {"sky", "wind"}
         assert sorted(model["labels"]) == ["no", "yes"]
         assert "did you mean 'sky'?" in client.refusal("/v1/explain", {"x": {"skye": "grey"}}, 422)
+
+
+def test_a_challenger_answers_by_its_name(tmp_path: Path) -> None:
+    write_days(tmp_path, 400)
+    challengers = (
+        '\n[[challengers]]\nname = "sure"\nkind = "nb"\nthresholds = 0.999\n'
+        '\n[[challengers]]\nname = "net"\nkind = "bayes-net"\n'
+        '\n[[challengers]]\nname = "scaled"\nkind = "gaussian-nb"\n'
+        'transformers = [{ kind = "select", arguments = { keys = ["wind"] } }, { kind = "standard-scaler" }]\n'
+    )
+    x = {"sky": "grey", "wind": 2.5}
+    with running(tmp_path, pipeline_text("nb") + challengers) as (engine, client):
+        wait_until(lambda: client.get("/v1/evaluation")["status"].get("processed", 0) >= 400)
+        assert client.get("/v1/model")["models"] == ["weather", "sure", "net", "scaled"]
+        for name in ("weather", "sure", "net", "scaled"):
+            step = engine.step if name == "weather" else engine.challengers.by_name[name].step
+            answer = client.post("/v1/predict", {"x": x, "model": name})
+            assert answer["probabilities"] == pytest.approx(dict(step.model.answer(x)))
+            assert answer["prediction"] == step.model.decide(step.model.answer(x))
+            assert client.get(f"/v1/model?name={name}")["name"] == name
+        assert client.post("/v1/predict", {"x": x, "model": "sure"})["prediction"] == "unsure"
+        explained = client.post("/v1/explain", {"x": x, "model": "scaled"})
+        assert [each["feature"] for each in explained["evidence"]] == ["wind"]
+        posteriors = client.post("/v1/query", {"evidence": {"sky": "grey"}, "model": "net"})["posteriors"]
+        assert posteriors["rain"]["probabilities"]["yes"] > 0.5
+        measures = client.get("/v1/evaluation?name=net")["measures"]
+        own = engine.challengers.by_name["net"].step.losses.cumulative
+        assert measures["cumulative"]["accuracy"] == pytest.approx(own.accuracy)
+        assert "'net'" in client.refusal("/v1/predict", {"x": x, "model": "nett"}, 404)

@@ -209,10 +209,6 @@ export function shown(answer) {
   const parts = [el("h2", {}, `Prediction: ${answer.prediction ?? "none yet"}`), ...probabilities(answer.probabilities)];
   if (answer.kind === "tokens") {
     parts.push(table("Tokens that decided", ["token", "adds"], answer.evidence.map((each) => [each.token, each.adds])));
-  } else if (answer.kind === "experts") {
-    const labels = Object.keys(answer.probabilities);
-    parts.push(table("Experts", ["expert", "weight", ...labels], answer.experts.map((each) => [each.expert, percent(each.weight), ...labels.map((label) => percent(each.probabilities[label] ?? 0))])));
-    if (answer.asleep.length) parts.push(el("p", { class: "soft" }, `Asleep, as they have not helped: ${answer.asleep.join(", ")}`));
   } else if (answer.evidence && answer.evidence.length) {
     const [first, second] = Object.entries(answer.probabilities).sort((a, b) => b[1] - a[1]).map((pair) => pair[0]);
     const gaps = answer.evidence.map((each) => [each, (each.evidence[first] ?? 0) - (second === undefined ? 0 : each.evidence[second] ?? 0)]);
@@ -220,6 +216,11 @@ export function shown(answer) {
     const most = Math.max(...gaps.map((pair) => Math.abs(pair[1])), 1e-9);
     parts.push(table(`Evidence for ${first}${second === undefined ? "" : ` against ${second}`}, in nats`, ["feature", "value", "", "nats"],
       gaps.slice(0, MOST_SHOWN).map(([each, gap]) => [each.feature, each.value === null ? null : text(each.value), signedBar(gap / most, `${each.feature}: ${gap.toFixed(2)} nats`), Number(gap.toFixed(3))])));
+  }
+  if (answer.experts) {
+    const labels = Object.keys(answer.probabilities);
+    parts.push(table("Experts", ["expert", "weight", ...labels], answer.experts.map((each) => [each.expert, percent(each.weight), ...labels.map((label) => percent(each.probabilities[label] ?? 0))])));
+    if (answer.asleep.length) parts.push(el("p", { class: "soft" }, `Asleep, as they have not helped: ${answer.asleep.join(", ")}`));
   }
   for (const [names, words] of [[answer.ignored, "No features of the model, ignored"], [answer.never_learned, "Values never learned, which tell nothing"]]) {
     if (names && names.length) parts.push(el("p", { class: "soft" }, `${words}: ${names.join(", ")}`));

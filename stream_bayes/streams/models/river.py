@@ -71,8 +71,8 @@ class ServedRiver:
     def _last(self) -> Any:
         """The step that classifies."""
         model = self.model
-        while isinstance(model, (compose.Pipeline, DecidingClassifier)):
-            model = model._last_step if isinstance(model, compose.Pipeline) else model.classifier
+        while issubclass(type(model), (compose.Pipeline, DecidingClassifier)):
+            model = model[-1] if issubclass(type(model), compose.Pipeline) else model.classifier
         return model
 
     @property

@@ -1,0 +1,65 @@
+"""Copies of models behind pipelines, rules and drift detection: each predicts, explains and describes itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from river import compose, linear_model, preprocessing
+
+from stream_bayes import (
+    TAN,
+    AdaptiveBayes,
+    BayesNetClassifier,
+    DecidingClassifier,
+    DriftAdaptive,
+    HalfLifeChoice,
+    NaiveBayes,
+    Thresholds,
+)
+from stream_bayes.errors import UnknownFeature
+from stream_bayes.serve.views import Copy
+
+MODELS: dict[str, Any] = {
+    "pipeline": preprocessing.StandardScaler() | NaiveBayes(),
+    "renamed network": compose.Prefixer("my ") | BayesNetClassifier(),
+    "drift": preprocessing.StandardScaler() | DriftAdaptive(TAN()),
+    "rule": DecidingClassifier(NaiveBayes(), Thresholds(0.999)),
+    "rule of a pipeline": DecidingClassifier(
+        preprocessing.StandardScaler() | NaiveBayes(), Thresholds(0.999)
+    ),
+    "mixture": AdaptiveBayes(label_memory=0),
+    "half-lives": HalfLifeChoice(NaiveBayes(), (None, 50.0)),
+    "River's": preprocessing.StandardScaler() | linear_model.LogisticRegression(),
+}
+X = {"wind": 1.0, "rain": 4.0}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_behind_others_predicts_explains_and_is_described(name: str) -> None:
+    model = MODELS[name].clone()
+    for day in range(150):
+        model.learn_one({"wind": day % 7 / 2, "rain": float(day % 3 + 3 * (day % 2))}, day % 2 == 1)
+    copy = Copy(model)
+    answer = copy.predict(X)
+    own = model.predict_proba_one(X)
+    assert answer["probabilities"] == pytest.approx({str(label).lower(): p for label, p in own.items()})
+    assert answer["prediction"] == ("unsure" if "rule" in name else True)
+    assert copy.predict_many([X, X])["predictions"][1]["prediction"] == answer["prediction"]
+    explained = copy.explain(X)
+    strongest = explained["evidence"][0]
+    assert strongest["feature"] == ("my rain" if "renamed" in name else "rain")
+    assert strongest["evidence"]["true"] > strongest["evidence"]["false"]
+    described = copy.describe()
+    if name != "River's":
+        assert described["learner"] in {type(copy.answering).__name__}
+        assert {each["name"] for each in described["features"]} >= {strongest["feature"]}
+        assert set(map(str, described["labels"])) == {"True", "False"}
+
+
+@pytest.mark.parametrize("name", ["rule", "mixture", "half-lives"])
+def test_an_unknown_feature_is_refused_where_features_are_the_models_own(name: str) -> None:
+    model = MODELS[name].clone()
+    model.learn_one({"wind": 1.0}, "yes")
+    with pytest.raises(UnknownFeature, match="did you mean 'wind'"):
+        Copy(model).predict({"wnd": 1.0})
