@@ -153,7 +153,11 @@ def serve_replica(
             target=_follow, args=(followed, board, loop, version, stopped), name="follow", daemon=True
         )
         follower.start()
-        await serve_until(make_server(service.app, connections), line, stopped.is_set)
+        try:
+            await serve_until(make_server(service.app, connections), line, stopped.is_set)
+        finally:
+            if mails is not None:
+                mails.close()
 
     try:
         asyncio.run(run())

@@ -152,7 +152,9 @@ def test_a_filters_directory_checks_and_learns_mails(tmp_path: Path) -> None:
         first = client.post("/v1/check", spam, **mail)
         assert first["probabilities"]["spam"] > 0.9
         assert {"pills", "cheap"} & {each["token"] for each in first["evidence"]}
+        snapshot = home.state.stat()
         assert client.post("/v1/learn?label=ham", spam, **mail)["outcome"] == "learned"
+        assert home.state.stat() == snapshot and home.journal.size() > 0  # appended, and no filter written whole
         assert client.post("/v1/learn?label=ham", spam, **mail)["outcome"] == "repeated"
         body = {"id": id_of_mail(spam), "label": "spam"}
         assert client.post("/v1/learn", body)["outcome"] == "corrected"

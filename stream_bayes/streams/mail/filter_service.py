@@ -145,6 +145,11 @@ class FilterService:
         self._folding: threading.Thread | None = None
         self._forgot_at: float | None = None
 
+    @property
+    def labels(self) -> tuple[Any, Any]:
+        """The labels of the filter: the wanted and the unwanted one."""
+        return self._opened.model.labels
+
     # -- judging ------------------------------------------------------------------------------------------------------
 
     def judge(self, raw: bytes, user: str | None = None) -> Judgement:
