@@ -1,7 +1,8 @@
-"""`stream-bayes serve`: a saved model, a directory of snapshots, or a spam filter, over HTTP."""
+"""`stream-bayes serve`: a saved model, a directory of snapshots, a spam filter, or the topic of a model, over HTTP."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -10,18 +11,23 @@ import typer
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import note
 from stream_bayes.cli.snapshots import Key, key_of
-from stream_bayes.errors import BadConfig
+from stream_bayes.errors import BadConfig, NoSnapshot
 
 __all__ = ["serve"]
 
 
 def serve(
     model: Annotated[
-        Path,
+        str,
         typer.Argument(
-            help="Saved model, directory of snapshots, or directory of a spam filter.", show_default=False
+            help="Saved model, directory of snapshots, or directory of a spam filter; of a pipeline with [workers] its "
+            "file (TOML), or its name with --servers.",
+            show_default=False,
         ),
     ],
+    servers: Annotated[
+        str | None, typer.Option(help="Brokers of a pipeline given by its name.", metavar="HOST:PORT")
+    ] = None,
     host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 8080,
     allowed: Annotated[
@@ -36,14 +42,15 @@ def serve(
     ] = None,
     key_env: Key = None,
 ) -> None:
-    """Answer from a model over HTTP, with a page; follow the snapshots that a pipeline writes."""
-    with exit_on_error():
+    """Answer from a model over HTTP, with a page; follow the snapshots or the topic that a pipeline writes."""
+    with exit_on_error(), ExitStack() as around:
         # Imported on use: no other command needs the server.
         from stream_bayes.serve.serving import check_installed
 
         check_installed()
         from stream_bayes.serve.guard import Limits
-        from stream_bayes.serve.replica import Followed, serve_replica
+        from stream_bayes.serve.replica import Followed, FollowedTopic, serve_replica
+        from stream_bayes.streams.following import follow
 
         limits = Limits(
             token=_token(token_env, "--token-env"),
@@ -51,11 +58,21 @@ def serve(
             hosts=tuple(allowed),
             host=host,
         )
-        followed = Followed(model, key_of(key_env))
-        try:
-            serve_replica(
-                followed, model.stem or str(model), host, port, limits, lambda url: note([f"serving {url}"])
+        key = key_of(key_env)
+        name = Path(model).stem or model
+        followed: Followed | FollowedTopic
+        if servers is not None or model.endswith(".toml"):
+            follower = around.enter_context(follow(model, servers=servers, key=key))
+            followed, name = FollowedTopic(follower), follower.name
+        elif Path(model).exists():
+            followed = Followed(Path(model), key)
+        else:
+            raise NoSnapshot(
+                f"there is no {model}: expected a saved model, a directory of snapshots or of a spam filter, a "
+                "pipeline file (.toml) with [workers], or the name of such a pipeline with --servers"
             )
+        try:
+            serve_replica(followed, name, host, port, limits, lambda url: note([f"serving {url}"]))
         except OSError as error:
             raise BadConfig(f"{host}:{port} cannot be listened on: {error.strerror or error}") from error
 

@@ -53,7 +53,7 @@ async def serve(channel: Channel, line: socket.socket, hello: Mapping[str, Any])
         target=_receive_all, args=(channel, board, loop, Models(hello["models"]), hello["key"]), daemon=True
     )
     receiver.start()
-    await serve_until(make_server(service.app, connections), line, lambda: not receiver.is_alive())
+    await serve_until(make_server(service.app, connections), line, lambda: not receiver.is_alive(), board.end)
 
 
 def _sending(channel: Channel) -> Callable[[Mapping[str, Any]], None]:

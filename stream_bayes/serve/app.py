@@ -62,7 +62,7 @@ class Traits:
     target
         Name of the label's field.
     follows
-        Where the model comes from: "pipeline", "snapshots" or "file".
+        Where the model comes from: "pipeline", "snapshots", "file" or "topic".
     """
 
     name: str
@@ -382,13 +382,15 @@ class Service:
                 follower.offer(
                     b"event: status\ndata: " + msgspec.json.encode(as_json(board.status)) + b"\n\n"
                 )
-            while not gone.done():
+            while not (gone.done() or board.has_ended):
                 board.want_view()
                 try:
                     message = await asyncio.wait_for(follower.queue.get(), HEARTBEAT_SECONDS)
                 except TimeoutError:
                     message = b": still here\n\n"
-                await send({"type": "http.response.body", "body": message, "more_body": True})
+                if message:
+                    await send({"type": "http.response.body", "body": message, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
         except asyncio.CancelledError:
             pass  # dropped, or the service ends
         finally:

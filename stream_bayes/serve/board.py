@@ -86,6 +86,7 @@ class Board:
         self.drifts: deque[dict[str, Any]] = deque(maxlen=MOST_DRIFTS)
         self.followers: set[Follower] = set()
         self.dropped_followers = 0
+        self.has_ended = False
         self.problem: str | None = None  # the reason why there is no newer view
         self._request = request
         self._most = history_events
@@ -278,6 +279,12 @@ class Board:
         for follower in [each for each in self.followers if not each.offer(message)]:
             self.followers.discard(follower)
             self.dropped_followers += 1
+
+    def end(self) -> None:
+        """End the answers to all followers, as the service ends."""
+        self.has_ended = True
+        for follower in tuple(self.followers):
+            follower.offer(b"")
 
 
 def evaluation_of(losses: Losses) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A read-only service over a saved model, a directory of snapshots, or a spam filter's directory, which it follows."""
+"""A read-only service that follows a saved model, snapshots, a spam filter's directory, or the topic of a model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Event as Flag
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stream_bayes.errors import BadState, NoSnapshot, StreamBayesError
 from stream_bayes.serve.app import Service, Traits
@@ -23,7 +23,10 @@ from stream_bayes.streams.files.snapshot_file import read_snapshot
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.mail.home import SpamHome
 
-__all__ = ["Followed", "serve_replica"]
+if TYPE_CHECKING:
+    from stream_bayes.streams.workers.follower import Follower
+
+__all__ = ["Followed", "FollowedTopic", "serve_replica"]
 
 logger = logging.getLogger(__name__)
 
@@ -66,6 +69,7 @@ class Followed:
         self._store = None if self.home is not None or not path.is_dir() else SnapshotStore(path, key=key)
         if not path.exists():
             raise NoSnapshot(f"there is no {path}: expected a saved model, or a directory of snapshots")
+        self.follows = "snapshots" if self._store is not None else "file"
         self.version()
 
     def version(self) -> Any:
@@ -96,8 +100,41 @@ class Followed:
         return found.snapshot
 
 
+class FollowedTopic:
+    """The model that the workers of a pipeline publish to its topic.
+
+    Parameters
+    ----------
+    follower
+        Follows the topic; see `streams.follow`.
+    """
+
+    home = None
+    key = None
+    follows = "topic"
+
+    def __init__(self, follower: Follower) -> None:
+        self.follower = follower
+        self.path = f"{follower.name}.model"
+        self._model: object = None
+        self._number = 0
+
+    def version(self) -> Any:
+        """Return a value that changes with the model."""
+        model = self.follower.model
+        if model is not self._model:
+            self._model = model
+            self._number += 1
+        return self._number
+
+    def read(self) -> Snapshot:
+        """Return the sum of the shards as it is now."""
+        model, events = self.follower.model, self.follower.events
+        return Snapshot(learner=type(model).__name__, sections={"model": model.state()}, clock=events)
+
+
 def serve_replica(
-    followed: Followed,
+    followed: Followed | FollowedTopic,
     name: str,
     host: str,
     port: int,
@@ -110,7 +147,7 @@ def serve_replica(
     Parameters
     ----------
     followed
-        The model on the disk.
+        The model on the disk or in a topic.
     name
         A name for it.
     host, port
@@ -137,7 +174,7 @@ def serve_replica(
         name,
         READ_ONLY,
         {"learner": snapshot.learner},
-        follows="snapshots" if followed.path.is_dir() and followed.home is None else "file",
+        follows=followed.follows,
     )
     line = listen(host, port)
     shown = f"[{host}]" if ":" in host else host
@@ -154,7 +191,7 @@ def serve_replica(
         )
         follower.start()
         try:
-            await serve_until(make_server(service.app, connections), line, stopped.is_set)
+            await serve_until(make_server(service.app, connections), line, stopped.is_set, board.end)
         finally:
             if mails is not None:
                 mails.close()
@@ -166,7 +203,7 @@ def serve_replica(
         line.close()
 
 
-def _loaded(followed: Followed, snapshot: Snapshot) -> tuple[Any, Any, dict[str, Any]]:
+def _loaded(followed: Followed | FollowedTopic, snapshot: Snapshot) -> tuple[Any, Any, dict[str, Any]]:
     key = None if followed.home is None else followed.key
     moment = time.time()
     view, evaluation = view_of(snapshot, None, generation=0, moment=moment, key=key)
@@ -198,7 +235,11 @@ def _show(board: Board, view: Any, evaluation: dict[str, Any], status: dict[str,
 
 
 def _follow(
-    followed: Followed, board: Board, loop: asyncio.AbstractEventLoop, version: Any, stopped: Flag
+    followed: Followed | FollowedTopic,
+    board: Board,
+    loop: asyncio.AbstractEventLoop,
+    version: Any,
+    stopped: Flag,
 ) -> None:
     """Load each newer model. One that cannot be read is logged, and the one before answers on."""
     while not stopped.wait(CHECK_SECONDS):

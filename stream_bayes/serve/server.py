@@ -116,12 +116,15 @@ def listen(host: str, port: int) -> socket.socket:
     return line
 
 
-async def serve_until(server: uvicorn.Server, line: socket.socket, done: Callable[[], bool]) -> None:
-    """Serve until `done` returns True, or a signal ends the server."""
+async def serve_until(
+    server: uvicorn.Server, line: socket.socket, done: Callable[[], bool], end_followers: Callable[[], None]
+) -> None:
+    """Serve until `done` returns True, or a signal ends the server; answers without an end are completed then."""
 
     async def watch() -> None:
-        while not done():
+        while not (done() or server.should_exit):
             await asyncio.sleep(0.1)
+        end_followers()
         server.should_exit = True
 
     watching = asyncio.create_task(watch())

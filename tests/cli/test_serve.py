@@ -28,7 +28,7 @@ def model(tmp_path: Path) -> Path:
 
 
 def test_a_model_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    assert "expected a saved model, or a directory of snapshots" in failed("serve", tmp_path / "nowhere.zip")
+    assert "expected a saved model, a directory of snapshots" in failed("serve", tmp_path / "nowhere.zip")
     assert "there are no snapshots in" in failed("serve", tmp_path)
 
 

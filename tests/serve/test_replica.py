@@ -5,10 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from threading import Event as Flag
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -17,36 +14,14 @@ import stream_bayes
 from stream_bayes import BayesNet, BayesNetClassifier, NaiveBayes, streams
 from stream_bayes.errors import BadState, NoSnapshot
 from stream_bayes.mail import SpamFilter
-from stream_bayes.serve.guard import Limits
-from stream_bayes.serve.replica import Followed, serve_replica
+from stream_bayes.serve.replica import Followed
 from stream_bayes.streams.mail.change_journal import Change
 from stream_bayes.streams.mail.home import OpenFilter, SpamHome
 from stream_bayes.streams.mail.identity import id_of_mail
+from tests.serve.replicas import served
 from tests.serve.weather import TOKEN, Client
 
 LAWN = {"rain": [], "sprinkler": ["rain"], "lawn": ["rain", "sprinkler"], "month": []}
-
-
-@contextmanager
-def served(path: Path, token: str | None = None) -> Iterator[Client]:
-    addresses: list[str] = []
-    stopped, ready = Flag(), Flag()
-
-    def is_ready(url: str) -> None:
-        addresses.append(url)
-        ready.set()
-
-    def run() -> None:
-        serve_replica(Followed(path), "lawn", "127.0.0.1", 0, Limits(token=token), is_ready, stopped)
-
-    thread = Thread(target=run)
-    thread.start()
-    try:
-        assert ready.wait(20)
-        yield Client(int(addresses[0].rstrip("/").rpartition(":")[2]), token)
-    finally:
-        stopped.set()
-        thread.join()
 
 
 def lawns(number: int, seed: int = 1) -> Iterator[dict[str, Any]]:
@@ -154,7 +129,9 @@ def test_a_filters_directory_checks_and_learns_mails(tmp_path: Path) -> None:
         assert {"pills", "cheap"} & {each["token"] for each in first["evidence"]}
         snapshot = home.state.stat()
         assert client.post("/v1/learn?label=ham", spam, **mail)["outcome"] == "learned"
-        assert home.state.stat() == snapshot and home.journal.size() > 0  # appended, and no filter written whole
+        assert (
+            home.state.stat() == snapshot and home.journal.size() > 0
+        )  # appended, and no filter written whole
         assert client.post("/v1/learn?label=ham", spam, **mail)["outcome"] == "repeated"
         body = {"id": id_of_mail(spam), "label": "spam"}
         assert client.post("/v1/learn", body)["outcome"] == "corrected"

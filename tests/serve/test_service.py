@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,18 @@ def test_followers_receive_what_moves(weather: tuple[Engine, Client, Path]) -> N
     answer.close()
     line.close()
     assert kinds["events"]["events"][-1]["key"] == f"d{DAYS + 9}"
+
+
+def test_answers_to_followers_end_with_the_service(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write_days(tmp_path, 50)
+    with running(tmp_path, pipeline_text("nb")) as (_, client):
+        line = HTTPConnection("127.0.0.1", client.port, timeout=20)
+        line.request("GET", "/v1/events")
+        answer = line.getresponse()
+        assert answer.readline() == b": ok\n"
+    assert b"event: " in answer.read()  # to a proper end: a cut answer raises
+    line.close()
+    assert not {"Traceback", "ASGI"} & set(capfd.readouterr().err.split())
 
 
 def test_challengers_are_measured_beside_the_model(tmp_path: Path) -> None:
