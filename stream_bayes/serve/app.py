@@ -311,9 +311,9 @@ class Service:
     async def evaluation(self, request: Request) -> Response:
         name = request.query_params.get("name")
         if name not in (None, self.traits.name):
-            view = await self._view(name)
+            challenger = await self._view(name)
             own = self.board.challenger_evaluations.get(name, {})
-            return _json({"name": name, "measures": own, "model": view.stamp()})
+            return _json({"name": name, "measures": own, "model": challenger.stamp()})
         view = await self.board.fresh_view()
         answer = {
             "status": self.board.status,

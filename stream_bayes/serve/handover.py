@@ -176,8 +176,8 @@ class Handover:
         """Return the models to copy: those that are wanted and have changed; at the end the pipeline's own, too."""
         if not is_last and now < self._view_due:
             return []
-        names = dict.fromkeys([None]) if is_last else {}
-        names |= dict.fromkeys(name for name, until in self._wanted_until.items() if now < until)
+        names: dict[str | None, None] = {None: None} if is_last else {}
+        names |= dict.fromkeys(name for name, until in self._wanted_until.copy().items() if now < until)
         return [
             name
             for name in names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import stream_bayes
-from stream_bayes import AdaptiveBayes, SlidingWindow
+from stream_bayes import AdaptiveBayes, HalfLifeChoice
 from stream_bayes.learners.catalogue import LEARNERS, make_learner
 from stream_bayes.learners.classifier.base import BayesClassifier
 from tests.cli.test_snapshots import run
@@ -14,13 +14,15 @@ from tests.cli.test_snapshots import run
 def test_every_public_learner_has_a_name() -> None:
     public = {getattr(stream_bayes, name) for name in stream_bayes.__all__}
     learners = {item for item in public if isinstance(item, type) and issubclass(item, BayesClassifier)}
-    assert set(LEARNERS.values()) == learners - {SlidingWindow} | {
-        AdaptiveBayes
-    }  # which is made from another learner
+    assert set(LEARNERS.values()) == learners | {AdaptiveBayes, HalfLifeChoice}
 
 
 def test_each_can_be_made_by_its_name() -> None:
-    needed = {"ode": {"parents": {"wind": "sky"}}}
+    needed = {
+        "ode": {"parents": {"wind": "sky"}},
+        "sliding-window": {"learner": "tan", "size": 100},
+        "half-life-choice": {"learner": {"kind": "aode", "arguments": {"min_count": 1}}},
+    }
     for name, made in LEARNERS.items():
         assert type(make_learner(name, needed.get(name))) is made
 
