@@ -7,6 +7,8 @@ BIN := .venv/bin
 CHECKED := build/checked
 # A stamp for each set of packages in .venv: the demo's, and all that development needs.
 DEMO := .venv/.demo
+# Where nobody looks, as in CI, the page of the demo ends after so many seconds.
+PAGE_SECONDS ?= 10
 DEV := .venv/.dev
 PYTEST := -m pytest --quiet -n $(WORKERS)
 # Run on every build: the laws, worked examples, River's checks, and tests of single kernels.
@@ -37,11 +39,14 @@ setup: $(DEV)  ## make .venv with everything needed to develop, and compile the 
 	$(compile)
 
 .PHONY: demo
-demo: $(DEMO)  ## a spam filter on made-up mails, then models side by side on a stream
+demo: $(DEMO)  ## a spam filter on made-up mails, models side by side on a stream, then both live on a page
 	$(call say,compiling the kernels that changed)
 	$(compile)
 	$(call say,demo: judge each mail and predict each event$(comma) then learn it)
 	@$(BIN)/python -m stream_bayes.demo
+	$(call say,demo: a stream that drifts and a filter live in a browser$(comma) until Ctrl-C)
+	@if [ -t 1 ]; then $(BIN)/python -m stream_bayes demo; \
+	else $(BIN)/python -m stream_bayes demo --no-browser --port 0 --seconds $(PAGE_SECONDS); fi
 
 .PHONY: check
 check: setup lint  ## check style, types and the tests that your edit can break, in some three minutes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import stream_bayes
 from stream_bayes import AdaptiveBayes, HalfLifeChoice
@@ -18,7 +19,7 @@ def test_every_public_learner_has_a_name() -> None:
 
 
 def test_each_can_be_made_by_its_name() -> None:
-    needed = {
+    needed: dict[str, dict[str, Any]] = {
         "ode": {"parents": {"wind": "sky"}},
         "sliding-window": {"learner": "tan", "size": 100},
         "half-life-choice": {"learner": {"kind": "aode", "arguments": {"min_count": 1}}},
