@@ -190,7 +190,7 @@ class Copy:
         return {label: math.log(max(p, LEAST)) for label, p in self._probabilities(x).items()}
 
     def _experts(self, x: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the weight and the probabilities of each expert of a mixture that is awake; nothing for other models."""
+        """Return the weight and probabilities of each expert of a mixture that is awake; nothing for other models."""
         if not isinstance(self.answering, AdaptiveBayes):
             return {}
         experts = [
