@@ -115,6 +115,13 @@ bench-streams: setup  ## compare AdaptiveBayes with River's classifiers on publi
 	$(call say,benchmarks: public streams)
 	@$(BIN)/python -m benchmarks.streams --events $(EVENTS)
 
+.PHONY: bench-streams-moa
+bench-streams-moa: setup  ## the same for MOA's classifiers, with CapyMOA in build/capymoa; needs Java
+	$(call say,benchmarks: public streams with MOA)
+	@$(BIN)/python -m pip install --quiet --target build/capymoa --no-deps \
+		capymoa==0.15.1 'jpype1~=1.7,!=1.7.0' deprecated wrapt seaborn tqdm
+	@PYTHONPATH=build/capymoa $(BIN)/python -m benchmarks.streams --events $(EVENTS) --model CapyMOA
+
 .PHONY: soak
 soak: setup  ## run the tests that take minutes each
 	$(call say,soak tests)

@@ -52,6 +52,13 @@ class Layout:
         self.triple_start = np.cumsum(blocks, dtype=np.longlong) - blocks
         self.triples = int(blocks.sum())
 
+    def use(self, slot: cython.Py_ssize_t, codes: cython.longlong):
+        """Use the room of a feature for so many codes; return False, with nothing changed, if it has less."""
+        if slot >= self.features or codes > self.room[slot]:
+            return False
+        self.used[slot] = codes
+        return True
+
     def positions_of(self, counts):
         """Return the positions of the first `counts[f]` codes of each feature f, in order."""
         counts = np.asarray(counts, np.longlong)

@@ -53,6 +53,11 @@ class Growth:
         self.memory = memory
         self.on_many_values = on_many_values
         self._noticed: set[int] = set()  # the slots of features that it was called with
+        self._room_of: tuple[Layout | None, int, int] = (
+            None,
+            -1,
+            0,
+        )  # of a slot, by the layout that it was read from
         self.encoder = memory.encoder
         self.tables = memory.tables
 
@@ -77,6 +82,24 @@ class Growth:
         self._grow_parts(spare)
         for slot in grown:
             self._notice_many_values(slot)
+
+    def makes_room_for_words(self) -> bool:
+        """Use the spare room of a feature for its new values, and return True; False if more than that is to be done.
+
+        This is the short way for mails, most of which bring a word, in a store of values without a budget.
+        """
+        memory, created = self.memory, self.encoder.created
+        if memory.order > 1 or memory.budget is not None or memory.discretizer is not None:
+            return False
+        if memory.window is not None or self.on_many_values is not None:
+            return False
+        words = created[0]
+        if type(words) is not Vocabulary or words.slot < 0 or any(made is not words for made in created):
+            return False
+        if not self.tables.values.layout.use(words.slot, len(words)):
+            return False
+        created.clear()
+        return True
 
     def _features_that_grew(self) -> set[int]:
         """Return the slots of the features with new values, besides those that were noticed."""

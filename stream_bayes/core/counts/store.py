@@ -208,6 +208,8 @@ class CountStore:
 
     def admit(self, x: Mapping[Any, Any], row: Any) -> Any:
         """Return the row to learn of a sample just encoded, with room for everything it names."""
+        if self.encoder.created and row.weight > 0.0 and self._growth.makes_room_for_words():
+            return row
         families = self.tables.families
         brings = families is not None and self._memory.budget is not None and families.brings(row)
         if self.encoder.created or brings or (self.tables.exact and not row.whole):

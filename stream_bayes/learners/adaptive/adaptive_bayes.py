@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Never
 
 import numpy as np
@@ -12,7 +12,8 @@ from river import base
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.mixtures._expert_mixture import ExpertMixture
-from stream_bayes.core.values.values import canonical_label
+from stream_bayes.core.values.inputs import no_features
+from stream_bayes.core.values.values import canonical_label, is_missing
 from stream_bayes.data.frames import Native
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import CannotMerge
@@ -199,6 +200,8 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         return {**x, **departures, **self._memory.features()}
 
     def _is_held(self, x: X) -> bool:
+        if type(x) is not dict and not isinstance(x, Mapping):
+            raise no_features(x)
         return bool(self.label_memory) and self._memory.names[0] in x
 
     def features_of(self, x: X) -> X:
@@ -222,8 +225,12 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
             labels, departures = self._memory.features(), self._trends.departures(paired)
         else:
             labels = {name: x[name] for name in self._memory.names}
-            shown = [(trend_name(name) if is_number(value) else name) for name, value in paired.items()]
-            departures = {name: x[name] for name in shown if name in x}
+            names = {
+                name: trend_name(name) if is_number(value) else name
+                for name, value in paired.items()
+                if not is_missing(value)
+            }
+            departures = {name: x[name] for name in names.values() if name in x}
         return {
             FEATURES: plain,
             PAIRED: paired,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import deque
 from collections.abc import Mapping
 from typing import Any
@@ -11,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.encoding._vocabulary import Vocabulary
+from stream_bayes.core.values.values import is_missing
 
 __all__ = ["LabelMemory", "Trends", "is_number", "trend_name"]
 
 TREND = "(trend) "
 FARTHEST = 1e9  # standard deviations: the departure of a number that never changed before
+LARGEST = sys.float_info.max
 NO_LABEL: tuple[Any, ...] = ()  # what is shown of a label that has not come yet
 REMEMBERED = 0.99  # of the weight of a repetition, after another event
 
@@ -109,11 +112,15 @@ class Trends:
             ]
 
     def departures(self, x: Mapping[Any, Any]) -> dict[Any, Any]:
-        """Return an event's features, each number in recent standard deviations above the recent mean."""
+        """Return an event's features, each number in recent standard deviations above the recent mean.
+
+        Missing values are left out: a schema has a number's departures under another name.
+        """
         shown: dict[Any, Any] = {}
         for name, value in x.items():
             if not is_number(value):
-                shown[name] = value
+                if not is_missing(value):
+                    shown[name] = value
                 continue
             mean, variance = self.moments.get(name, [float(value), 0.0])
             step = float(value) - mean
@@ -132,5 +139,5 @@ def trend_name(name: Any) -> str:
 
 
 def is_number(value: object) -> bool:
-    """Return True for a finite int or float; a bool is nominal."""
-    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    """Return True for a finite int or float; a bool is nominal, and an int beyond all floats is no number."""
+    return type(value) in (int, float) and -LARGEST <= value <= LARGEST  # type: ignore[operator]

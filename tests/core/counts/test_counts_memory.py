@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 import stream_bayes
+from stream_bayes import MultinomialNB
+from stream_bayes.core.counts.growth import Growth
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.errors import BudgetExceeded
 from tests.core.counts.stores import (
@@ -179,3 +181,24 @@ def test_forty_thousand_tokens_take_the_stated_memory():
         store.learn({f"t{generator.randrange(tokens)}": 1 for _ in range(20)}, generator.randrange(2))
     held = len(store.encoder.nominal[0].vocabulary)
     assert store.memory_bytes <= held * (2 * (2 * 8 + 1) + 96) + 200
+
+
+def test_a_new_word_takes_spare_room_the_short_way_to_the_same_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mails = [
+        ({f"word {place}": 1 for place in range(first, first + 9)}, "ab"[first % 2]) for first in range(60)
+    ]
+    short, long = MultinomialNB(), MultinomialNB()
+    moved = Growth.make_room
+    calls: list[bool] = []
+    monkeypatch.setattr(Growth, "make_room", lambda *given: (calls.append(True), moved(*given))[1])
+    for x, y in mails:
+        short.learn_one(x, y)
+    assert len(calls) < 12  # only where the tables have no room, or a label is new
+    monkeypatch.setattr(Growth, "makes_room_for_words", lambda _: False)
+    for x, y in mails:
+        long.learn_one(x, y)
+    assert len(calls) > 60
+    assert short._store.by_name() == long._store.by_name()
+    assert short.predict_proba_one(mails[3][0]) == long.predict_proba_one(mails[3][0])
