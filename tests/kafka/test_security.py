@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +19,21 @@ from stream_bayes.streams.pipelines.pipeline import build
 from tests.kafka.security import MECHANISMS, PASSWORD, USER, Security, token
 from tests.kafka.topics import KafkaTopics, days, fenced
 from tests.kafka.waiting import TO_BEGIN, until, within
+from tests.streams.kafka.oidc_provider import provider
 
-WAYS = ("TLS", *MECHANISMS)
+OIDC = "OAUTHBEARER by OIDC"
+WAYS = ("TLS", *MECHANISMS, OIDC)
 
 
-def reached(security: Security, way: str, client: str) -> dict[str, Any]:
+@pytest.fixture
+def token_url() -> Iterator[str]:
+    """The token endpoint of a provider whose tokens the broker accepts."""
+    with provider(body=json.dumps({"access_token": token(), "expires_in": 3600}).encode()) as (url, forms):
+        yield url
+        assert all(form["credentials"] == [f"{USER}:{PASSWORD}"] for form in forms)
+
+
+def reached(security: Security, way: str, client: str, token_url: str = "") -> dict[str, Any]:
     """The table `kafka` of a pipeline file."""
     table: dict[str, Any] = {
         "client": client,
@@ -32,6 +44,9 @@ def reached(security: Security, way: str, client: str) -> dict[str, Any]:
     if way == "TLS":
         own = {"cert_file": security.path("client.pem"), "key_file": security.path("client.key")}
         return table | own | {"servers": [security.tls]}
+    if way == OIDC:
+        credentials = {"token_url": token_url, "client_id": USER, "client_secret": "${KAFKA_PASSWORD}"}
+        return table | {"mechanism": "OAUTHBEARER", "servers": [security.sasl], "oidc": credentials}
     table |= {"mechanism": way, "servers": [security.sasl]}
     if way == "OAUTHBEARER":
         return table | {"token": "${KAFKA_TOKEN}"}
@@ -60,6 +75,7 @@ def test_a_pipeline_proves_who_it_is(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
+    token_url: str,
     way: str,
     client: str,
 ) -> None:
@@ -69,7 +85,8 @@ def test_a_pipeline_proves_who_it_is(
     monkeypatch.setenv("KAFKA_TOKEN", secret)
     topic = kafka_topics.topic(1)
     kafka_topics.put(topic, days(30, partitions=1))
-    engine = pipeline(kafka_topics, tmp_path, reached(security, way, client), f"{topic}-pipeline", topic)
+    kafka = reached(security, way, client, token_url)
+    engine = pipeline(kafka_topics, tmp_path, kafka, f"{topic}-pipeline", topic)
     assert engine.run(30).processed == 30
     shown = caplog.text + repr(vars(engine.source))
     assert PASSWORD not in shown and secret not in shown
