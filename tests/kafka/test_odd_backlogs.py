@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from stream_bayes.errors import TooManyDeadLetters
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
@@ -25,15 +26,15 @@ def rows() -> list[Row]:
     return [row for row in rows if row.key in labelled]
 
 
-def engine_of(kafka_topics: KafkaTopics, directory: Path, topics: tuple[str, str]) -> Engine:
-    samples, labels = topics
+def engine_of(kafka_topics: KafkaTopics, directory: Path, topics: tuple[str, str], **labels: float) -> Engine:
+    samples, label_topic = topics
     return build(
         checked(
             table(
                 directory,
                 {"kind": "kafka", "topic": samples},
                 name=f"weather-{samples}",
-                labels={"wait_for": 14 * DAY, "topic": labels},
+                labels={"wait_for": 14 * DAY, "topic": label_topic} | labels,
                 kafka={"servers": [kafka_topics.servers]},
             )
         ),
@@ -41,12 +42,14 @@ def engine_of(kafka_topics: KafkaTopics, directory: Path, topics: tuple[str, str
     )
 
 
-def run(kafka_topics: KafkaTopics, directory: Path, rows: list[Row]) -> tuple[Engine, list[str]]:
+def run(
+    kafka_topics: KafkaTopics, directory: Path, rows: list[Row], **labels: float
+) -> tuple[Engine, list[str]]:
     """Process a backlog; return the engine, and the keys of its answers in order."""
     topics = kafka_topics.topic(4), kafka_topics.topic(2)
     for topic, kind in zip(topics, ("sample", "label"), strict=True):
         put(kafka_topics, topic, [row for row in rows if row.kind == kind])
-    engine: Any = engine_of(kafka_topics, directory, topics)
+    engine: Any = engine_of(kafka_topics, directory, topics, **labels)
     keys: list[str] = []
     process = engine.step.process
 
@@ -82,24 +85,26 @@ def test_of_equal_times_samples_come_first_and_then_partitions_in_order(
     assert engine.step.learned == len(keys)
 
 
-def test_one_time_in_the_far_future_expires_nothing_and_is_said(
+def test_one_time_in_the_far_future_is_said_and_expires_nothing_if_the_skew_is_bounded(
     kafka_topics: KafkaTopics, tmp_path: Path, rows: list[Row], caplog: pytest.LogCaptureFixture
 ) -> None:
     place = next(place for place, row in enumerate(rows) if row.kind == "sample" and place > len(rows) // 2)
     rows[place] = rows[place]._replace(time=FAR_FUTURE)
     with caplog.at_level(logging.WARNING):
-        engine, keys = run(kafka_topics, tmp_path, rows)
+        engine, keys = run(kafka_topics, tmp_path, rows, max_skew=DAY)
     assert engine.step.learned == len(keys)
     assert engine.times.incidents["future_times"] == 1
     assert "days in the future: labels.max_skew bounds" in caplog.text
 
 
-def test_times_in_another_unit_are_counted_and_the_log_names_the_unit(
+def test_times_in_another_unit_end_a_run_of_expired_labels_and_the_log_names_the_unit(
     kafka_topics: KafkaTopics, tmp_path: Path, rows: list[Row], caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.WARNING):
-        engine, _ = run(kafka_topics, tmp_path, [row._replace(time=1000 * row.time) for row in rows])
-    assert engine.times.incidents["wrong_time_unit"] == len(rows)
+    late = [row._replace(time=1000 * row.time) for row in rows]
+    with caplog.at_level(logging.WARNING), pytest.raises(TooManyDeadLetters) as raised:
+        run(kafka_topics, tmp_path, late)
+    assert str(raised.value).count("max_dead_share") == 1
+    assert "the sample with this key has expired" in str(raised.value)
     assert 'a finer time_unit, such as "ms"' in caplog.text
 
 

@@ -246,6 +246,7 @@ class Engine:
     def _process(self, records: Sequence[Record]) -> None:
         """Process one batch and commit its results."""
         slices = slices_of(records, self.positions, self.source.may_skip)
+        self.times.inspect(records)  # first: wrong times may be why records cannot be processed
         for sink in self._sinks:
             sink.begin()
         try:
@@ -258,7 +259,6 @@ class Engine:
             for sink in self._sinks:
                 sink.abort()
             raise
-        self.times.inspect(records)
         self.committed = records
         self.reached = records[-1].time
         for watcher in self._watchers:

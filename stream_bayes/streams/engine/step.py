@@ -17,7 +17,7 @@ from stream_bayes.core.events.event import SAMPLE, BadRecord, Event
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.core.measures.losses import Losses
 from stream_bayes.core.values.checks import expect, refusing_bad_state
-from stream_bayes.errors import BadValue, BudgetExceeded, StreamBayesError
+from stream_bayes.errors import BadValue, BudgetExceeded, StreamBayesError, TooManyDeadLetters
 from stream_bayes.streams.contracts.sink import (
     SCHEMA_VERSION,
     DriftEntry,
@@ -240,8 +240,8 @@ class Step:
                 self.learned -= 1
                 self.unlearned += 1
             self._record_drifts(cause)
-        except BudgetExceeded:
-            raise  # as a dead letter for every new value it would be overlooked
+        except (BudgetExceeded, TooManyDeadLetters):
+            raise  # the first as a dead letter for every new value would be overlooked
         except StreamBayesError as error:
             self._refuse(cause, REFUSED, str(error))
 
