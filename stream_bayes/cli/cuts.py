@@ -137,8 +137,7 @@ def _opened(
             raise BadValue(f"{data}: its source holds mails, which have no numeric features")
         schema = config.schema_of_stream()
         if config.source.kind == "kafka":
-            assert config.kafka is not None
-            return kafka_source(config.kafka, config.source, None, schema), schema
+            return kafka_source(config.model_copy(update={"labels": None}), schema), schema
         form = None if config.source.kind != "csv" else config.source.form(path.parent)
         return make_source(config, path.parent, schema, form), schema
     if servers is not None:
