@@ -46,6 +46,7 @@ from stream_bayes.learners.classifier.arguments import (
     check_number,
 )
 from stream_bayes.learners.classifier.base import BayesClassifier, X, check_learner
+from stream_bayes.learners.classifier.edges import learner_within
 from stream_bayes.learners.classifier.explanation import Explanation
 from stream_bayes.learners.classifier.predictions import LEAST_PROBABILITY, most_probable
 from stream_bayes.learners.classifier.samples import samples_of
@@ -273,12 +274,18 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         succession.clock += 1
         if row.weight > 0.0:
             loss = min(score, MOST_SURPRISE)
-            self._follow(row, (x, EVENT, w), loss, self._watch.signal_of(loss), True)
+            self._follow(row, (x, EVENT, w), loss, self._watch.signal_of(loss, len(model.structure)), True)
         return score
 
     def score_one(self, x: X) -> float:
         """Return the surprise of an event to a network without a class, as `BayesNet.score_one` does."""
         return self._network().score_one(x)
+
+    @property
+    def _joint_variables(self) -> int:
+        """The number of variables of a network without a class; 0 for classifiers."""
+        model = self.model_
+        return len(model.structure) if isinstance(model, BayesNet) else 0
 
     def _network(self) -> BayesNet:
         model = self.model_
@@ -366,6 +373,11 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         """
         self._succession.search_on(executor)
 
+    def work(self) -> bool:
+        """Do a slice of the search of a structure that grows in an idle moment; return True if there is more to do."""
+        model = learner_within(self.model_)
+        return isinstance(model, (BayesNet, BayesNetClassifier)) and model.work()
+
     def _warn(self, x: X, y: Any, w: float) -> None:
         """Respond to a warning of the detector: a shadow model learns from then on."""
         if self._warned is None:
@@ -387,7 +399,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
             newest = min(clock - self._warned + 1, len(signals))
         since, shadow = clock - newest + 1, self._shadow
         self._warned, self._shadow = None, None
-        if not self._watch.is_worse(signals, newest, clock):
+        if not self._watch.is_worse(signals, newest, clock, self._joint_variables):
             return  # answers became better
         if shadow is None:
             succession.search(since)
@@ -419,7 +431,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
             return False
         signals = succession.recent.signals(after=max(succession.changed_again or 0, begun))
         newest = since_change(signals) if len(signals) >= 2 * FEWEST else 0
-        if not watch.is_worse(signals, newest, self.clock):
+        if not watch.is_worse(signals, newest, self.clock, self._joint_variables):
             return False
         succession.changed_again = self.clock - newest + 1
         return True

@@ -133,7 +133,9 @@ def basis_of(
             made.structure = present.structure
     elif keeps_structure:
         _keep_structure(made, present)
-    is_searched = is_network and not keeps_structure and (bool(only) or not grows(present))
+    is_searched = (
+        is_network and not keeps_structure and (bool(only) or policy == "search" or not grows(present))
+    )
     return Basis(policy, type(made), made.state(), is_searched, policy == "search")
 
 

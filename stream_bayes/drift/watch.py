@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from stream_bayes.learners.classifier.edges import edge_name
 
 __all__ = ["DriftWatch"]
 
-MIDDLE_SURPRISE = 20.0  # nats: the surprise of an event that gives the signal 1/2
+MIDDLE_SURPRISE = log(2.0)  # nats of each variable: the surprise of an event that gives the signal 1/2
 
 
 class DriftWatch:
@@ -38,7 +39,8 @@ class DriftWatch:
     signal
         The signal, one of `SIGNALS`; None: the detector's natural one.
     is_joint
-        True if the model is a network without a class, whose signal is the surprise s of each event as s / (s + 20).
+        True if the model is a network without a class. Its signal is the surprise of each event, which has no bound, as
+        s / (s + middle), with `middle` a bit for each variable.
     """
 
     def __init__(self, given: Any, signal: str | None, is_joint: bool = False) -> None:
@@ -66,24 +68,29 @@ class DriftWatch:
             return []
         return families.feed(family_signals(model, recent.newest_codes(TOGETHER)))
 
-    def is_worse(self, signals: NDArray[np.float64], newest: int, event: int) -> bool:
-        """Return True, and record a drift, if the mean of the newest signals is above the mean of those before."""
+    def is_worse(self, signals: NDArray[np.float64], newest: int, event: int, variables: int = 0) -> bool:
+        """Return True, and record a drift, if the mean of the newest signals is above the mean of those before.
+
+        Of a network without a class, `variables` is the number of its variables.
+        """
         change = len(signals) - newest
         before, after = mean_of(signals[:change]), mean_of(signals[change:])
         if newest == 0 or after <= before:
             return False
-        score = {"before": self._nats_of(before), "after": self._nats_of(after)}
+        score = {
+            name: self._nats_of(mean, variables) for name, mean in (("before", before), ("after", after))
+        }
         self.record("drift", event, since=event - newest + 1, score=score)
         return True
 
-    def signal_of(self, score: float) -> float:
-        """Return the signal of an event's surprise, which has no bound, between 0 and 1."""
-        return score / (score + MIDDLE_SURPRISE)
+    def signal_of(self, score: float, variables: int) -> float:
+        """Return the signal of an event's surprise to a network of so many variables, between 0 and 1."""
+        return score / (score + MIDDLE_SURPRISE * max(variables, 1))
 
-    def _nats_of(self, signal: float) -> float:
+    def _nats_of(self, signal: float, variables: int) -> float:
         """Return the loss in nats that a mean signal stands for; of wrong answers their share."""
         if self.is_joint:
-            return MIDDLE_SURPRISE * signal / (1.0 - signal)
+            return MIDDLE_SURPRISE * max(variables, 1) * signal / (1.0 - signal)
         return signal if self.signal == "error" else MOST_LOSS * signal
 
     def start_of_drift(

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 from stream_bayes import DriftAdaptive, SlidingWindow, streams
+from stream_bayes.core.live_networks.family_counts import EVENT
+from stream_bayes.drift.families import family_signals
+from stream_bayes.drift.recent_events import RecentEvents
 from stream_bayes.errors import BadLabel, BadValue, NotSupported
 from stream_bayes.networks import BayesNet, Inference
 from stream_bayes.river_state.model_state import model_state, restore_model
@@ -40,6 +43,51 @@ def test_after_a_change_the_structure_becomes_as_good_as_the_true_one(given: boo
     assert kinds[:2] == ["drift", "adopted"]
     first = model.log.entries[0]
     assert 1000 < first["event"] < 1200 and first["score"]["after"] > first["score"]["before"] + 1.0
+
+
+@pytest.mark.parametrize("delay", [0, 40])
+def test_families_that_drift_are_named_and_searched_alone(delay: int) -> None:
+    rng = np.random.default_rng(3)
+    start = {"a": [], "b": [], "copy": ["a"], "twin": [], "other": ["twin"]}
+    model = DriftAdaptive(BayesNet(start), signal="family", search_delay=delay, window=600)
+    for number in range(1800):
+        a, b, twin = (bool(bit) for bit in rng.integers(0, 2, 3))
+        x: dict[str, Any] = {"a": a, "b": b, "twin": twin, "other": twin}
+        x["copy"] = a if number < 1200 else b
+        model.learn_one(x)
+    drift, *_, adopted = model.log.entries
+    assert drift["what"] == "drift" and drift["detector"]["families"] == ["copy"]
+    assert 1200 < drift["event"] < 1300 and 1000 < drift["since"] <= 1232
+    assert adopted["what"] == "adopted"
+    assert adopted["structure"]["added"] == [["b", "copy"]]
+    model_: Any = model.model_
+    parents = {name: list(model_.structure.parents(name)) for name in start}
+    assert "b" in parents.pop("copy")
+    assert parents == {name: start[name] for name in parents}
+
+
+def test_the_signal_of_a_family_is_minus_its_log_probability() -> None:
+    rng = np.random.default_rng(5)
+    model, events = BayesNet({"a": [], "b": ["a"], "c": ["a", "b"]}), []
+    recent = RecentEvents(model, 50)
+    for number in range(200):
+        a, b, c = (int(bit) for bit in rng.integers(0, 3, 3))
+        x: dict[str, Any] = {"a": a, "b": b, "c": c if number != 199 else None}
+        events.append(x)
+        row = model._store.encode(x, EVENT, 1.0)
+        model._learn_row(row)
+        recent.push(row, number + 1, 0.0)
+    signals = family_signals(model, recent.newest_codes(2))
+    for place, x in ((0, events[-2]), (1, events[-1])):
+        rest = [each for each in events if each is not x]
+        for name, parents in (("a", []), ("b", ["a"]), ("c", ["a", "b"])):
+            found = signals[model._store.slot_of(name), place]
+            if x[name] is None:
+                assert np.isnan(found)
+                continue
+            alike = [e for e in rest if e[name] is not None and all(e[p] == x[p] for p in parents)]
+            share = (sum(e[name] == x[name] for e in alike) + 1 / 3) / (len(alike) + 1)
+            assert found == pytest.approx(-np.log(share) / 5)
 
 
 def test_a_stationary_stream_changes_no_model() -> None:

@@ -62,7 +62,8 @@ class HillClimbing:
         With `tabu`, the number of steps in a row without improvement before the search stops.
     restarts
         The number of further climbs. Each begins at the best structure with some edges turned within its equivalence
-        class, and some variables without their edges. This escapes local maxima that a few changes do not.
+        class, and some variables without their edges. This escapes local maxima that a few changes do not, at a small
+        cost, as the families counted are kept: the default. 0 climbs once.
     disturbance
         The number of edges, and of variables, drawn at random for a restart.
     seed
@@ -86,7 +87,7 @@ class HillClimbing:
     tiers: Iterable[Iterable[Value]] = ()
     tabu: int = 0
     patience: int = 20
-    restarts: int = 0
+    restarts: int = 10
     disturbance: int = 6
     seed: int = 0
     max_families: int | None = None

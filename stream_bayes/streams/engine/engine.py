@@ -213,7 +213,7 @@ class Engine:
                     break
                 if records:
                     self._process(records)
-                else:
+                elif not self.step.model.work():
                     self._sleep(IDLE_SECONDS)
                 if self.recovery is not None:
                     self.recovery.maintain(self.positions)

@@ -189,6 +189,9 @@ class ServedNetwork:
         else:
             self.model.learn_one(x, None, w)
 
+    def work(self) -> bool:
+        return self.model.work()
+
     @property
     def _version(self) -> tuple[int, int]:
         """The generation, and the number of entries of the drift log: a batch ends where they change."""

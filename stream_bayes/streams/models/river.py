@@ -122,6 +122,9 @@ class ServedRiver:
     def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
         unlearn(self._learner, content, y, w, clock)
 
+    def work(self) -> bool:
+        return False
+
     def settings(self) -> dict[str, Any]:
         try:
             return {"learner": self.name, "steps": configuration_digest(self.model)}
@@ -179,6 +182,9 @@ class ServedAdaptive(ServedRiver):
     @property
     def drifts(self) -> DriftLog:  # type: ignore[override]  # None elsewhere
         return self.adaptive.log
+
+    def work(self) -> bool:
+        return self.adaptive.work()
 
     def predict_then_learn(self, x: Any, y: Any, w: float) -> Answer:
         if self.model is not self.adaptive:

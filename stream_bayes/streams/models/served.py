@@ -24,11 +24,13 @@ from stream_bayes.drift.log import DriftLog
 from stream_bayes.errors import BadState, BadValue, StreamBayesError
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.classifier.edges import learner_within
 from stream_bayes.learners.classifier.predictions import most_probable
 from stream_bayes.learners.classifier.samples import process_samples
 from stream_bayes.learners.classifier.state import saved_parameter
 from stream_bayes.learners.deciding_classifier import DecidingClassifier
 from stream_bayes.learners.networks.bayes_net import BayesNet
+from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.streams.models.answers import Answer, AnswerColumns, Answers
 from stream_bayes.streams.models.corrections import relabel, unlearn
@@ -120,6 +122,10 @@ class Served(Protocol):
 
     def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
         """Unlearn a sample."""
+        ...
+
+    def work(self) -> bool:
+        """Do a slice of work that waits for an idle moment; return True if there is more. Answers do not change."""
         ...
 
     def settings(self) -> dict[str, Any]:
@@ -228,6 +234,10 @@ class ServedLearner:
 
     def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
         unlearn(self.model, content, y, w, clock)
+
+    def work(self) -> bool:
+        network = learner_within(self.model)
+        return isinstance(network, BayesNetClassifier) and network.work()
 
     def settings(self) -> dict[str, Any]:
         return self._settings

@@ -80,6 +80,9 @@ class ServedFilter:
         if self.model.label_of(content) == y:
             self.model.forget(content)
 
+    def work(self) -> bool:
+        return False
+
     def settings(self) -> dict[str, Any]:
         return {"learner": self.name, "parameters": self.model.settings()}
 

@@ -177,6 +177,9 @@ class ShardModel:
             if self.is_live:
                 self._total.served.unlearn(content, y, w, clock)
 
+    def work(self) -> bool:
+        return self._own.work()
+
     def settings(self) -> dict[str, Any]:
         return self._own.settings()
 

@@ -9,9 +9,14 @@ from typing import Any
 import pytest
 
 from stream_bayes import Schema, streams
+from stream_bayes.core.events.event import Event
 from stream_bayes.errors import BadConfig, BadValue
 from stream_bayes.networks import BayesNet, BayesNetClassifier
 from stream_bayes.streams import Pending
+from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.models.served import served
+from tests.streams.lists import ListSink, ListSource
 
 STRUCTURE: dict[str, list[str]] = {"user": [], "country": ["user"], "hour": []}
 
@@ -148,6 +153,51 @@ def test_a_structure_that_grows_is_followed_through_restarts(tmp_path: Path) -> 
     assert [answers[place]["model"]["generation"] for place in (adopted - 1, adopted)] == [0, 1]
     assert ("user", "country") in model.structure.edges
     assert answers[-1]["prediction"] == days(400)[-1]["country"]
+
+
+@pytest.mark.parametrize("has_class", [False, True])
+def test_a_silent_stream_finishes_a_search_ahead_and_changes_no_answer(
+    has_class: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stream_bayes.learners.networks.growth.SLICE", 1)
+    slices = [0]
+
+    class Silent(ListSource):
+        silences = 0
+
+        def poll(self, limit: int) -> list[Any]:
+            if self.place == 64 and self.silences < 100:  # the first search has just begun
+                self.silences += 1
+                return []
+            return super().poll(min(limit, 64 - self.place if self.place < 64 else limit))
+
+    def outputs_of(kind: type[ListSource]) -> list[Any]:
+        records = [
+            Event(
+                {name: value for name, value in x.items() if not (has_class and name == "user")},
+                x["user"] if has_class else None,
+                position=place,
+            )
+            for place, x in enumerate(days(300))
+        ]
+        model = served(BayesNetClassifier() if has_class else BayesNet("learn"))
+        inner = model.work
+
+        def work() -> bool:
+            has_more = inner()
+            slices[0] += has_more
+            return has_more
+
+        monkeypatch.setattr(model, "work", work, raising=False)
+        sink = ListSink("predictions")
+        Engine(Step(model), kind(records), predictions=sink, sleep=lambda seconds: None).run()
+        assert model.model.generation > 0
+        return sink.lasting
+
+    whole = outputs_of(ListSource)
+    assert slices[0] == 0
+    assert outputs_of(Silent) == whole
+    assert slices[0] > 1
 
 
 def test_a_class_in_the_source_makes_a_classifier_of_the_same_file(tmp_path: Path) -> None:
