@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from random import Random
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -37,6 +37,7 @@ from stream_bayes.cli.data_file import (
 )
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, checked_output, note, print_json
+from stream_bayes.cli.service import Port, Serve, wait_for_signal
 from stream_bayes.cli.train import records_of
 from stream_bayes.core.events.event import Event
 from stream_bayes.data.schema import Schema
@@ -55,6 +56,9 @@ from stream_bayes.streams.evaluation.details import Details
 from stream_bayes.streams.evaluation.report import report
 from stream_bayes.streams.sources.binned import BinnedLabels
 from stream_bayes.streams.sources.iterable import IterableSource
+
+if TYPE_CHECKING:
+    from stream_bayes.serve.compared import ComparedModels
 
 __all__ = ["DATASETS", "compare"]
 
@@ -132,6 +136,8 @@ def compare(
     save: Annotated[
         Path | None, typer.Option(help="Save the most accurate model of this package to this file.")
     ] = None,
+    serve: Serve = False,
+    port: Port = None,
     json: JSON = False,
 ) -> None:
     """Compare models on one stream: each predicts, then learns, every event. Report accuracy and speed."""
@@ -144,6 +150,8 @@ def compare(
                 checked_output(option, path)
         if picture is not None:
             plots.check_can_draw(picture)
+        if port is not None and not serve:
+            raise BadValue("--port needs --serve")
         costs = mistake_costs(cost, unsure, threshold)
         options = DataOptions(
             time=time,
@@ -158,7 +166,7 @@ def compare(
         )
         file = files[0]
         source, schema, table = _stream(files, target, options, bins)
-        with closing(source):
+        with closing(source), ExitStack() as around:
             if table is not None:
                 note([*table.described(), *([] if bins else table.warnings())], quiet=json)
                 if len(files) > 1:
@@ -171,6 +179,7 @@ def compare(
             learners |= {name: make() for name, make in BASELINES.items() if name not in learners}
             details = Details(costs) if html is not None or costs is not None else None
             stream = source if not shuffle else _shuffled(source)
+            service = around.enter_context(_service(learners, file, target, port, json)) if serve else None
             with _bar(_length(source, limit), quiet=json) as show:
                 try:
                     result = compare_learners(
@@ -180,6 +189,7 @@ def compare(
                         delay=delay,
                         limit=limit,
                         progress=show,
+                        on_checkpoint=None if service is None else service.note,
                         on_answer=None if details is None else details.add,
                     )
                 except (
@@ -197,23 +207,27 @@ def compare(
                     raise BadValue(f"a model cannot learn from this stream: {notes}: {reason}") from error
             if table is not None:
                 warn_of_misfits(source, lambda line: note([line], quiet=json))
-        if costs is not None and details is not None:
-            costs.check(details.labels())
-            result.costs = details.mean_costs()
-        if checkpoints is not None:
-            result.write(checkpoints)
-        if picture is not None:
-            plots.evaluation(result, picture, marks=_drift_marks(learners))
-        if save is not None:
-            _save(save, learners, result)
-        if html is not None and details is not None:
-            title = f"{file.name}: {target}" if target is not None else file.name
-            html.write_text(report(result, details, learners, title), encoding="utf-8")
-        if json:
-            print_json(result.to_dict())
-        else:
-            Console().print(result)
-        note(_warnings(result, shuffle), quiet=json)
+            if costs is not None and details is not None:
+                costs.check(details.labels())
+                result.costs = details.mean_costs()
+            if checkpoints is not None:
+                result.write(checkpoints)
+            if picture is not None:
+                plots.evaluation(result, picture, marks=_drift_marks(learners))
+            if save is not None:
+                _save(save, learners, result)
+            if html is not None and details is not None:
+                title = f"{file.name}: {target}" if target is not None else file.name
+                html.write_text(report(result, details, learners, title), encoding="utf-8")
+            if json:
+                print_json(result.to_dict())
+            else:
+                Console().print(result)
+            note(_warnings(result, shuffle), quiet=json)
+            if service is not None:
+                service.finish(result.losses, _best_own(learners, result) or result.most_accurate)
+                note(["the stream has ended; the page goes on, until Ctrl-C"], quiet=json)
+                wait_for_signal()
 
 
 def _stream(
@@ -304,10 +318,41 @@ def _is_own(learner: object) -> bool:
     return isinstance(learner, tuple(LEARNERS.values()))
 
 
+def _best_own(learners: Mapping[str, Any], result: Comparison) -> str | None:
+    """Return the most accurate learner of this package, the first of equals; None without any."""
+    own = [name for name, learner in learners.items() if _is_own(learner)]
+    return max(own, key=lambda name: result[name].cumulative.accuracy or 0.0, default=None)
+
+
+def _service(
+    learners: Mapping[str, Any], file: Path, target: str | None, port: int | None, quiet: bool
+) -> ComparedModels:
+    # Imported on use: a comparison without a service does not load it.
+    from stream_bayes.serve.serving import check_installed
+
+    check_installed()
+    from stream_bayes.serve.compared import ComparedModels
+
+    number = 8080 if port is None else port
+    try:
+        return ComparedModels(
+            learners,
+            file.name,
+            target,
+            "127.0.0.1",
+            number,
+            lambda url: note([f"serving {url}"], quiet=quiet),
+        )
+    except OSError as error:
+        raise BadValue(
+            f"127.0.0.1:{number} cannot be listened on: {error.strerror or error}; give another --port"
+        ) from error
+
+
 def _save(path: Path, learners: Mapping[str, Any], result: Comparison) -> None:
     """Save the most accurate learner of this package."""
-    own = [name for name, learner in learners.items() if _is_own(learner)]
-    best = max(own, key=lambda name: result[name].cumulative.accuracy or 0.0)  # the first of equals
+    best = _best_own(learners, result)
+    assert best is not None
     learner = learners[best]
     state = learner.state() if isinstance(learner, BayesClassifier) else model_state(learner)
     snapshot = Snapshot(learner=type(learner).__name__, sections={"model": state}, clock=result[best].events)
