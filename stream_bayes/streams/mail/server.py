@@ -18,10 +18,12 @@ import os
 import socket
 import socketserver
 import threading
+import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from stream_bayes.errors import BadValue, InUse, SourceError, StreamBayesError
 from stream_bayes.streams.mail.callers import Caller, caller_of
@@ -44,6 +46,8 @@ USER = "user="
 REQUEST_SECONDS = 30.0  # for a client to send a mail
 MILTER_SECONDS = 7_200.0  # a mail server keeps its connections open
 FIRST_INHERITED = 3  # the first descriptor that systemd passes
+IDLE_THREADS = 4  # of each socket that wait for connections
+ACCEPT_PAUSE = 0.1  # seconds after a connection that could not be accepted
 BACKLOG = 128  # connections that wait
 
 
@@ -154,17 +158,17 @@ class SpamServer:
         self.service = FilterService(home, max_bytes, days, quota, teach_site=teach_site)
         self.service.clean_users()
         self._may_learn, self._on_spam, self._users = may_learn, on_spam, users
-        self._listeners: dict[str, socketserver.BaseServer] = {}
+        self._listeners: dict[str, _Listener] = {}
         self._paths: list[Path] = []
         try:
             if own is None:
                 self._listen_at_path("socket", home.socket)
             else:
-                self._adopt("socket", own)
+                self._adopt("socket", own, inherited=True)
             for name, address in (listen or {}).items():
                 self._listen(name, address)
             for name, opened in given.items():
-                self._adopt(name, opened)
+                self._adopt(name, opened, inherited=True)
         except BaseException:
             self._close()
             raise
@@ -176,7 +180,7 @@ class SpamServer:
 
     def addresses(self) -> dict[str, str]:
         """Return the address of each protocol."""
-        return {name: _shown(cast("Any", each).socket) for name, each in self._listeners.items()}
+        return {name: _shown(each.socket) for name, each in self._listeners.items()}
 
     # -- listening ----------------------------------------------------------------------------------------------------
 
@@ -212,7 +216,9 @@ class SpamServer:
         self._paths.append(path)
         self._adopt(name, opened, may_learn=True)
 
-    def _adopt(self, name: str, opened: socket.socket, may_learn: bool | None = None) -> None:
+    def _adopt(
+        self, name: str, opened: socket.socket, *, may_learn: bool | None = None, inherited: bool = False
+    ) -> None:
         """Serve a protocol at an open socket."""
         may_learn = self._may_learn if may_learn is None else may_learn
         opened.listen(BACKLOG)
@@ -243,26 +249,18 @@ class SpamServer:
                 ),
                 MILTER_SECONDS,
             )
-        self._listeners[name] = _Listener(opened, handler)
+        self._listeners[name] = _Listener(opened, handler, inherited=inherited)
 
     # -- running ------------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
         """Serve until `stop` is called, then remove the sockets."""
-        threads = [
-            threading.Thread(target=each.serve_forever, args=(0.1,), name=name)
-            for name, each in self._listeners.items()
-        ]
         try:
-            for thread in threads:
-                thread.start()
+            for each in self._listeners.values():
+                each.start()
             while not self._stopped.wait(0.1):
                 self.service.tend()
         finally:
-            for each in self._listeners.values():
-                each.shutdown()
-            for thread in threads:
-                thread.join()
             self._close()
             self.service.close()
 
@@ -272,7 +270,8 @@ class SpamServer:
 
     def _close(self) -> None:
         for each in self._listeners.values():
-            each.server_close()
+            each.stop()
+            each.socket.close()
         for path in self._paths:
             path.unlink(missing_ok=True)
 
@@ -345,25 +344,94 @@ def _shown(opened: socket.socket) -> str:
     return name if isinstance(name, str) else f"{name[0]}:{name[1]}"
 
 
-class _Listener(socketserver.ThreadingMixIn, socketserver.TCPServer):
-    """Serves an open socket, a thread for each connection."""
+class _Listener:
+    """Serves an open socket, a thread for each connection.
 
-    daemon_threads = True
+    Some threads wait for connections, so that the one that accepts a mail also judges it: starting a thread, and waking
+    it, would take longer than most verdicts. When the last one gets a connection, it starts another first.
 
-    def __init__(self, opened: socket.socket, handler: Any) -> None:
-        socketserver.BaseServer.__init__(self, opened.getsockname(), handler)
+    Parameters
+    ----------
+    opened
+        The socket.
+    handler
+        The class of handlers, as of `socketserver`.
+    inherited
+        True for a socket that another process has opened, and goes on using.
+    """
+
+    def __init__(self, opened: socket.socket, handler: Any, *, inherited: bool) -> None:
         self.socket = opened
-        self.address_family = opened.family
+        opened.setblocking(True)
+        self._handler = handler
+        self._inherited = inherited
+        self._lock = threading.Lock()
+        self._idle = 0
+        self._stopping = False
 
-    def get_request(self) -> tuple[socket.socket, Any]:
-        line, address = self.socket.accept()
-        if self.address_family != socket.AF_UNIX:
-            line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return line, address or ("", 0)
+    def start(self) -> None:
+        """Begin to serve."""
+        for _ in range(IDLE_THREADS):
+            self._add_thread()
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore clients that disconnect or do not finish their request; log what else goes wrong."""
-        logger.debug("a connection ended with an error", exc_info=True)
+    def stop(self) -> None:
+        """Wake the threads that wait, and accept nothing more. Conversations go on until they end."""
+        self._stopping = True
+        if not self._inherited:
+            with suppress(OSError):
+                self.socket.shutdown(socket.SHUT_RDWR)
+            return
+        for _ in range(self._idle):  # shutting it down would end it for its owner too
+            with socket.socket(self.socket.family) as line, suppress(OSError):
+                line.settimeout(1.0)
+                line.connect(self.socket.getsockname())
+
+    def _add_thread(self) -> None:
+        with self._lock:
+            self._idle += 1
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        """Serve one connection after another."""
+        while True:
+            line = self._accepted()
+            with self._lock:
+                self._idle -= 1
+                is_last = not self._idle
+            if line is None:
+                return
+            if is_last:
+                self._add_thread()
+            self._converse(line)
+            with self._lock:
+                if self._stopping or self._idle >= IDLE_THREADS:
+                    return
+                self._idle += 1
+
+    def _accepted(self) -> socket.socket | None:
+        """Return the next connection; None when the server stops."""
+        while not self._stopping:
+            try:
+                line, _ = self.socket.accept()
+            except OSError as error:  # a client that has gone already, or too many open files
+                if not self._stopping:
+                    logger.debug("no connection was accepted: %s", error)
+                    time.sleep(ACCEPT_PAUSE)
+                continue
+            if not self._stopping:
+                return line
+            line.close()
+        return None
+
+    def _converse(self, line: socket.socket) -> None:
+        with line:
+            try:
+                if line.family != socket.AF_UNIX:
+                    line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                self._handler(line, ("", 0), self)
+                line.shutdown(socket.SHUT_WR)
+            except Exception:  # clients that disconnect, or do not finish their request
+                logger.debug("a connection ended with an error", exc_info=True)
 
 
 def _conversation(converse: Callable[[Any, Any, Any], object], seconds: float) -> type:
