@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core.readings._reading import m_estimate
+from stream_bayes.core.readings._smoothing import m_estimate
 from stream_bayes.core.values.values import Value
 from stream_bayes.drift.detectors import MOST_LOSS
 from stream_bayes.learners.classifier.base import BayesClassifier

@@ -24,18 +24,11 @@ from stream_bayes.errors import BadState
 if not cython.compiled:
     from stream_bayes.core.counts._tables import Tables
     from stream_bayes.core.encoding._rows import Batch, Row, RowSource
+    from stream_bayes.core.readings._smoothing import pseudocount_of
 
 IMPOSSIBLE = cython.declare(cython.double, float("-inf"))  # the logarithm of 0
 NEVER = cython.declare(cython.longlong, 0x7FFFFFFFFFFFFFFF)  # a clock that is not reached
 NO_ANSWER = cython.declare(cython.double, float("nan"))
-
-
-def m_estimate(weight, total, cells, strength=1.0):
-    """Return weights of cells as probabilities, `strength` fresh samples spread evenly over the cells of each total.
-
-    This is for arrays in fresh samples what readings do with `Reading.pseudocount`.
-    """
-    return (weight + strength / cells) / (total + strength)
 
 
 @cython.cfunc
@@ -57,7 +50,7 @@ class Reading:
     prior_strength
         The weight of the smoothing of P(y); 0 leaves it unsmoothed.
     spread
-        False adds the strength to every cell (Laplace), True spreads it over the cells (m-estimate).
+        False adds the strength to every cell (Laplace), True spreads it over the cells (m-estimate): `_smoothing.py`.
     class_prior
         `"counted"`, `"uniform"`, or `"given"`: then `given` holds a probability for each class code.
 
@@ -124,9 +117,7 @@ class Reading:
     @cython.cfunc
     def pseudocount(self, cells: cython.Py_ssize_t) -> cython.double:
         """Return the weight that smoothing adds to each of so many cells, on the scale of the tables."""
-        if self.spread:
-            return self.strength * self.tables.unit / cells
-        return self.strength * self.tables.unit
+        return pseudocount_of(self.strength * self.tables.unit, cells, self.spread)
 
     @cython.cfunc
     @cython.exceptval(check=False)

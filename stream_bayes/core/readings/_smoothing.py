@@ -1,0 +1,25 @@
+"""Smoothing of counts into probabilities: Laplace's pseudocounts and the m-estimate, with V cells of total N.
+
+Laplace       (n + s) / (N + s V)
+m-estimate    (n + s / V) / (N + s)
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def pseudocount_of(strength: cython.double, cells: cython.Py_ssize_t, spread: cython.bint) -> cython.double:
+    """Return the weight that smoothing adds to each cell; `spread` is the m-estimate's, over all of them."""
+    return strength / cells if spread else strength
+
+
+def m_estimate(weight, total, cells, strength=1.0):
+    """Return weights as probabilities, `strength` fresh samples spread evenly over the cells of each total."""
+    return (weight + strength / cells) / (total + strength)
