@@ -43,7 +43,7 @@ class _DiscriminantAnalysis(BayesClassifier):
         prior: str = "laplace",
         strength: float = 1.0,
         class_prior: Any = "counted",
-        half_life: float | None = None,
+        half_life: float | str | None = None,
         schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = None,
@@ -121,7 +121,8 @@ class LDA(_DiscriminantAnalysis):
     class_prior
         `"counted"`, `"uniform"`, or `{label: probability}`, which also declares the classes.
     half_life
-        The number of learned events after which a sample weighs half; None never forgets.
+        The number of learned events after which a sample weighs half; None never forgets. Or a duration in stream time,
+        such as `"7d"`: a sample then weighs by its own time, `at`, and the order of samples changes nothing.
     schema, max_values, memory_budget
         As in `NaiveBayes`.
 

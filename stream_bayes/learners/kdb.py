@@ -92,7 +92,7 @@ class KDB(PairClassifier):
         prior: str = "m-estimate",
         strength: float = 1.0,
         class_prior: Any = "counted",
-        half_life: float | None = None,
+        half_life: float | str | None = None,
         binning: str | Binning | None = "quantile",
         schema: Schema | None = None,
         max_values: int | None = None,

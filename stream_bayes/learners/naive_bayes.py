@@ -54,7 +54,7 @@ class _GaussianOrCounted(BayesClassifier):
         prior: str,
         strength: float,
         class_prior: Any,
-        half_life: float | None,
+        half_life: float | str | None,
         predictive: str,
         ddof: float,
         variance: str | None,
@@ -154,7 +154,8 @@ class NaiveBayes(_GaussianOrCounted):
         `"counted"` (smoothed by the same rule), `"uniform"`, or `{label: probability}`, which also declares the
         classes.
     half_life
-        The number of learned events after which a sample weighs half; None never forgets.
+        The number of learned events after which a sample weighs half; None never forgets. Or a duration in stream time,
+        such as `"7d"`: a sample then weighs by its own time, `at`, and the order of samples changes nothing.
     predictive
         The density of a number given its class. `"student-t"` integrates over mean and variance, under a prior from the
         feature's mean and variance over all classes, and expects one sample more from that prior: no number rules out
@@ -210,7 +211,7 @@ class NaiveBayes(_GaussianOrCounted):
         prior: str = "laplace",
         strength: float = 1.0,
         class_prior: Any = "counted",
-        half_life: float | None = None,
+        half_life: float | str | None = None,
         predictive: str = "student-t",
         ddof: float = 1.0,
         variance: str | None = None,
@@ -263,7 +264,8 @@ class GaussianNB(_GaussianOrCounted):
         `"counted"`, `"uniform"`, or `{label: probability}`, which also declares the
         classes.
     half_life
-        The number of learned events after which a sample weighs half; None never forgets.
+        The number of learned events after which a sample weighs half; None never forgets. Or a duration in stream time,
+        such as `"7d"`: a sample then weighs by its own time, `at`, and the order of samples changes nothing.
     predictive, ddof, variance, variance_floor, schema, memory_budget
         As in `NaiveBayes`.
 
@@ -292,7 +294,7 @@ class GaussianNB(_GaussianOrCounted):
         prior: str = "laplace",
         strength: float = 0.0,
         class_prior: Any = "counted",
-        half_life: float | None = None,
+        half_life: float | str | None = None,
         predictive: str = "student-t",
         ddof: float = 1.0,
         variance: str | None = None,

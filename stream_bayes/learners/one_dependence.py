@@ -19,6 +19,7 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import NeverEligible
 from stream_bayes.learners.classifier.arguments import (
     check_choice,
+    check_half_life,
     check_name,
     check_number,
     warn_of_absent,
@@ -33,14 +34,14 @@ from stream_bayes.learners.classifier.traits import Traits
 __all__ = ["A2DE", "AODE", "SPODE", "check_average"]
 
 
-def check_average(min_count: float, half_life: float | None, subsumption: float | None = None) -> None:
+def check_average(min_count: float, half_life: float | str | None, subsumption: float | None = None) -> None:
     """Check the arguments of an average over super-parents."""
     check_number("min_count", min_count)
     if subsumption is not None:
         check_number("subsumption", subsumption)
-    if half_life is None:
+    check_half_life(half_life)
+    if half_life is None or isinstance(half_life, str):
         return
-    check_number("half_life", half_life, above=True)
     # Faded weights add up to no more than the sum of a geometric series.
     if min_count * -math.expm1(-math.log(2.0) / half_life) > 1.0:
         warnings.warn(
@@ -88,7 +89,8 @@ class AODE(PairClassifier):
     class_prior
         `"counted"`, `"uniform"`, or `{label: probability}`, which also declares the classes.
     half_life
-        The number of learned events after which a sample weighs half; None never forgets.
+        The number of learned events after which a sample weighs half; None never forgets. Or a duration in stream time,
+        such as `"7d"`: a sample then weighs by its own time, `at`, and the order of samples changes nothing.
     binning
         How numeric features get their cut points: `"quantile"`, `"equal-width"`, or `"mdl"`, which looks at the
         classes; or `Binning(...)` with further settings. None: numeric features are refused.
@@ -130,7 +132,7 @@ class AODE(PairClassifier):
         prior: str = "m-estimate",
         strength: float = 1.0,
         class_prior: Any = "counted",
-        half_life: float | None = None,
+        half_life: float | str | None = None,
         binning: str | Binning | None = "quantile",
         schema: Schema | None = None,
         max_values: int | None = None,
@@ -211,7 +213,7 @@ class A2DE(PairClassifier):
         prior: str = "m-estimate",
         strength: float = 1.0,
         class_prior: Any = "counted",
-        half_life: float | None = None,
+        half_life: float | str | None = None,
         binning: str | Binning | None = "quantile",
         schema: Schema | None = None,
         max_values: int | None = None,
@@ -280,7 +282,7 @@ class SPODE(PairClassifier):
         prior: str = "m-estimate",
         strength: float = 1.0,
         class_prior: Any = "counted",
-        half_life: float | None = None,
+        half_life: float | str | None = None,
         binning: str | Binning | None = "quantile",
         schema: Schema | None = None,
         max_values: int | None = None,

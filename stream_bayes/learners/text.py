@@ -36,7 +36,7 @@ class _BagClassifier(BayesClassifier):
         self,
         alpha: float,
         class_prior: Any,
-        half_life: float | None,
+        half_life: float | str | None,
         schema: Schema | None,
         max_values: int | None,
         memory_budget: int | None,
@@ -128,7 +128,8 @@ class MultinomialNB(_BagClassifier):
     class_prior
         `"counted"`, `"uniform"`, or `{label: probability}`, which also declares the classes.
     half_life
-        The number of learned events after which a sample weighs half; None never forgets.
+        The number of learned events after which a sample weighs half; None never forgets. Or a duration in stream time,
+        such as `"7d"`: a sample then weighs by its own time, `at`, and the order of samples changes nothing.
     schema
         The classes, and the tokens if only some are to be counted, declared as `Numeric()`.
     max_values
@@ -160,7 +161,7 @@ class MultinomialNB(_BagClassifier):
         self,
         alpha: float = 1.0,
         class_prior: Any = "counted",
-        half_life: float | None = None,
+        half_life: float | str | None = None,
         schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = None,
@@ -213,7 +214,7 @@ class ComplementNB(_BagClassifier):
         self,
         alpha: float = 1.0,
         class_prior: Any = "uniform",
-        half_life: float | None = None,
+        half_life: float | str | None = None,
         schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = None,
@@ -262,7 +263,7 @@ class BernoulliNB(_BagClassifier):
         alpha: float = 1.0,
         true_threshold: float = 0.0,
         class_prior: Any = "counted",
-        half_life: float | None = None,
+        half_life: float | str | None = None,
         schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = None,

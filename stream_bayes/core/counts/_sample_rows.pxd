@@ -8,3 +8,4 @@ cdef class SampleRows(RowSource):
     cdef object admit
     cdef bint admit_all
     cdef object samples
+    cdef object ats

@@ -28,14 +28,17 @@ class SampleRows(RowSource):
         Whether to call it with every row, as under a memory budget.
     xs, ys, ws
         The features, label and weight of each sample. A sample whose label is None is not learned.
+    ats
+        The time of each in microseconds; None where samples do not fade by time.
     """
 
-    def __init__(self, encoder: Encoder, tables: Tables, admit, admit_all: cython.bint, xs, ys, ws):
+    def __init__(self, encoder: Encoder, tables: Tables, admit, admit_all: cython.bint, xs, ys, ws, ats):
         self.encoder = encoder
         self.tables = tables
         self.admit = admit
         self.admit_all = admit_all
         self.samples = zip(xs, ys, ws, strict=True)
+        self.ats = None if ats is None else iter(ats)
         self.is_labelled = False
 
     @cython.cfunc
@@ -44,10 +47,13 @@ class SampleRows(RowSource):
         if sample is None:
             return None
         x, y, w = sample
+        at = 0 if self.ats is None else next(self.ats)
         self.is_labelled = y is not None
         if not self.is_labelled:
             return self.encoder.lookup(x)
         row: Row = self.encoder.encode(x, y, w)
         if self.admit_all or len(self.encoder.created) > 0 or (self.tables.exact and not row.whole):
             row = self.admit(x, row)
+        if self.ats is not None:
+            row.at = at
         return row

@@ -18,6 +18,10 @@ cdef class NumberObserver:
 cdef class Tables:
     cdef public double half_life
     cdef public long long clock
+    cdef public bint timed
+    cdef public long long time
+    cdef public bint has_time
+    cdef public long long learned_at
     cdef public long long origin
     cdef public double unit
     cdef public bint exact
@@ -36,6 +40,8 @@ cdef class Tables:
     cdef public Ring window
     cdef Row oldest
     cpdef tick(self, long long events)
+    cpdef advance_to(self, long long time)
+    cpdef double arrive(self, Row row)
     cpdef add(self, Row row)
     cdef add_without_pairs(self, Row row)
     cdef record(self, Row row)
@@ -46,5 +52,5 @@ cdef class Tables:
     cpdef bint is_complete(self)
     cpdef long long forget(self, Row row, double unit, long long at)
     cpdef forget_oldest(self)
-    cpdef double unit_at(self, long long clock)
+    cpdef double unit_at(self, long long moment)
     cpdef leave_exact(self)

@@ -122,7 +122,8 @@ class Discretizer(NumberObserver):
         waiting = self._waiting(row)
         if not waiting:
             return
-        self.kept.append(self._kept(row, int(self.tables.clock)))
+        tables = self.tables
+        self.kept.append(self._kept(row, int(tables.learned_at if tables.timed else tables.clock)))
         for slot in waiting:
             self.learned[slot] += 1
         self.cut([slot for slot in waiting if self.learned[slot] >= self.due[slot]])

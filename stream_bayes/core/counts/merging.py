@@ -67,7 +67,9 @@ def merge_tables(encoder: Encoder, mine: Tables, other: Encoder, theirs: Tables)
         mine.leave_exact()
     mine.tick(max(0, theirs.clock - mine.clock))
     factor = 1.0
-    if mine.half_life:
+    if mine.timed:
+        factor = _factor_of_times(mine, theirs)
+    elif mine.half_life:
         mine.rescale()
         recent = mine.clock - theirs.origin < 1000 * mine.half_life  # what is older weighs nothing
         factor = 1.0 / theirs.unit_at(mine.clock) if recent else 0.0
@@ -81,6 +83,17 @@ def merge_tables(encoder: Encoder, mine: Tables, other: Encoder, theirs: Tables)
     if mine.families is not None and theirs.families is not None:
         pour(encoder, mine.families, other, theirs.families, factor)
     mine.raise_peaks()
+
+
+def _factor_of_times(mine: Tables, theirs: Tables) -> float:
+    """Advance tables that fade by time to the other's time. Return the factor of the other's weights: a power of 2."""
+    if not theirs.has_time:
+        return 1.0
+    mine.advance_to(theirs.time)
+    if theirs.origin > mine.origin:  # the later unit stays
+        mine.move_origin(theirs.origin)
+    half_lives = (mine.origin - theirs.origin) // int(mine.half_life)
+    return 2.0**-half_lives if half_lives < 1000 else 0.0
 
 
 def _merge_values(

@@ -92,16 +92,21 @@ def sizes(encoder: Encoder) -> tuple[Array, Array]:
 
 def clock_state(tables: Tables) -> dict[str, Any]:
     """Return the time, and the time at which the tables' present scale began."""
-    return {"clock": tables.clock, "origin": tables.origin, "exact": bool(tables.exact)}
+    clock = {"clock": tables.clock, "origin": tables.origin, "exact": bool(tables.exact)}
+    return clock | {"time": tables.time if tables.has_time else None} if tables.timed else clock
 
 
 def load_clock(tables: Tables, meta: Mapping[str, Any]) -> None:
     """Set empty tables to a saved time."""
     clock, origin, exact = meta["clock"], meta["origin"], meta["exact"]
-    expect(
-        type(clock) is int and type(origin) is int and 0 <= origin <= clock < 2**62, "its clock is invalid"
-    )
+    expect(type(clock) is int and type(origin) is int and 0 <= clock < 2**62, "its clock is invalid")
+    expect(tables.timed or 0 <= origin <= clock, "its origin is after its clock")
     expect(type(exact) is bool, "it does not say whether its counts are exact")
+    if tables.timed:
+        _load_time(tables, meta["time"], origin)
+        expect(not exact, "it lacks the sample counts that fading needs")
+        tables.clock = clock
+        return
     if tables.half_life:
         expect(not exact, "it lacks the sample counts that fading needs")
         expect(clock - origin <= MOST_HALF_LIVES * tables.half_life, "its clock is too far from its origin")
@@ -111,6 +116,20 @@ def load_clock(tables: Tables, meta: Mapping[str, Any]) -> None:
         tables.leave_exact()
     tables.clock, tables.origin = clock, origin
     tables.unit = tables.unit_at(clock)
+
+
+def _load_time(tables: Tables, time: object, origin: int) -> None:
+    """Set empty tables that fade by time to a saved time, and to the unit of their weights."""
+    if time is None:
+        expect(origin == 0, "it has a unit, and no time")
+        return
+    half_life = int(tables.half_life)
+    if type(time) is not int or abs(time) >= 2**61 or abs(origin) >= 2**61:
+        raise BadState(f"the state does not fit: its time is {time!r}, in units of {origin!r}")
+    expect(origin % half_life == 0, "its unit is no whole number of half-lives")
+    expect(0 <= time - origin <= (MOST_HALF_LIVES + 1) * half_life, "its time is too far from its unit")
+    tables.has_time, tables.time, tables.origin = True, time, origin
+    tables.unit = tables.unit_at(time)
 
 
 class Names(NamedTuple):

@@ -41,8 +41,9 @@ from stream_bayes.core.counts.state import (
 from stream_bayes.core.counts.window import Window
 from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.values.checks import expect, refusing_bad_state
+from stream_bayes.core.values.durations import MICROSECOND, microseconds_of, seconds_of
 from stream_bayes.core.values.values import shown
-from stream_bayes.errors import BadWeight, CannotMerge, NotLearned
+from stream_bayes.errors import BadValue, BadWeight, CannotMerge, NotLearned
 
 __all__ = ["CountStore", "StoreContent"]
 
@@ -72,7 +73,8 @@ class CountStore:
     order
         1 counts values by class, 2 pairs of values too, 3 also triples.
     half_life
-        The number of learned events after which a sample weighs half; None keeps everything.
+        The number of learned events after which a sample weighs half, or a duration in stream time such as "7d"; None
+        keeps everything.
     on_many_values
         Called with a feature like an id, as in `Growth`.
     memory_budget
@@ -109,7 +111,7 @@ class CountStore:
         encoder: Encoder,
         *,
         order: int = 1,
-        half_life: float | None = None,
+        half_life: float | str | None = None,
         memory_budget: int | None = None,
         word_histogram: bool = False,
         binning: Mapping[str, Any] | None = None,
@@ -119,7 +121,11 @@ class CountStore:
     ) -> None:
         self.encoder = encoder
         self.order = order
-        self.tables = Tables(half_life)
+        self.half_life = half_life
+        if isinstance(half_life, str):
+            self.tables = Tables(round(seconds_of("half_life", half_life) / MICROSECOND), True)
+        else:
+            self.tables = Tables(half_life)
         if co_moments:
             self.tables.co_moments = CoMoments(0, 2)
         self.discretizer: Discretizer | None = None
@@ -191,13 +197,35 @@ class CountStore:
         """Encode a sample and add it: all of it, or, where anything is refused, nothing."""
         self.tables.add(self.encode(x, y, weight))
 
-    def encode(self, x: Mapping[Any, Any], y: object, weight: float = 1.0) -> Any:
+    def encode(self, x: Mapping[Any, Any], y: object, weight: float = 1.0, at: int = 0) -> Any:
         """Return the row of a sample that is about to be learned, with room for everything it names."""
-        return self.admit(x, self.encoder.encode(x, y, weight))
+        row = self.admit(x, self.encoder.encode(x, y, weight))
+        row.at = at
+        return row
 
-    def sample_rows(self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float]) -> SampleRows:
+    def moment(self, at: float | None) -> int:
+        """Return the time of a sample in microseconds; 0 where samples do not fade by their time.
+
+        Raises
+        ------
+        BadValue
+            If there must be a time and is none, or the other way round.
+        """
+        if not self.tables.timed:
+            if at is not None:
+                raise BadValue(f"at={at!r}: only samples of a half_life in stream time, such as '7d', have a time")
+            return 0
+        if at is None:
+            raise BadValue(
+                f"half_life={self.half_life!r} is in stream time: a sample needs its time, at=SECONDS since 1970"
+            )
+        return microseconds_of("at", at)
+
+    def sample_rows(
+        self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], ats: Sequence[int] | None = None
+    ) -> SampleRows:
         """Return samples as rows, each encoded when its turn comes; those whose label is None are not to be learned."""
-        return SampleRows(self.encoder, self.tables, self.admit, self._bounds_families, xs, ys, ws)
+        return SampleRows(self.encoder, self.tables, self.admit, self._bounds_families, xs, ys, ws, ats)
 
     @property
     def _bounds_families(self) -> bool:
@@ -238,7 +266,13 @@ class CountStore:
     def forget(self, row: Any, at: int | None = None) -> None:
         """Subtract an encoded row."""
         tables = self.tables
-        if at is not None and (
+        if tables.timed and at is None:
+            raise NotLearned(
+                f"half_life={self.half_life!r} is in stream time: unlearn a sample with its time, at=SECONDS since 1970"
+            )
+        if tables.timed and (not tables.has_time or at is None or at > tables.time):
+            raise NotLearned(f"nothing was learned at {at!r}: the newest sample is earlier")
+        if not tables.timed and at is not None and (
             isinstance(at, bool) or not isinstance(at, int) or not 0 <= at <= tables.clock
         ):
             raise NotLearned(f"nothing was learned at {at!r}: the clock stands at {tables.clock}")
@@ -280,6 +314,8 @@ class CountStore:
 
     def advance(self, events: int) -> None:
         """Advance the clock by events that were not learned here."""
+        if self.tables.timed:
+            raise BadWeight(f"half_life={self.half_life!r} is in stream time, which advances with the samples")
         if isinstance(events, bool) or not isinstance(events, int) or not 0 <= events < 2**61:
             raise BadWeight(f"advance takes a whole number of events of at least 0, not {shown(events)}")
         if self.tables.clock + events >= 2**62:
@@ -297,6 +333,10 @@ class CountStore:
 
     def keep_newest(self, size: int) -> None:
         """Keep so many of the newest events, encoded. The store must be empty."""
+        if self.tables.timed:
+            raise BadValue(
+                f"half_life={self.half_life!r} is in stream time, and a window counts events; give half_life in events"
+            )
         window = self._memory.window = Window(self.encoder, size)
         self.tables.window = window.ring
         self._growth.shrink(self._memory.columns)
@@ -316,7 +356,11 @@ class CountStore:
 
         Raises `CannotMerge` or `BudgetExceeded` with nothing changed.
         """
-        if self.tables.half_life != other.tables.half_life or self.order != other.order:
+        if (self.tables.half_life, self.tables.timed, self.order) != (
+            other.tables.half_life,
+            other.tables.timed,
+            other.order,
+        ):
             raise CannotMerge("only stores of the same order and half_life can be merged")
         if self.window is not None:
             raise CannotMerge(

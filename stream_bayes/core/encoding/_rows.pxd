@@ -11,6 +11,7 @@ cdef class Row:
     cdef public int label
     cdef public double weight
     cdef public bint whole
+    cdef public long long at
     cdef public bint soft
     cdef public double[::1] inside
     cpdef reserve(self, Py_ssize_t entries, Py_ssize_t numbers)
@@ -33,5 +34,6 @@ cdef class Batch:
     cdef public double[::1] number
     cdef public int[::1] label
     cdef public double[::1] weight
+    cdef public long long[::1] at
     cpdef append(self, Row row)
     cdef load(self, Py_ssize_t index, Row row)

@@ -33,6 +33,7 @@ class Row:
         self.label = UNSEEN
         self.weight = 1.0
         self.whole = True
+        self.at = 0  # its time in microseconds, where samples fade by their time
         self.feature = np.zeros(8, np.int32)
         self.code = np.zeros(8, np.int32)
         self.amount = np.ones(8)
@@ -118,6 +119,7 @@ class Batch:
         self.number_end = np.zeros(rows + 8, np.longlong)
         self.label = np.zeros(rows + 8, np.int32)
         self.weight = np.ones(rows + 8)
+        self.at = np.zeros(0, np.longlong)  # the time of each row; none where samples do not fade by time
         self.feature = np.zeros(entries + 8, np.int32)
         self.code = np.zeros(entries + 8, np.int32)
         self.amount = np.ones(entries + 8)
@@ -175,6 +177,7 @@ class Batch:
         row.soft = False
         row.label = self.label[index]
         row.weight = self.weight[index]
+        row.at = self.at[index] if index < self.at.shape[0] else 0
         row.whole = is_whole(row.weight)
         for k in range(n):
             row.feature[k] = self.feature[first + k]

@@ -134,20 +134,20 @@ class LabelledCounts(CountStore):
                     made.since[f] = 0
         self._notify()
 
-    def learn_shares(self, x: Mapping[Any, Any], weights: Mapping[Any, float]) -> None:
+    def learn_shares(self, x: Mapping[Any, Any], weights: Mapping[Any, float], at: int = 0) -> None:
         """Count one event in several known classes with a weight in each: all of it, or nothing."""
         label, weight = next(
             (one for one in weights.items() if one[1] != int(one[1])), next(iter(weights.items()))
         )
-        row = self.encode(x, label, weight)  # makes room for fractions, if a weight has one
+        row = self.encode(x, label, weight, at)  # makes room for fractions, if a weight has one
         tables, labels = self.tables, self.encoder.labels
         bins: Any = tables.bins
-        tables.tick(1)
+        unit = tables.arrive(row)
         for label, weight in weights.items():
             if weight == 0.0:
                 continue
             row.label, row.weight, row.whole = labels.find(label), weight, weight == int(weight)
-            tables.put(row, tables.unit)
+            tables.put(row, unit)
             if row.numbers and tables.observer is not None:
                 tables.observer.observe(row)
                 bins.resolve(row)  # the cuts may be others now

@@ -18,6 +18,8 @@ import cython
 import numpy as np
 from cython.cimports.libc.math import log, sqrt
 
+from stream_bayes.core.readings.schedule import next_check
+
 if not cython.compiled:
     from stream_bayes.core.counts._co_moments import CoMoments
     from stream_bayes.core.counts._gaussians import Gaussians
@@ -107,7 +109,9 @@ class DiscriminantReading(ValueReading):
     def derive(self):
         self.rederive()
         self.due = self.tables.clock + max(1, self.tables.clock // GROWTH)
-        if self.tables.half_life > 0.0:  # what is held is at most a few half-lives old
+        if self.tables.timed:
+            self.due = next_check(self.tables, None)
+        elif self.tables.half_life > 0.0:  # what is held is at most a few half-lives old
             self.due = min(self.due, self.tables.clock + max(1, int(self.tables.half_life) // GROWTH))
 
     def rederive(self):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from stream_bayes.core.counts._tables import Tables
 
 __all__ = ["NEVER", "decay_of", "next_check"]
@@ -16,7 +18,12 @@ def next_check(tables: Tables, every: int | None) -> int:
     clock = int(tables.clock)
     if every is not None:
         return clock + every
-    grown = max(FIRST, clock // GROWTH)
+    held = clock
+    if tables.timed and tables.unit > 0.0:  # of events long gone, what is held has little left
+        held = min(clock, int(min(2.0**62, float(np.asarray(tables.class_weight).sum()) / tables.unit)))
+    grown = max(FIRST, held // GROWTH)
+    if tables.timed:
+        return clock + grown
     # After a half-life, half of what fades is new.
     return clock + (min(grown, max(FIRST, int(tables.half_life))) if tables.half_life else grown)
 

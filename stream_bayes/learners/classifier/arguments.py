@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from stream_bayes.by_name import closest
+from stream_bayes.core.values.durations import seconds_of
 from stream_bayes.core.values.values import Value, canonical, canonical_label, shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, NeverMet, ReadOnlyArgument, SchemaError, TooManyValues
@@ -23,6 +24,7 @@ __all__ = [
     "check_choice",
     "check_class_prior",
     "check_count",
+    "check_half_life",
     "check_name",
     "check_number",
     "declared_classes",
@@ -62,6 +64,14 @@ def check_number(name: str, value: object, *, least: float = 0.0, above: bool = 
         raise BadValue(
             f"{name} must be a finite number {'above' if above else 'of at least'} {least:g}, not {value!r}"
         )
+
+
+def check_half_life(value: object) -> None:
+    """Raise `BadValue` for anything but None, a finite number of events above 0, or a duration such as "7d"."""
+    if isinstance(value, str):
+        seconds_of("half_life", value)
+    elif value is not None:
+        check_number("half_life", value, above=True)
 
 
 def check_count(name: str, value: object) -> None:

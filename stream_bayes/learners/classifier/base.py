@@ -28,7 +28,7 @@ from stream_bayes.errors import BadLabel, BadValue, NotSupported
 from stream_bayes.learners.classifier.arguments import (
     check_class_prior,
     check_count,
-    check_number,
+    check_half_life,
     declared_classes,
 )
 from stream_bayes.learners.classifier.batches import encode_batch, encode_blocks, row_count
@@ -74,7 +74,7 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
     def __init__(
         self,
         class_prior: Any = "counted",
-        half_life: float | None = None,
+        half_life: float | str | None = None,
         schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = None,
@@ -89,8 +89,7 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
     def _begin(self) -> None:
         """Check the arguments and make an empty store with its reading."""
         check_class_prior(self.class_prior)
-        if self.half_life is not None:
-            check_number("half_life", self.half_life, above=True)
+        check_half_life(self.half_life)
         if self.schema is not None and not isinstance(self.schema, Schema):
             raise BadValue(
                 "schema must be a Schema, as Schema({'sky': Nominal(), 'wind': Numeric()}), "
@@ -131,7 +130,7 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
-    def learn_one(self, x: X, y: Any, w: float = 1.0) -> None:
+    def learn_one(self, x: X, y: Any, w: float = 1.0, at: float | None = None) -> None:
         """Learn a sample: all of it, or nothing if any part is refused.
 
         Parameters
@@ -142,10 +141,13 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
             The label.
         w
             The sample's weight; 2.0 is the same as learning it twice.
+        at
+            With `half_life` in stream time: the sample's own time, in seconds since 1970. The order in which samples
+            are learned then changes nothing.
         """
-        self._reading.learn(self._store.encode(x, y, w))
+        self._reading.learn(self._store.encode(x, y, w, self._store.moment(at)))
 
-    def unlearn_one(self, x: X, y: Any, w: float = 1.0, at: int | None = None) -> None:
+    def unlearn_one(self, x: X, y: Any, w: float = 1.0, at: float | None = None) -> None:
         """Unlearn a sample, with the weight it was learned with.
 
         Parameters
@@ -153,9 +155,21 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
         x, y, w
             The sample.
         at
-            With fading: the value of `clock` right after the sample was learned. Default: now.
+            With fading: the value of `clock` right after the sample was learned. Default: now. With `half_life` in
+            stream time: the sample's time, in seconds since 1970.
         """
-        self._store.unlearn(x, y, w, at)
+        timed = self._store.tables.timed and at is not None
+        self._store.unlearn(x, y, w, self._store.moment(at) if timed else at)
+
+    def advance_to(self, at: float) -> None:
+        """Advance the stream time of a learner with `half_life` in stream time; what it holds fades accordingly.
+
+        Parameters
+        ----------
+        at
+            A time in seconds since 1970. An earlier time than the present one changes nothing.
+        """
+        self._store.tables.advance_to(self._store.moment(at))
 
     def advance(self, events: int) -> None:
         """Advance the clock by events that another shard learns, so that all shards of a stream fade alike."""
@@ -181,7 +195,7 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
         """The number of events that were learned, or passed by `advance`."""
         return int(self._store.tables.clock)
 
-    def learn_many(self, X: Native, y: Native = None, w: Native = None) -> None:
+    def learn_many(self, X: Native, y: Native = None, w: Native = None, at: Native = None) -> None:
         """Learn many rows, as `learn_one` would in their order: all of them, or none if one is refused.
 
         Parameters
@@ -193,8 +207,10 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
             labels.
         w
             A weight for all rows, or one per row.
+        at
+            With `half_life` in stream time: the time of each row, in seconds since 1970.
         """
-        for batch in encode_blocks(self._store, X, y, w):
+        for batch in encode_blocks(self._store, X, y, w, at):
             self._reading.learn_batch(batch)
 
     # -- predicting ---------------------------------------------------------------------------------------------------
@@ -213,41 +229,44 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
         """Return the most probable class; of equal ones the first by name; None before any learning."""
         return most_probable(self.predict_proba_one(x))
 
-    def predict_learn_one(self, x: X, y: Any, w: float = 1.0) -> dict[Any, float]:
+    def predict_learn_one(
+        self, x: X, y: Any, w: float = 1.0, at: float | None = None
+    ) -> dict[Any, float]:
         """Return the probabilities of a sample, then learn it: test-then-train, encoded once."""
-        answer: dict[Any, float] = self._reading.predict_learn(self._store.encode(x, y, w))
+        row = self._store.encode(x, y, w, self._store.moment(at))
+        answer: dict[Any, float] = self._reading.predict_learn(row)
         return answer
 
     def predict_proba_many(self, X: Native) -> Any:
         """Return the probabilities of many rows: a data frame for a data frame, a list of dicts for a list of dicts,
         `Probabilities` for `CodedColumns`.
         """
-        return self._answers(X, None, None, learn=False)
+        return self._answers(X, None, None, None, learn=False)
 
-    def predict_learn_many(self, X: Native, y: Native = None, w: Native = None) -> Any:
+    def predict_learn_many(self, X: Native, y: Native = None, w: Native = None, at: Native = None) -> Any:
         """Return the probabilities of many rows, each predicted from those before it and then learned.
 
-        A class that first came after a row has probability 0 there. Labels and weights belong to the
+        A class that first came after a row has probability 0 there. Labels, weights and times belong to the
         rows by their order, as in `learn_many`.
         """
-        return self._answers(X, y, w, learn=True)
+        return self._answers(X, y, w, at, learn=True)
 
     def predict_many(self, X: Native) -> Any:
         """Return the most probable class of many rows: a series for a data frame, a list for anything else."""
         return labels_like(X, self._probabilities(X), self._store.encoder.labels.values)
 
-    def _answers(self, xs: Native, ys: Native, ws: Native, *, learn: bool) -> Any:
-        values = self._probabilities(xs, ys, ws, learn=learn)
+    def _answers(self, xs: Native, ys: Native, ws: Native, ats: Native, *, learn: bool) -> Any:
+        values = self._probabilities(xs, ys, ws, ats, learn=learn)
         labels = self._store.encoder.labels.values
         # A class of an earlier row may have lost its samples since: a window forgets.
         named = [code for code in range(len(labels)) if self._is_live(code) or values[:, code].any()]
         return probabilities_like(xs, values, {code: labels[code] for code in named})
 
     def _probabilities(
-        self, xs: Native, ys: Native = None, ws: Native = None, *, learn: bool = False
+        self, xs: Native, ys: Native = None, ws: Native = None, ats: Native = None, *, learn: bool = False
     ) -> NDArray[np.float64]:
         """Return the probabilities of many rows, a column per label's code; with `learn`, learn each after it."""
-        batch = encode_batch(self._store, xs, ys, ws, learning=learn)
+        batch = encode_batch(self._store, xs, ys, ws, ats, learning=learn)
         values = np.zeros((row_count(xs), max(self._store.tables.labels, 1)))
         if learn:
             self._reading.predict_learn_batch(batch, values)

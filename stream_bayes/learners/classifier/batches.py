@@ -46,7 +46,13 @@ def row_count(xs: Native) -> int:
 
 
 def encode_batch(
-    store: CountStore, xs: Native, ys: Native = None, ws: Native = None, *, learning: bool
+    store: CountStore,
+    xs: Native,
+    ys: Native = None,
+    ws: Native = None,
+    ats: Native = None,
+    *,
+    learning: bool,
 ) -> Batch:
     """Encode rows of any kind in the codes of the store.
 
@@ -54,23 +60,29 @@ def encode_batch(
     row.
     """
     with _all_or_nothing(store):
+        times = _times(store, ats, row_count(xs)) if learning else None
         batch = _encoded(store, xs, ys, ws, learning)
+        if times is not None:
+            batch.at = times
         if learning:
             store.make_room_for(batch.rows, _is_whole(batch))
         return batch
 
 
-def encode_blocks(store: CountStore, xs: Native, ys: Native = None, ws: Native = None) -> Iterator[Batch]:
+def encode_blocks(
+    store: CountStore, xs: Native, ys: Native = None, ws: Native = None, ats: Native = None
+) -> Iterator[Batch]:
     """Yield the rows of any kind to be learned, in blocks that fit a processor's cache; together they are one batch.
 
     If a row is refused, that is before the first block, and nothing has changed.
     """
     rows = 0 if isinstance(xs, (list, tuple)) else row_count(xs)
     if rows <= BLOCK_ROWS or not isinstance(store.encoder, RowEncoder):
-        yield encode_batch(store, xs, ys, ws, learning=True)
+        yield encode_batch(store, xs, ys, ws, ats, learning=True)
         return
     with _all_or_nothing(store):
         weights = row_weights(ws, rows)
+        times = _times(store, ats, rows)
         naming = weights > 0
         labels = _labels(store, xs, ys, naming)
         translated = _translated_columns(store.encoder, *_columns(store.encoder, xs), naming, True)
@@ -79,6 +91,8 @@ def encode_blocks(store: CountStore, xs: Native, ys: Native = None, ws: Native =
         block = slice(start, min(start + BLOCK_ROWS, rows))
         batch = _row_batch(block.stop - start, *translated, block)
         batch.label, batch.weight = labels[block], weights[block]
+        if times is not None:
+            batch.at = times[block]
         yield batch
 
 
@@ -135,6 +149,19 @@ def row_weights(ws: Native, rows: int) -> NDArray[np.float64]:
     if len(weights) != rows:
         raise SchemaError(f"{rows} rows, but {len(weights)} weights")
     return weights
+
+
+def _times(store: CountStore, ats: Native, rows: int) -> NDArray[np.longlong] | None:
+    """Return the time of each row in microseconds; None where samples do not fade by their time."""
+    if not store.tables.timed:
+        store.moment(None if ats is None else ats)
+        return None
+    if ats is None:
+        store.moment(None)
+    times = np.array([store.moment(at) for at in labels_of(ats, "times")], np.longlong)
+    if len(times) != rows:
+        raise SchemaError(f"{rows} rows, but {len(times)} times")
+    return times
 
 
 def _from_dicts(store: CountStore, xs: Sequence[Any], ys: Native, ws: Native, learning: bool) -> Batch:

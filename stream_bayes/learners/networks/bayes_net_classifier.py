@@ -123,7 +123,7 @@ class BayesNetClassifier(PairClassifier):
         strength: float = 1.0,
         class_prior: Any = "counted",
         unlabelled: str = "refuse",
-        half_life: float | None = None,
+        half_life: float | str | None = None,
         binning: str | Binning | None = "quantile",
         schema: Schema | None = None,
         max_values: int | None = None,
@@ -239,7 +239,7 @@ class BayesNetClassifier(PairClassifier):
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
-    def learn_one(self, x: X, y: Any, w: float = 1.0) -> None:
+    def learn_one(self, x: X, y: Any, w: float = 1.0, at: float | None = None) -> None:
         """Learn a sample: all of it, or nothing if anything is refused.
 
         Parameters
@@ -250,16 +250,19 @@ class BayesNetClassifier(PairClassifier):
             The label; None if it is unknown, with `unlabelled="em"`.
         w
             The sample's weight.
+        at
+            With `half_life` in stream time: the sample's own time, in seconds since 1970.
         """
         if y is not None or self.unlabelled == "refuse":
-            super().learn_one(x, y, w)
+            super().learn_one(x, y, w, at)
             return
+        moment = self._store.moment(at)
         weight, shares = read_weight(w), self.predict_proba_one(x)
         if not shares:
             raise BadLabel(
                 "no class is known yet, so nothing is expected of an event without a label; learn one with"
             )
-        self._store.learn_shares(x, {label: weight * share for label, share in shares.items()})
+        self._store.learn_shares(x, {label: weight * share for label, share in shares.items()}, moment)
 
     def fit(self, X: Native, y: Native = None, w: Native = None) -> Self:
         """Learn many samples, as `learn_many` does, and return the classifier."""
