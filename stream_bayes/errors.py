@@ -45,6 +45,7 @@ __all__ = [
     "SnapshotNotWritten",
     "SourceError",
     "StreamBayesError",
+    "TooFarAhead",
     "TooManyDeadLetters",
     "TooManyLabels",
     "TooManyValues",
@@ -72,6 +73,10 @@ class BadLabel(StreamBayesError, ValueError):
 
 class BadValue(StreamBayesError, ValueError):
     """A value or argument cannot be used: it is of an unsupported type, not finite, or not allowed here."""
+
+
+class TooFarAhead(BadValue):
+    """The time of a sample is further ahead of the stream than `max_skew` allows."""
 
 
 class BadStructure(StreamBayesError, ValueError):

@@ -114,7 +114,7 @@ class SlidingWindow(BayesClassifier):
         return self.learner.class_prior
 
     @property
-    def half_life(self) -> float | None:  # type: ignore[override]  # the learner's
+    def half_life(self) -> float | str | None:  # type: ignore[override]  # the learner's
         """The learner's."""
         return self.learner.half_life
 

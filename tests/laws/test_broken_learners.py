@@ -47,7 +47,7 @@ class MergesByNumber(MultinomialNB):
 
 
 class LabelsBecomeStrings(NaiveBayes):
-    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0, at: float | None = None) -> None:
         super().learn_one(x, str(y), w)
 
 
@@ -57,19 +57,19 @@ class ImproperProbabilities(GaussianNB):
 
 
 class MissingIsAValue(NaiveBayes):
-    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0, at: float | None = None) -> None:
         super().learn_one({name: "none" if value is None else value for name, value in x.items()}, y, w)
 
 
 class ForgetsHalf(MultinomialNB):
-    def unlearn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0, at: int | None = None) -> None:
+    def unlearn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0, at: float | None = None) -> None:
         super().unlearn_one(x, y, w / 2, at)
 
 
 class UnlearnsAnyNumber(GaussianNB):
     """Lets a sample go without its numbers, where they were never learned."""
 
-    def unlearn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0, at: int | None = None) -> None:
+    def unlearn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0, at: float | None = None) -> None:
         try:
             super().unlearn_one(x, y, w, at)
         except NotLearned:
@@ -79,14 +79,14 @@ class UnlearnsAnyNumber(GaussianNB):
 class LearnsOrderly(MultinomialNB):
     """Counts a sample twice when it is the first: another order, another model."""
 
-    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0, at: float | None = None) -> None:
         super().learn_one(x, y, 2 * w if self.clock == 0 else w)
 
 
 class SavesNotAll(MultinomialNB):
     """Something that decides what is learned, and that no state holds."""
 
-    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0, at: float | None = None) -> None:
         self.__dict__["learned"] = self.__dict__.get("learned", 0) + 1
         super().learn_one(x, y, w + self.__dict__["learned"] % 2)
 
@@ -96,7 +96,7 @@ class KnowsOtherLearners(MultinomialNB):
 
     learned: ClassVar[int] = 0
 
-    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0, at: float | None = None) -> None:
         KnowsOtherLearners.learned += 1
         super().learn_one(x, y, w + KnowsOtherLearners.learned)
 
@@ -107,7 +107,7 @@ class FadesTooSlowly(MultinomialNB):
 
 
 class BatchesOfHalfWeight(NaiveBayes):
-    def learn_many(self, X: Any, y: Any = None, w: Any = None) -> None:
+    def learn_many(self, X: Any, y: Any = None, w: Any = None, at: Any = None) -> None:
         super().learn_many(X, y, None if w is None else [weight / 2 for weight in w])
 
 
@@ -138,20 +138,20 @@ class LoadsAnything(GaussianNB):
 class LearnsNoNames(NaiveBayes):
     """Names and values are kept by their repr."""
 
-    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0, at: float | None = None) -> None:
         super().learn_one({k: repr(v) if isinstance(v, (bytes, tuple)) else v for k, v in x.items()}, y, w)
 
 
 class FractionsBecomeWhole(MultinomialNB):
     """Rounds a weight up at the first sample of a class, and down at all others."""
 
-    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0, at: float | None = None) -> None:
         w = w if w == int(w) else (1.0 if y not in self.classes_ else 2.0)
         super().learn_one(x, y, w)
 
 
 class KeepsTheFirstOfABadBatch(MultinomialNB):
-    def learn_many(self, X: Any, y: Any = None, w: Any = None) -> None:
+    def learn_many(self, X: Any, y: Any = None, w: Any = None, at: Any = None) -> None:
         if isinstance(X, list) and X:
             for row, (x, label) in enumerate(zip(X, y, strict=True)):
                 self.learn_one(x, label, 1.0 if w is None else w[row])
@@ -160,7 +160,7 @@ class KeepsTheFirstOfABadBatch(MultinomialNB):
 
 
 class AcceptsAnyWeight(GaussianNB):
-    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0, at: float | None = None) -> None:
         super().learn_one(x, y, abs(w) if isinstance(w, float) else w)
 
 

@@ -83,7 +83,7 @@ class NumberObserver:
 class Tables:
     """Everything a learner counts, and the clock that fades it."""
 
-    def __init__(self, half_life, timed: cython.bint = False):
+    def __init__(self, half_life, timed=False):
         self.half_life = 0.0 if half_life is None else half_life
         self.timed = timed
         self.clock = 0

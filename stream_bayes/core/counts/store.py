@@ -213,7 +213,9 @@ class CountStore:
         """
         if not self.tables.timed:
             if at is not None:
-                raise BadValue(f"at={at!r}: only samples of a half_life in stream time, such as '7d', have a time")
+                raise BadValue(
+                    f"at={at!r}: only samples of a half_life in stream time, such as '7d', have a time"
+                )
             return 0
         if at is None:
             raise BadValue(
@@ -272,8 +274,10 @@ class CountStore:
             )
         if tables.timed and (not tables.has_time or at is None or at > tables.time):
             raise NotLearned(f"nothing was learned at {at!r}: the newest sample is earlier")
-        if not tables.timed and at is not None and (
-            isinstance(at, bool) or not isinstance(at, int) or not 0 <= at <= tables.clock
+        if (
+            not tables.timed
+            and at is not None
+            and (isinstance(at, bool) or not isinstance(at, int) or not 0 <= at <= tables.clock)
         ):
             raise NotLearned(f"nothing was learned at {at!r}: the clock stands at {tables.clock}")
         place = -1
@@ -315,7 +319,9 @@ class CountStore:
     def advance(self, events: int) -> None:
         """Advance the clock by events that were not learned here."""
         if self.tables.timed:
-            raise BadWeight(f"half_life={self.half_life!r} is in stream time, which advances with the samples")
+            raise BadWeight(
+                f"half_life={self.half_life!r} is in stream time, which advances with the samples"
+            )
         if isinstance(events, bool) or not isinstance(events, int) or not 0 <= events < 2**61:
             raise BadWeight(f"advance takes a whole number of events of at least 0, not {shown(events)}")
         if self.tables.clock + events >= 2**62:

@@ -31,8 +31,8 @@ def seconds_of(name: str, text: str) -> float:
     seconds = float(found[1]) * SECONDS[found[2]] if found else 0.0
     if not LEAST <= seconds <= MOST:
         raise BadValue(
-            f"{name}: expected a duration such as '90s', '45min', '12h', '7d' or '2w', of at least a second and at most "
-            f"a century, got {shown(text)}"
+            f"{name}: expected a duration such as '90s', '45min', '12h', '7d' or '2w', of at least a second "
+            f"and at most a century, got {shown(text)}"
         )
     return seconds
 

@@ -158,8 +158,9 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
             With fading: the value of `clock` right after the sample was learned. Default: now. With `half_life` in
             stream time: the sample's time, in seconds since 1970.
         """
-        timed = self._store.tables.timed and at is not None
-        self._store.unlearn(x, y, w, self._store.moment(at) if timed else at)
+        if self._store.tables.timed and at is not None:
+            at = self._store.moment(at)
+        self._store.unlearn(x, y, w, at)  # type: ignore[arg-type]  # the store refuses a clock that is not whole
 
     def advance_to(self, at: float) -> None:
         """Advance the stream time of a learner with `half_life` in stream time; what it holds fades accordingly.
@@ -229,9 +230,7 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
         """Return the most probable class; of equal ones the first by name; None before any learning."""
         return most_probable(self.predict_proba_one(x))
 
-    def predict_learn_one(
-        self, x: X, y: Any, w: float = 1.0, at: float | None = None
-    ) -> dict[Any, float]:
+    def predict_learn_one(self, x: X, y: Any, w: float = 1.0, at: float | None = None) -> dict[Any, float]:
         """Return the probabilities of a sample, then learn it: test-then-train, encoded once."""
         row = self._store.encode(x, y, w, self._store.moment(at))
         answer: dict[Any, float] = self._reading.predict_learn(row)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,11 +154,12 @@ def row_weights(ws: Native, rows: int) -> NDArray[np.float64]:
 def _times(store: CountStore, ats: Native, rows: int) -> NDArray[np.longlong] | None:
     """Return the time of each row in microseconds; None where samples do not fade by their time."""
     if not store.tables.timed:
-        store.moment(None if ats is None else ats)
+        if ats is not None:
+            store.moment(0.0)
         return None
     if ats is None:
         store.moment(None)
-    times = np.array([store.moment(at) for at in labels_of(ats, "times")], np.longlong)
+    times = np.array([store.moment(cast("float", at)) for at in labels_of(ats, "times")], np.longlong)
     if len(times) != rows:
         raise SchemaError(f"{rows} rows, but {len(times)} times")
     return times

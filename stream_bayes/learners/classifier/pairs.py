@@ -46,7 +46,7 @@ class PairClassifier(BayesClassifier):
         prior: str,
         strength: float,
         class_prior: Any,
-        half_life: float | None,
+        half_life: float | str | None,
         binning: str | Binning | None,
         schema: Schema | None,
         max_values: int | None,

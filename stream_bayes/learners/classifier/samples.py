@@ -16,7 +16,11 @@ __all__ = ["process_samples", "rows_of", "samples_of"]
 
 
 def process_samples(
-    learner: BayesClassifier, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float]
+    learner: BayesClassifier,
+    xs: Sequence[Any],
+    ys: Sequence[Any],
+    ws: Sequence[float],
+    moments: Sequence[int] | None = None,
 ) -> tuple[AnswerTable, StreamBayesError | None]:
     """Predict and learn samples as `predict_learn_one` would, sequentially, up to one that is refused.
 
@@ -26,6 +30,8 @@ def process_samples(
         The learner.
     xs, ys, ws
         The features, label and weight of each; a sample without label, None, is predicted and not learned.
+    moments
+        The time of each in microseconds, if samples fade by their time.
 
     Returns
     -------
@@ -41,7 +47,7 @@ def process_samples(
     store = learner._store
     answers = AnswerTable.empty(len(xs), store.tables.labels)
     try:
-        learner._reading.test_then_train(store.sample_rows(xs, ys, ws), answers)
+        learner._reading.test_then_train(store.sample_rows(xs, ys, ws, moments), answers)
     except StreamBayesError as error:
         return answers, error
     return answers, None

@@ -31,7 +31,7 @@ from stream_bayes.streams.engine.newest import NewestAnswers
 from stream_bayes.streams.files.json_sink import json_bytes
 from stream_bayes.streams.models.answers import Answer, AnswerDicts, Answers
 from stream_bayes.streams.models.network import NetworkAnswers
-from stream_bayes.streams.models.served import Served, digest
+from stream_bayes.streams.models.served import Served, ServedInTime, digest
 
 __all__ = ["Step"]
 
@@ -103,6 +103,7 @@ class Step:
         # Outputs are made of these only on request.
         self._answered: list[tuple[list[Event], Answers, ModelVersion]] = []
         self._names = _LabelNames()
+        self._timed = cast("ServedInTime", model) if model.is_timed else None
         self._version = ModelVersion(name, model.generation, digest(model.settings()))
         self._recorded = _added(model)  # entries of the drift log
         self.newest: NewestAnswers | None = None  # for those who look on; None while nobody does
@@ -167,7 +168,11 @@ class Step:
         start = 0
         while start < len(events):
             version = self._current_version()
-            answers, refused = self.model.process(xs[start:], ys[start:], weights[start:])
+            if self._timed is None:
+                answers, refused = self.model.process(xs[start:], ys[start:], weights[start:])
+            else:
+                times = [event.time for event in events[start:]]
+                answers, refused = self._timed.process(xs[start:], ys[start:], weights[start:], times)
             stop = start + len(answers)
             if stop > start:
                 labels = ys[start:stop]
@@ -228,7 +233,10 @@ class Step:
                 self._predict(action, pending)
             elif isinstance(action, Learn):
                 event = action.event
-                self.model.learn(event.x, action.label, event.weight)
+                if self._timed is None:
+                    self.model.learn(event.x, action.label, event.weight)
+                else:
+                    self._timed.learn(event.x, action.label, event.weight, event.time)
                 self._record_learned(action, event.x, pending)
             elif isinstance(action, Relearn):
                 self._relearn(action, pending)
@@ -257,7 +265,10 @@ class Step:
             for next_action in todo:
                 self._perform(next_action, event, pending)
             return
-        answer = self.model.predict_then_learn(event.x, event.y, event.weight)
+        if self._timed is None:
+            answer = self.model.predict_then_learn(event.x, event.y, event.weight)
+        else:
+            answer = self._timed.predict_then_learn(event.x, event.y, event.weight, event.time)
         self._add_answer(event, answer, version)
         for learn in pending.predicted(action, answer):
             assert isinstance(learn, Learn)

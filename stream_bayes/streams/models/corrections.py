@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from stream_bayes.core.values.durations import MICROSECOND
 from stream_bayes.core.values.payloads import Payload
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.learners.classifier.base import BayesClassifier
@@ -16,6 +17,9 @@ def unlearn(learner: BayesClassifier, content: Payload, y: Any, w: float, clock:
 
     With fading or a window, exactly that sample is unlearned, not an equal one of another time.
     """
+    if learner._store.tables.timed:
+        learner._store.unlearn(content, y, w, clock)
+        return
     by_moment = learner.half_life is not None or learner._store.window is not None
     learner.unlearn_one(content, y, w, clock if by_moment else None)
 
@@ -42,9 +46,10 @@ def relabel(
             learner.learn_one(content, was, w)
             raise
         return
-    learner.learn_one(content, y, w)
+    timed = learner._store.tables.timed  # its clock is the sample's own time
+    learner.learn_one(content, y, w, clock * MICROSECOND if timed and clock is not None else None)
     try:
         unlearn(learner, content, was, w, clock)
     except StreamBayesError:
-        unlearn(learner, content, y, w, learner.clock)
+        unlearn(learner, content, y, w, clock if timed else learner.clock)
         raise

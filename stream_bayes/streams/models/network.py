@@ -116,6 +116,7 @@ class ServedNetwork:
     """
 
     is_unsupervised = True
+    is_timed = False
 
     def __init__(
         self, model: BayesNet | DriftAdaptive, predict: Sequence[Any] = (), max_names: int | None = None

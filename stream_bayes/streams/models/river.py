@@ -56,6 +56,7 @@ class ServedRiver:
 
     generation = 0
     is_unsupervised = False
+    is_timed = False
     drifts: DriftLog | None = None
 
     def __init__(self, model: base.Estimator, decide: Callable[[Answer], Any] | None = None) -> None:

@@ -18,10 +18,11 @@ from typing import Any, Protocol
 
 from river import base, compose
 
+from stream_bayes.core.values.durations import MICROSECOND
 from stream_bayes.core.values.payloads import Payload, plain
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.drift.log import DriftLog
-from stream_bayes.errors import BadState, BadValue, StreamBayesError
+from stream_bayes.errors import BadState, BadValue, StreamBayesError, TooFarAhead
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.edges import learner_within
@@ -40,7 +41,7 @@ from stream_bayes.streams.models.network import ServedNetwork
 from stream_bayes.streams.models.river import ServedAdaptive, ServedRiver
 from stream_bayes.streams.models.spam import ServedFilter
 
-__all__ = ["Served", "ServedLearner", "digest", "served"]
+__all__ = ["Served", "ServedInTime", "ServedLearner", "digest", "served"]
 
 
 class Served(Protocol):
@@ -54,6 +55,8 @@ class Served(Protocol):
         The model itself. `load` may replace it by another object.
     is_unsupervised
         True if it learns events that have no label.
+    is_timed
+        True if samples fade by their own time: it is then a `ServedInTime`.
 
     Examples
     --------
@@ -65,6 +68,7 @@ class Served(Protocol):
     name: str
     model: Any
     is_unsupervised: bool
+    is_timed: bool
 
     def answer(self, x: Any, /) -> Answer:
         """Return the probability of each label; learn nothing."""
@@ -147,6 +151,29 @@ class Served(Protocol):
         ...
 
 
+class ServedInTime(Served, Protocol):
+    """A model whose samples fade by their own time, in seconds since 1970; one without a time is refused."""
+
+    def learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> None:
+        """Learn a sample of a time."""
+        ...
+
+    def predict_then_learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> Answer:
+        """Return the probability of each label, then learn the sample."""
+        ...
+
+    def process(
+        self,
+        xs: Sequence[Any],
+        ys: Sequence[Any],
+        ws: Sequence[float],
+        ats: Sequence[float | None] | None = None,
+        /,
+    ) -> tuple[Answers, StreamBayesError | None]:
+        """Predict and learn samples sequentially, as `Served.process` does."""
+        ...
+
+
 class ServedLearner:
     """A classifier of this package.
 
@@ -158,6 +185,9 @@ class ServedLearner:
         Function that makes a decision from the probabilities.
     max_names
         The most feature names to learn; see `NameLimit`. None: no limit.
+    max_skew
+        The most seconds by which a sample's time may be ahead of the newest one, with `half_life` in stream time.
+        A sample beyond is refused, and advances the time by this much. None: no limit.
 
     Examples
     --------
@@ -172,9 +202,11 @@ class ServedLearner:
         learner: BayesClassifier,
         decide: Callable[[Answer], Any] | None = None,
         max_names: int | None = None,
+        max_skew: float | None = None,
     ) -> None:
         self.name = type(learner).__name__
         self._max_names = max_names
+        self._max_skew = max_skew
         self.decide: Callable[[Answer], Any] = most_probable if decide is None else decide
         self._settings = settings_of(learner)
         self._serve(learner)
@@ -185,23 +217,73 @@ class ServedLearner:
         self.answer: Callable[..., Answer] = learner.predict_proba_one
         self.learn: Callable[..., None] = learner.learn_one
         self.predict_then_learn: Callable[..., Answer] = learner.predict_learn_one
+        self.is_timed = learner._store.tables.timed
         self._limit = None if self._max_names is None else NameLimit(learner, self._max_names)
-        if self._limit is not None:
+        if self._limit is not None or (self.is_timed and self._max_skew is not None):
             self.learn = self._learn_within_limit
             self.predict_then_learn = self._predict_then_learn_within_limit
 
-    def _learn_within_limit(self, x: Any, y: Any, w: float, /) -> None:
-        assert self._limit is not None
-        self._limit.check(x)
-        self.model.learn_one(x, y, w)
+    def _learn_within_limit(self, x: Any, y: Any, w: float, at: float | None = None, /) -> None:
+        self._check(x, at)
+        self.model.learn_one(x, y, w, at)
 
-    def _predict_then_learn_within_limit(self, x: Any, y: Any, w: float, /) -> Answer:
-        assert self._limit is not None
-        self._limit.check(x)
-        return self.model.predict_learn_one(x, y, w)
+    def _predict_then_learn_within_limit(
+        self, x: Any, y: Any, w: float, at: float | None = None, /
+    ) -> Answer:
+        self._check(x, at)
+        return self.model.predict_learn_one(x, y, w, at)
+
+    def _check(self, x: Any, at: float | None) -> None:
+        """Raise `BadValue` for a sample beyond the limit of names, or the allowed skew."""
+        if self.is_timed:
+            _, refused = self._moments([0], [at])
+            if refused is not None:
+                self._advance_past(refused)
+                raise refused
+        if self._limit is not None:
+            self._limit.check(x)
+
+    def _moments(
+        self, ys: Sequence[Any], ats: Sequence[float | None] | None
+    ) -> tuple[list[int], StreamBayesError | None]:
+        """Return the times of samples in microseconds, up to the first that has none or is too far ahead; its error.
+
+        A sample that is not learned has time 0.
+        """
+        store = self.model._store
+        newest = store.tables.time if store.tables.has_time else None
+        found: list[int] = []
+        for y, at in zip(ys, [None] * len(ys) if ats is None else ats, strict=True):
+            if y is None:
+                found.append(0)
+                continue
+            try:
+                moment = store.moment(at)
+            except StreamBayesError as error:
+                return found, error
+            if self._max_skew is not None and newest is not None:
+                ahead = (moment - newest) * MICROSECOND
+                if ahead > self._max_skew:
+                    return found, TooFarAhead(
+                        f"its time is {ahead:,.0f} seconds ahead of the newest sample, more than max_skew="
+                        f"{self._max_skew:g}"
+                    )
+            newest = moment if newest is None else max(newest, moment)
+            found.append(moment)
+        return found, None
+
+    def _advance_past(self, refused: StreamBayesError | None) -> None:
+        # So a stream that goes on after a longer pause is read again, a few samples later.
+        if isinstance(refused, TooFarAhead) and self._max_skew is not None:
+            self.model.advance_to(int(self.model._store.tables.time) * MICROSECOND + self._max_skew)
 
     def process(
-        self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
+        self,
+        xs: Sequence[Any],
+        ys: Sequence[Any],
+        ws: Sequence[float],
+        ats: Sequence[float | None] | None = None,
+        /,
     ) -> tuple[Answers, StreamBayesError | None]:
         refused: StreamBayesError | None = None
         if self._limit is not None and (admitted := self._limit.admitted(xs, ys)) < len(xs):
@@ -211,13 +293,19 @@ class ServedLearner:
                     self._limit.check(xs[0])
                 except StreamBayesError as error:
                     xs, ys, ws, refused = [], [], [], error
-        answers, fault = process_samples(self.model, xs, ys, ws)
-        refused = refused or fault
+        moments = None
+        if self.is_timed:
+            moments, untimely = self._moments(ys, None if ats is None else ats[: len(xs)])
+            if untimely is not None:
+                xs, ys, ws, refused = xs[: len(moments)], ys[: len(moments)], ws[: len(moments)], untimely
+        answers, fault = process_samples(self.model, xs, ys, ws, moments)
+        refused = fault or refused
+        self._advance_past(refused)
         return AnswerColumns(answers, self.model._store.encoder.labels.values), refused
 
     @property
     def clock(self) -> int | None:
-        return self.model.clock
+        return int(self.model._store.tables.learned_at) if self.is_timed else self.model.clock
 
     drifts = None
     generation = 0
@@ -258,7 +346,12 @@ class ServedLearner:
         self._serve(loaded)
 
 
-def served(model: Any, max_names: int | None = None, predict: Sequence[Any] = ()) -> Served:
+def served(
+    model: Any,
+    max_names: int | None = None,
+    predict: Sequence[Any] = (),
+    max_skew: float | None = None,
+) -> Served:
     """Return an adapter with which the engine serves a model.
 
     Parameters
@@ -269,6 +362,8 @@ def served(model: Any, max_names: int | None = None, predict: Sequence[Any] = ()
         The most feature names that a learner of this package may learn; see `NameLimit`. None: no limit.
     predict
         For a network without a class, the variables to predict from the others.
+    max_skew
+        The most seconds by which a sample may be ahead of the stream, with `half_life` in stream time.
 
     Raises
     ------
@@ -296,10 +391,20 @@ def served(model: Any, max_names: int | None = None, predict: Sequence[Any] = ()
     if issubclass(type(inner), SpamFilter):
         return ServedFilter(inner)
     if issubclass(type(inner), BayesClassifier):  # to isinstance, a pipeline of River is whatever it ends in
-        return ServedLearner(inner, decide, max_names)
+        return ServedLearner(inner, decide, max_names, max_skew)
+    if max_skew is not None:
+        raise BadValue(
+            "max_skew: is for a learner of this package with half_life in stream time, as half_life='7d'"
+        )
     if type(inner) is AdaptiveBayes:
         return ServedMixture(inner, decide, max_names)
     last = inner._last_step if isinstance(inner, compose.Pipeline) else inner
+    learner = last.learner if isinstance(last, DriftAdaptive) else last
+    if isinstance(learner, BayesClassifier) and learner._store.tables.timed:
+        raise BadValue(
+            f"half_life={learner.half_life!r} is in stream time, and samples behind transformers or drift detection "
+            "have none; leave these out, or give half_life in events"
+        )
     if isinstance(last, DriftAdaptive):
         return ServedAdaptive(model, decide)
     if isinstance(last, base.Classifier):

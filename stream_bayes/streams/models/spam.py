@@ -38,6 +38,7 @@ class ServedFilter:
     name = "SpamFilter"
     generation = 0
     is_unsupervised = False
+    is_timed = False
     drifts = None
     clock = None  # a receipt is enough to unlearn a message
 

@@ -465,7 +465,9 @@ class PipelineConfig(Table):
     def settings(self) -> dict[str, Any]:
         """Return the settings that the state depends on as JSON values: a state of other settings cannot be resumed."""
         parts = {"name", "model", "record", "labels"}
-        secret = {"model": {"key"}}  # the state checks its key itself
+        secret = {
+            "model": {"key"} | ({"max_skew"} if self.model.max_skew is None else set())
+        }  # a state checks its key
         kept = self.model_dump(mode="json", by_alias=True, include=parts, exclude=secret)
         if self.transformers:
             kept["transformers"] = [part.model_dump(mode="json") for part in self.transformers]

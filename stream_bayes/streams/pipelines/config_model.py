@@ -30,6 +30,11 @@ class ModelConfig(Table):
     thresholds: float | dict[str, float] | None = Field(
         None, description="least probability of a decision, for all labels or by label; below it 'unsure'"
     )
+    max_skew: float | None = Field(
+        None,
+        gt=0,
+        description="with half_life in stream time: seconds by which a sample may be ahead of the newest one",
+    )
     structure: Path | None = Field(
         None, strict=False, description="of a bayes-net: a .bif or .json file, or 'learn'"
     )
@@ -40,6 +45,10 @@ class ModelConfig(Table):
     @model_validator(mode="after")
     def _known(self) -> Self:
         check_known("model", self.kind, [*LEARNERS, FILTER])
+        if self.max_skew is not None and not isinstance(self.arguments.get("half_life"), str):
+            raise ValueError(
+                "max_skew is for a half_life in stream time, as arguments = { half_life = '7d' }"
+            )
         if self.key is not None and self.kind != FILTER:
             raise ValueError(f"a key is for the tokens of {FILTER!r}; snapshots.key signs snapshots")
         if self.costs is not None and self.thresholds is not None:

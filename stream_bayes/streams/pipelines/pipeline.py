@@ -129,7 +129,7 @@ def build(
         }
     model = make_model(config, schema, directory)
     step = Step(
-        served(model, config.model.max_names, config.model.predict),
+        served(model, config.model.max_names, config.model.predict, config.model.max_skew),
         config.name,
         pending=make_pending(config.labels),
         max_dead_share=config.max_dead_share,
@@ -296,7 +296,9 @@ def _challenger(
 ) -> Challenger:
     """Return a challenger, with the settings that the pipeline would have with its model."""
     own = config.challenging(name)
-    model = served(make_model(own, schema, directory), own.model.max_names, own.model.predict)
+    model = served(
+        make_model(own, schema, directory), own.model.max_names, own.model.predict, own.model.max_skew
+    )
     as_they_are = {part: settings[part] for part in ("source", GUESSED) if part in settings}
     return Challenger(Step(model, name, pending=make_pending(config.labels)), own.settings() | as_they_are)
 

@@ -91,7 +91,7 @@ class _Parts:
         model = make_model(config, self.schema, directory)
         self.empty: BayesClassifier = learner_of(model)
         decide = served(model).decide
-        self.total = Total(self.empty, decide, config.model.max_names)
+        self.total = Total(self.empty, decide, config.model.max_names, config.model.max_skew)
         self.settings = config.settings()
         self.key = None if self.own.key is None else self.own.key.get_secret_value().encode()
         self.part_bytes = min(PART_BYTES, self.kafka.max_message_bytes // 2)

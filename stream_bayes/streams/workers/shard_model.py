@@ -56,12 +56,14 @@ class ShardModel:
     drifts = None
     generation = 0
     is_unsupervised = False
+    is_timed: bool
 
     def __init__(self, shard: int, learner: BayesClassifier, total: Total) -> None:
         self.shard = shard
         self._own = ServedLearner(learner)
         self._total = total
         self.name = self._own.name
+        self.is_timed = self._own.is_timed
         self.model: BayesClassifier = learner
         self.decide: Callable[[Answer], Any] = total.served.decide
         self.is_live = False
@@ -101,53 +103,61 @@ class ShardModel:
     def hold(self, x: Any, /) -> Any:
         return x
 
-    def learn(self, x: Any, y: Any, w: float, /) -> None:
+    def learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> None:
         if not self.is_live:
             _raise(self._tape.next().error())
-            self._own.learn(x, y, w)
+            self._own.learn(x, y, w, at)
             return
         with self._total.lock, self._recording_refusal():
-            self._total.served.learn(x, y, w)
-            self._add([x], [y], [w])
+            self._total.served.learn(x, y, w, at)
+            self._add([x], [y], [w], [at])
         self._calls.append(_row({}))
 
-    def predict_then_learn(self, x: Any, y: Any, w: float, /) -> Answer:
+    def predict_then_learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> Answer:
         if not self.is_live:
             rows = self._tape.next()
             _raise(rows.error())
-            self._own.learn(x, y, w)
+            self._own.learn(x, y, w, at)
             return rows.first()
         with self._total.lock, self._recording_refusal():
-            answer = self._total.served.predict_then_learn(x, y, w)
-            self._add([x], [y], [w])
+            answer = self._total.served.predict_then_learn(x, y, w, at)
+            self._add([x], [y], [w], [at])
         self._calls.append(_row(answer))
         return answer
 
     def process(
-        self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
+        self,
+        xs: Sequence[Any],
+        ys: Sequence[Any],
+        ws: Sequence[float],
+        ats: Sequence[float | None] | None = None,
+        /,
     ) -> tuple[Answers, StreamBayesError | None]:
+        times = [None] * len(xs) if ats is None else ats
         if not self.is_live:
             rows = self._tape.next()
-            self._add(xs[: rows.samples], ys, ws)
+            self._add(xs[: rows.samples], ys, ws, times)
             return rows.answers(), rows.error()
         with self._total.lock:
-            answers, refused = self._total.served.process(xs, ys, ws)
-            self._add(xs[: len(answers)], ys, ws)
+            answers, refused = self._total.served.process(xs, ys, ws, ats)
+            self._add(xs[: len(answers)], ys, ws, times)
         assert isinstance(answers, AnswerColumns)
         self._calls.append(rows_of(answers.table, answers.labels, refused))
         return answers, refused
 
-    def _add(self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float]) -> None:
+    def _add(
+        self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], ats: Sequence[float | None]
+    ) -> None:
         """Add samples that the sum has learned to the shard's counts; those without a label were only predicted."""
-        known = [(x, y, w) for x, y, w in zip(xs, ys, ws, strict=False) if y is not None]
+        known = [sample for sample in zip(xs, ys, ws, ats, strict=False) if sample[1] is not None]
         if not known:
             return
         try:
             if len(known) == 1:
                 self._own.learn(*known[0])
                 return
-            features, labels, weights = zip(*known, strict=True)
-            self.model.learn_many(list(features), list(labels), list(weights))
+            features, labels, weights, times = (list(column) for column in zip(*known, strict=True))
+            self.model.learn_many(features, labels, weights, times if self.is_timed else None)
         except StreamBayesError as error:
             raise SourceError(
                 f"shard {self.shard} refuses samples that the sum of all shards has learned: {error}. Declare all "

@@ -59,9 +59,10 @@ def _reason(learner: Any) -> str | None:
         return f"KDB with k={learner.k} counts from a window of recent events; use k=1, or AODE"
     if isinstance(learner, SPODE) and learner.parent is None:
         return "SPODE without a parent chooses it by losses, which depend on the order of events; name the parent"
-    if learner.half_life is not None:
+    if learner.half_life is not None and not isinstance(learner.half_life, str):
         return (
-            f"half_life={learner.half_life:g} counts learned events, which differ among shards; leave it out"
+            f"half_life={learner.half_life:g} counts learned events, which differ among shards; give it in stream "
+            'time, as half_life="7d"'
         )
     if learner.max_values is not None:
         return (

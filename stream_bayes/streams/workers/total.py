@@ -58,7 +58,7 @@ class Total:
     ----------
     empty
         A learner without counts.
-    decide, max_names
+    decide, max_names, max_skew
         As `ServedLearner` takes them.
 
     Attributes
@@ -74,9 +74,10 @@ class Total:
         empty: BayesClassifier,
         decide: Callable[[Answer], Any] | None = None,
         max_names: int | None = None,
+        max_skew: float | None = None,
     ) -> None:
         self._serve: Callable[[BayesClassifier], ServedLearner] = partial(
-            ServedLearner, decide=decide, max_names=max_names
+            ServedLearner, decide=decide, max_names=max_names, max_skew=max_skew
         )
         self.served = self._serve(empty.clone())
         self.lock = threading.RLock()

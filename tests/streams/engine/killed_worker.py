@@ -48,7 +48,7 @@ class Killed(ServedLearner):
         self.learn = self._dying(learner.learn_one)
         self.predict_then_learn = self._dying(learner.predict_learn_one)
 
-    def process(self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /) -> Any:
+    def process(self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], ats: Any = None, /) -> Any:
         if 0 < self.left <= len(xs):
             super().process(xs[: self.left - 1], ys[: self.left - 1], ws[: self.left - 1])
             os.kill(os.getpid(), signal.SIGKILL)

@@ -57,7 +57,7 @@ def test_tables_that_workers_cannot_share_are_refused(tables: dict[str, Any], me
         ({"kind": "aode"}, "finds the cut points of numbers in the stream"),
         ({"kind": "kdb", "arguments": {"k": 2}}, "use k=1, or AODE"),
         ({"kind": "spam-filter"}, "shards of SpamFilter cannot be summed; use one of nb"),
-        ({"kind": "nb", "arguments": {"half_life": 50.0}}, "half_life=50 counts learned events"),
+        ({"kind": "nb", "arguments": {"half_life": 50.0}}, 'time, as half_life="7d"'),
     ],
 )
 def test_models_that_cannot_be_summed_are_refused(model: dict[str, Any], message: str) -> None:

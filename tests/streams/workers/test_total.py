@@ -119,7 +119,7 @@ REFUSED = [
     (KDB(k=2, binning=None), "use k=1, or AODE"),
     (AODE(), "finds the cut points"),
     (NaiveBayes(max_values=3), "max_values=3"),
-    (NaiveBayes(half_life=50.0), "half_life=50 counts learned events"),
+    (NaiveBayes(half_life=50.0), 'time, as half_life="7d"'),
     (SPODE(binning=None), "name the parent"),
 ]
 
@@ -150,22 +150,24 @@ def events(count: int, labelled: bool) -> list[Event]:
     return found
 
 
+@pytest.mark.parametrize("half_life", [None, "90s"])
 @pytest.mark.parametrize("labelled", [True, False])
-def test_a_replay_from_tapes_is_the_identical_step(labelled: bool) -> None:
+def test_a_replay_from_tapes_is_the_identical_step(labelled: bool, half_life: str | None) -> None:
     """Though the sum knew more when the batches were live than it does when they are replayed."""
+    empty, at = NaiveBayes(half_life=half_life), 50.0 if half_life else None
     batches = [events(200, labelled)[start : start + 40] for start in range(0, 360, 40)]
-    total = Total(NaiveBayes())
-    other, model = ShardModel(1, NaiveBayes(), total), ShardModel(0, NaiveBayes(), total)
+    total = Total(empty.clone())
+    other, model = ShardModel(1, empty.clone(), total), ShardModel(0, empty.clone(), total)
     other.go_live()
     model.go_live()
     step, again = (
         Step(one, pending=None if labelled else Pending(wait_for=50.0, correct_within=50.0))
-        for one in (model, ShardModel(0, NaiveBayes(), Total(NaiveBayes())))
+        for one in (model, ShardModel(0, empty.clone(), Total(empty.clone())))
     )
     replayed = again.model
     assert isinstance(replayed, ShardModel)
     for batch in batches:
-        other.learn({"sky": "grey", "wind": 7.5}, "rain", 1.0)
+        other.learn({"sky": "grey", "wind": 7.5}, "rain", 1.0, at)
         other.take_tape()
         step.process(batch)
         step.clear_results()
@@ -180,6 +182,48 @@ def test_a_replay_from_tapes_is_the_identical_step(labelled: bool) -> None:
         section.pop("arrays", None)
     assert mine == theirs
     assert replayed.model._store.by_name() == model.model._store.by_name()
+
+
+def timed(times: list[float | None]) -> list[Event]:
+    return [
+        Event({"sky": "grey" if place % 2 else "blue"}, "rain", time=time, position=place)
+        for place, time in enumerate(times)
+    ]
+
+
+def test_samples_of_shards_fade_by_their_own_time_and_those_too_far_ahead_are_dead_letters() -> None:
+    empty = NaiveBayes(half_life="10s")
+    total = Total(empty, max_skew=100.0)
+    models = [ShardModel(number, empty.clone(), total) for number in range(2)]
+    steps = [Step(model) for model in models]
+    for model in models:
+        model.go_live()
+    steps[0].process(timed([1000.0, 990.0, None, 1200.0, 1010.0]))
+    steps[1].process(timed([1195.0, 1005.0]))
+    letters = [letter.detail for letter in steps[0].dead_letters.letters]
+    assert "is in stream time" in letters[0]
+    assert "200 seconds ahead of the newest sample, more than max_skew=100" in letters[1]
+    assert not steps[1].dead_letters.letters  # a stream that goes on after a pause is read again
+    expected = sum(2.0 ** ((at - 1195.0) / 10.0) for at in (1000.0, 990.0, 1010.0, 1195.0, 1005.0))
+    assert total.model._store.by_name()["rain",] == pytest.approx(expected, rel=1e-9)
+    assert_equal_counts(
+        summed(empty, {k: model.model for k, model in enumerate(models)})._store.by_name(),
+        total.model._store.by_name(),
+    )
+
+
+def test_a_late_label_counts_in_the_time_of_its_sample_and_is_corrected_there() -> None:
+    step = Step(served(NaiveBayes(half_life="10s")), pending=Pending(wait_for=1e3, correct_within=1e3))
+    step.process(
+        [
+            Event({"sky": "grey"}, None, "a", 1000.0, 0),
+            Event({"sky": "blue"}, "sun", "b", 1100.0, 1),
+            Event({}, "sun", "a", 1100.0, 2, kind=Kind.LABEL),
+            Event({}, "rain", "a", 1150.0, 3, kind=Kind.CORRECTION),
+        ]
+    )
+    counts = step.model.model._store.by_name()
+    assert counts["sun",] == pytest.approx(1.0) and counts["rain",] == pytest.approx(2.0**-10)
 
 
 def test_a_tape_of_another_batch_is_refused() -> None:
