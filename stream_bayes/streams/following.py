@@ -21,6 +21,7 @@ def follow(
     servers: str | Sequence[str] | None = None,
     client: str | None = None,
     key: bytes | None = None,
+    filter_key: bytes | None = None,
 ) -> Follower:
     """Return a read-only model that follows the counts that the workers of a pipeline publish.
 
@@ -36,6 +37,8 @@ def follow(
         `"confluent-kafka"` or `"kafka-python"`; by default the faster one that is installed.
     key
         The key under which the workers publish; a pipeline file has its own.
+    filter_key
+        The key of a spam filter's tokens, if they are hashed; a pipeline file has its own.
 
     Raises
     ------
@@ -57,7 +60,9 @@ def follow(
     name = os.fspath(pipeline)
     if servers is not None:
         places = servers.split(",") if isinstance(servers, str) else servers
-        return Follower(Connection(servers=tuple(places), client=client or default_client()), name, key)
+        return Follower(
+            Connection(servers=tuple(places), client=client or default_client()), name, key, filter_key
+        )
     if not name.endswith(".toml"):
         raise BadValue(
             f"servers: expected the brokers of the pipeline {name!r}, as servers='localhost:9092'; or give its "
@@ -69,6 +74,10 @@ def follow(
     if config.kafka is None or config.workers is None:
         raise BadValue(f"{name}: expected a pipeline with [workers], whose counts are published")
     own = config.workers.key
+    of_tokens = config.model.key
     return Follower(
-        config.kafka.connection(), config.name, key or (own and own.get_secret_value().encode()) or None
+        config.kafka.connection(),
+        config.name,
+        key or (own and own.get_secret_value().encode()) or None,
+        filter_key or (of_tokens and of_tokens.get_secret_value().encode()) or None,
     )

@@ -39,9 +39,15 @@ def made(kafka_topics: KafkaTopics) -> Iterator[Any]:
         pipeline.close()
 
 
+def counts_of(worker: Worker) -> dict[Any, Any]:
+    """Return the counts of a worker's sum by name."""
+    model: Any = worker.total.model
+    return dict(model._store.by_name())
+
+
 def holds(worker: Worker, expected: dict[Any, Any]) -> bool:
     """Return True once a worker's sum has all samples."""
-    return worker.total.model._store.by_name().get(("rain",)) == expected[("rain",)]
+    return bool(counts_of(worker).get(("rain",)) == expected[("rain",)])
 
 
 ONE_IN_SUITE = [CLIENTS[0], pytest.param(CLIENTS[1], marks=pytest.mark.soak)]
@@ -56,7 +62,7 @@ def test_workers_come_and_go_and_the_sum_is_one_pass(
     kafka_topics.put(shards.topic, days(800, 4))
     first = shards.run()
     assert first.summary()["records"] == 800
-    assert_equal(first.total.model._store.by_name(), shards.offline().model.model._store.by_name())
+    assert_equal(counts_of(first), shards.offline().model.model._store.by_name())
     kafka_topics.put(shards.topic, days(400, 4, seed=8))
     workers = [shards.worker() for _ in range(2)]
     threads = [threading.Thread(target=worker.run) for worker in workers]
@@ -67,7 +73,7 @@ def test_workers_come_and_go_and_the_sum_is_one_pass(
         expected = shards.offline().model.model._store.by_name()
         for worker in workers:  # each predicts from the whole sum
             until("the sum", partial(holds, worker, expected))
-            assert_equal(worker.total.model._store.by_name(), expected)
+            assert_equal(counts_of(worker), expected)
     finally:
         for worker in workers:
             worker.stop()
@@ -201,7 +207,7 @@ def test_shards_of_numbers_share_the_cuts_that_were_found_in_their_topic(
     for record in kafka_topics.get(shards.topic):
         x = json.loads(record.value)
         alone.learn_one(x, x.pop("y"))
-    assert worker.total.model._store.by_name() == alone._store.by_name()
+    assert counts_of(worker) == alone._store.by_name()
     with shards.follow() as model:
         assert model.model._store.by_name() == alone._store.by_name()
 

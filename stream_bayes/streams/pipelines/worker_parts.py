@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadConfig, BrokerError
-from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
@@ -25,6 +25,7 @@ from stream_bayes.streams.workers.parts import PART_BYTES
 from stream_bayes.streams.workers.publication import Publisher, Source
 from stream_bayes.streams.workers.replicas import Replicas
 from stream_bayes.streams.workers.shard import JournalSink, Shard, ShardRecovery, ShardTransactions
+from stream_bayes.streams.workers.shard_filter import FilterTotal, ShardFilterModel
 from stream_bayes.streams.workers.shard_model import ShardModel
 from stream_bayes.streams.workers.state_topic import StateTopic
 from stream_bayes.streams.workers.summable import learner_of
@@ -89,9 +90,13 @@ class _Parts:
         self.instance_id = instance_id
         self.accept_gap = accept_gap
         model = make_model(config, self.schema, directory)
-        self.empty: BayesClassifier = learner_of(model)
-        decide = served(model).decide
-        self.total = Total(self.empty, decide, config.model.max_names, config.model.max_skew)
+        self.total: Total | FilterTotal
+        if isinstance(model, SpamFilter) and model.learner is None:
+            self.total = FilterTotal(model)
+        else:
+            learner = learner_of(model)
+            decide = served(model).decide
+            self.total = Total(learner, decide, config.model.max_names, config.model.max_skew)
         self.settings = config.settings()
         self.key = None if self.own.key is None else self.own.key.get_secret_value().encode()
         self.part_bytes = min(PART_BYTES, self.kafka.max_message_bytes // 2)
@@ -171,7 +176,7 @@ class _Parts:
         return TopicReader(self.connection, topic, shards, self.key, self.origin)
 
     def make_replicas(self) -> Replicas:
-        return Replicas(self.reader(self.model_topic, range(self.own.shards)), self.total, self.empty)
+        return Replicas(self.reader(self.model_topic, range(self.own.shards)), self.total)
 
     # -- a shard ------------------------------------------------------------------------------------------------------
 
@@ -179,7 +184,11 @@ class _Parts:
         config = self.config
         share = Share(number, self.own.shards, self.partitions)
         source = kafka_source(config, self.schema, share)
-        model = ShardModel(number, self.empty.clone(), self.total)
+        model: ShardModel | ShardFilterModel
+        if isinstance(self.total, FilterTotal):
+            model = ShardFilterModel(number, self.total)
+        else:
+            model = ShardModel(number, self.total.clone(), self.total)
         delivery = ShardTransactions(
             self.connection,
             config.name,

@@ -9,10 +9,13 @@ from stream_bayes.data.frames import Native
 from stream_bayes.errors import BadState, BrokerError, NoSnapshot
 from stream_bayes.learners.catalogue import LEARNERS
 from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
+from stream_bayes.streams.models.spam import ServedFilter
 from stream_bayes.streams.workers.parts import joined
 from stream_bayes.streams.workers.replicas import Replicas
+from stream_bayes.streams.workers.shard_filter import FilterTotal
 from stream_bayes.streams.workers.topic_reader import TopicReader
 from stream_bayes.streams.workers.total import Total
 
@@ -34,6 +37,8 @@ class Follower:
         The pipeline's name.
     key
         The key under which its workers publish, if they sign.
+    filter_key
+        The key of a spam filter's tokens, if they are hashed.
 
     Raises
     ------
@@ -45,7 +50,13 @@ class Follower:
         If what was published is not valid.
     """
 
-    def __init__(self, connection: Connection, name: str, key: bytes | None = None) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        name: str,
+        key: bytes | None = None,
+        filter_key: bytes | None = None,
+    ) -> None:
         self.name = name
         topic = f"{name}.model"
         cluster = Cluster(connection)
@@ -67,9 +78,9 @@ class Follower:
                 raise NoSnapshot(
                     f"nothing was published in {topic!r} yet: start its workers, or wait until they have read records"
                 )
-            self._total = Total(_empty_like(joined(found[0].parts)))
+            self._total = _total_like(joined(found[0].parts), filter_key)
             self._reader = reader
-            self._replicas = Replicas(reader, self._total, self._total.model.clone())
+            self._replicas = Replicas(reader, self._total)
             self._replicas.take_all()
         except BaseException:
             reader.close()
@@ -88,8 +99,10 @@ class Follower:
         return f"Follower({self.name!r})"
 
     @property
-    def model(self) -> BayesClassifier:
-        """The sum as it is now. A later publication makes another one, and leaves this one as it is.
+    def model(self) -> Any:
+        """The sum as it is now: a learner, or a spam filter.
+
+        A later publication makes another one, and leaves this one as it is.
 
         Raises
         ------
@@ -111,12 +124,19 @@ class Follower:
         return self._replicas.oldest_age
 
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
-        """Return P(y | x) of each class."""
-        return self.model.predict_proba_one(x)
+        """Return P(y | x) of each class; for a spam filter, x is an event with its message, as in the topic."""
+        model = self.model
+        if isinstance(model, SpamFilter):
+            return dict(ServedFilter(model).answer(x))
+        answer: dict[Any, float] = model.predict_proba_one(x)
+        return answer
 
     def predict_one(self, x: Any) -> Any:
-        """Return the most probable class."""
-        return self.model.predict_one(x)
+        """Return the most probable class; of a spam filter the verdict."""
+        model = self.model
+        if isinstance(model, SpamFilter):
+            return model.decide(ServedFilter(model).answer(x))
+        return model.predict_one(x)
 
     def predict_proba_many(self, X: Native) -> Any:
         """Return the probabilities of many rows, as the learner's `predict_proba_many` does."""
@@ -131,10 +151,12 @@ class Follower:
         self._replicas.stop()
 
 
-def _empty_like(state: dict[str, Any]) -> BayesClassifier:
-    """Return a learner without counts, of the class and arguments of a state."""
+def _total_like(state: dict[str, Any], filter_key: bytes | None) -> Total | FilterTotal:
+    """Return an empty sum for models of the class and arguments of a state."""
+    if state.get("learner") == SpamFilter.__name__:
+        return FilterTotal(SpamFilter(**SpamFilter.from_state(state, filter_key)._arguments()))
     kind = CLASSES.get(str(state.get("learner")))
     if kind is None:
         raise BadState(f"the published model is of the unknown class {state.get('learner')!r}")
     learner: BayesClassifier = kind.from_state(state).clone()
-    return learner
+    return Total(learner)

@@ -6,41 +6,20 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any
 
-from stream_bayes.errors import BadState, BrokerAway, StreamBayesError
-from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.errors import BrokerAway, StreamBayesError
 from stream_bayes.streams.kafka.client import Interrupted
-from stream_bayes.streams.models.served import settings_of
-from stream_bayes.streams.workers.parts import joined
-from stream_bayes.streams.workers.publication import Assembly
+from stream_bayes.streams.workers.shard_filter import FilterTotal
 from stream_bayes.streams.workers.topic_reader import TopicReader
 from stream_bayes.streams.workers.total import Total
 
-__all__ = ["Replicas", "learner_from"]
+__all__ = ["Replicas"]
 
 logger = logging.getLogger(__name__)
 
-L = TypeVar("L", bound=BayesClassifier)
-
 POLL_SECONDS = 0.1
 MOST_SHARE = 0.1  # of the time that summing may take; with large models the sum is taken less often
-
-
-def learner_from(empty: L, assembly: Assembly) -> L:
-    """Return the learner of a publication, with everything checked.
-
-    Raises
-    ------
-    BadState
-        If it is not valid, or of a learner with other arguments.
-    """
-    learner = type(empty).from_state(joined(assembly.parts))
-    mine, other = settings_of(empty)["parameters"], settings_of(learner)["parameters"]
-    changed = [f"{name}={other[name]!r}, not {mine[name]!r}" for name in mine if mine[name] != other[name]]
-    if changed:
-        raise BadState(f"shard {assembly.shard} is of other arguments: {', '.join(changed)}")
-    return learner
 
 
 class Replicas:
@@ -52,8 +31,6 @@ class Replicas:
         Reads the model's topic. It is closed with this.
     total
         The sum.
-    empty
-        A learner without counts.
     clock, wall_clock
         Return seconds, monotonic and since 1970.
 
@@ -68,8 +45,7 @@ class Replicas:
     def __init__(
         self,
         reader: TopicReader,
-        total: Total,
-        empty: BayesClassifier,
+        total: Total | FilterTotal,
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
@@ -77,7 +53,6 @@ class Replicas:
         self.applied = 0
         self._reader = reader
         self._total = total
-        self._empty = empty
         self._clock = clock
         self._wall_clock = wall_clock
         self._own: set[int] = set()
@@ -159,13 +134,13 @@ class Replicas:
         changed, self._changed = self._changed, set()
         with self._total.lock:
             discarded, self._discarded = self._discarded, set()
-        found: dict[int, BayesClassifier] = {}
+        found: dict[int, Any] = {}
         for shard in (changed | discarded) - self._own:
             assembly = self._reader.assemblies[shard]
             if assembly.end is not None:
-                found[shard] = learner_from(self._empty, assembly)
+                found[shard] = self._total.loaded(shard, assembly.parts)
             elif shard in discarded:
-                found[shard] = self._empty.clone()
+                found[shard] = self._total.clone()
         with self._total.lock:
             others = {shard: learner for shard, learner in found.items() if shard not in self._own}
             if others:

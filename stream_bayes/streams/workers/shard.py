@@ -18,6 +18,7 @@ from stream_bayes.streams.kafka.journal_topic import Entry
 from stream_bayes.streams.kafka.recovery import JournalRecovery
 from stream_bayes.streams.kafka.transactions import Transactions
 from stream_bayes.streams.workers.model_topic import ModelPublisher
+from stream_bayes.streams.workers.shard_filter import ShardFilterModel
 from stream_bayes.streams.workers.shard_model import ShardModel
 from stream_bayes.streams.workers.state_topic import StateTopic
 
@@ -82,7 +83,13 @@ class ShardRecovery(JournalRecovery):
     """
 
     def __init__(
-        self, source: Any, pipeline: str, delivery: ShardTransactions, *, model: ShardModel, **others: Any
+        self,
+        source: Any,
+        pipeline: str,
+        delivery: ShardTransactions,
+        *,
+        model: ShardModel | ShardFilterModel,
+        **others: Any,
     ) -> None:
         super().__init__(source, pipeline, delivery, **others)
         self._shard_delivery = delivery

@@ -9,10 +9,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from stream_bayes.errors import BadState
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.streams.models.answers import Answer
-from stream_bayes.streams.models.served import ServedLearner
+from stream_bayes.streams.models.served import ServedLearner, settings_of
+from stream_bayes.streams.workers.parts import joined
 
 __all__ = ["Total", "summed"]
 
@@ -92,6 +94,27 @@ class Total:
             if isinstance(model, LiveChoice) and isinstance(self.model, LiveChoice):
                 _keep_leader(self.model, model)
             self.served = self._serve(model)
+
+    def clone(self) -> BayesClassifier:
+        """Return a learner without counts."""
+        return self._empty.clone()
+
+    def loaded(self, shard: int, parts: Mapping[str, bytes]) -> BayesClassifier:
+        """Return the learner of a publication, with everything checked.
+
+        Raises
+        ------
+        BadState
+            If it is not valid, or of a learner with other arguments.
+        """
+        learner = type(self._empty).from_state(joined(parts))
+        mine, other = settings_of(self._empty)["parameters"], settings_of(learner)["parameters"]
+        changed = [
+            f"{name}={other[name]!r}, not {mine[name]!r}" for name in mine if mine[name] != other[name]
+        ]
+        if changed:
+            raise BadState(f"shard {shard} is of other arguments: {', '.join(changed)}")
+        return learner
 
     @property
     def model(self) -> BayesClassifier:

@@ -14,6 +14,7 @@ from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.membership import Membership, Subscription, join
 from stream_bayes.streams.workers.replicas import Replicas
 from stream_bayes.streams.workers.shard import Shard
+from stream_bayes.streams.workers.shard_filter import FilterTotal
 from stream_bayes.streams.workers.total import Total
 
 __all__ = ["Worker"]
@@ -60,7 +61,7 @@ class Worker:
         name: str,
         connection: Connection,
         shards: int,
-        total: Total,
+        total: Total | FilterTotal,
         *,
         prepare: Callable[[], None],
         make_replicas: Callable[[], Replicas],
