@@ -195,7 +195,7 @@ def test_a_state_with_another_unit_is_refused(change: dict[str, Any], message: s
 
 
 def test_an_event_without_a_label_counts_in_its_own_time() -> None:
-    learner = BayesNetClassifier(unlabelled="em", half_life="1d", binning=None)
+    learner = BayesNetClassifier(structure=None, unlabelled="em", half_life="1d", binning=None)
     learner.learn_one({"a": "x"}, "y", at=NOW)
     learner.learn_one({"a": "x"}, None, at=NOW - 86_400)
     assert learner._store.by_name()["y",] == pytest.approx(1.5)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from jsonschema import Draft7Validator
+from referencing import Registry
+from referencing.jsonschema import DRAFT7
 from typer.testing import CliRunner
 
 from stream_bayes.cli.app import app
@@ -54,6 +59,30 @@ def test_the_stateful_set_runs_a_pipeline_with_shards(parts: dict[str, dict[str,
     help_text = CliRunner().invoke(app, ["run", "--help"], terminal_width=200).output
     for word in container["command"]:
         assert not word.startswith("--") or word in help_text
+
+
+KUBERNETES = ("v1.28.0", "v1.37.0")
+
+
+@pytest.mark.parametrize("version", KUBERNETES)
+def test_the_parts_match_the_schemas_of_kubernetes(parts: dict[str, dict[str, Any]], version: str) -> None:
+    found = find_spec("kubernetes_validate")
+    assert found is not None and found.origin is not None
+    schemas = Path(found.origin).parent / "kubernetes-json-schema" / f"{version}-local-strict"
+    names = {
+        "ConfigMap": "configmap-v1",
+        "Service": "service-v1",
+        "StatefulSet": "statefulset-apps-v1",
+        "PodDisruptionBudget": "poddisruptionbudget-policy-v1",
+    }
+    definitions = json.loads((schemas / "_definitions.json").read_text("utf-8"))
+    registry = Registry().with_resource("_definitions.json", DRAFT7.create_resource(definitions))
+    assert parts.keys() == names.keys()
+    for kind, part in parts.items():
+        schema = json.loads((schemas / f"{names[kind]}.json").read_text("utf-8"))
+        validator = Draft7Validator(schema, registry=registry)
+        validator.validate(part)
+        assert not validator.is_valid({**part, "spce": {}}), kind  # a word that the schema does not have
 
 
 def test_the_parts_select_the_same_pods(parts: dict[str, dict[str, Any]]) -> None:

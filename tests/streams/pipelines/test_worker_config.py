@@ -57,7 +57,7 @@ def test_tables_that_workers_cannot_share_are_refused(tables: dict[str, Any], me
         ({"kind": "aode"}, "finds the cut points of numbers in the stream"),
         ({"kind": "kdb", "arguments": {"k": 2}}, "use k=1, or AODE"),
         (
-            {"kind": "spam-filter", "arguments": {"learner": "multinomial-nb"}},
+            {"kind": "spam-filter", "arguments": {"learner": {"kind": "multinomial-nb"}}},
             "shards of SpamFilter cannot be summed; use one of nb",
         ),
         ({"kind": "nb", "arguments": {"half_life": 50.0}}, 'time, as half_life="7d"'),
