@@ -400,6 +400,9 @@ class ShardFilterModel:
         with self._total.lock:
             self._served.unlearn(content, y, w, clock)
 
+    def work(self) -> bool:
+        return False
+
     def settings(self) -> dict[str, Any]:
         return self._served.settings()
 
