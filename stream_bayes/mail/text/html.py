@@ -13,6 +13,7 @@ from functools import lru_cache
 from html import unescape
 from typing import Final, NamedTuple
 
+from stream_bayes.mail.text._pages import walk_page
 from stream_bayes.mail.text.styles import PLAIN, UNKNOWN, Style, color_of, parse_sheet, parse_style
 
 __all__ = ["Markup", "Page", "markup_of", "read_page"]
@@ -22,11 +23,6 @@ _UNREAD = re.compile(
     r"<!--(?:-?>|.*?(?:--!?>|\Z))|<(script|style|title)\b[^>]{0,500}>(.*?)(?:</\1\b[^>]{0,200}>?|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
-# A tag may hold a ">" within quotes; one whose quotes do not match ends at the first ">".
-_OPENED = re.compile(
-    r"""<(?:(/?)([a-zA-Z][a-zA-Z0-9]{0,15})(?=[\s/>"'<]|\Z)((?:"[^"<]{0,600}"|'[^'<]{0,600}'|[^"'<>])*+)>"""
-    r"""|/?[a-zA-Z][^<>]*>?|[!?][^<>]*>?)"""
-)
 _RUN = re.compile(r"<{2,}")
 _ANY_TAG = re.compile(r"</?[a-zA-Z][^<>]*>?|<[!?][^<>]*>?")
 _LONG_NUMBER = re.compile(r"&#[xX]?[0-9a-fA-F]{9,}")  # of no letter; too long a number raises an error
@@ -34,24 +30,6 @@ _BREAK = re.compile(
     r"<(?=/?(?:p|br|div|td|th|tr|table|li|ul|ol|h[1-6]|hr|center|blockquote|pre|option|dd|dt|title|img|input)\b)",
     re.IGNORECASE,
 )
-_BREAK_TAGS: Final = frozenset(
-    "p br div td th tr table li ul ol h1 h2 h3 h4 h5 h6 hr center blockquote pre option dd dt title img input".split()
-)
-_VOID: Final = frozenset(
-    "area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr".split()
-)
-# Each begins by ending an open paragraph.
-_BLOCKS: Final = frozenset(
-    "address article aside blockquote center details dir div dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr"
-    " main menu nav ol p pre section table ul".split()
-)
-_ENDS: Final = {
-    "li": ("li",),
-    "td": ("td", "th"),
-    "th": ("td", "th"),
-    "tr": ("td", "th", "tr"),
-    "option": ("option",),
-}
 _NEVER_SEEN: Final = frozenset("template datalist iframe noembed noframes".split())
 # Without any of these no text is hidden, and the tags need not be followed.
 _MAY_HIDE = re.compile(
@@ -127,9 +105,7 @@ def read_page(source: str) -> Page:
     source = _UNREAD.sub(cut, source)
     if not sheets and not _MAY_HIDE.search(source):
         return Page(_text(_ANY_TAG.sub("", _BREAK.sub(" <", source))), [])
-    walk = _Walk(parse_sheet("\n".join(sheets)) if sheets else {})
-    walk.read(source)
-    return Page(_text("".join(walk.shown)), walk.tokens())
+    return _walk(source, parse_sheet("\n".join(sheets)) if sheets else {})
 
 
 def _text(source: str) -> str:
@@ -151,99 +127,42 @@ class _Look(NamedTuple):
 _PAPER: Final = _Look(Style(color=0x000000, background=0xFFFFFF), "")
 
 
-class _Walk:
-    """One pass over the tags of a page."""
+def _walk(source: str, sheet: dict[str, Style]) -> Page:
+    """Return the text of a page that is seen, and tokens of the hidden text."""
 
-    def __init__(self, sheet: dict[str, Style]) -> None:
-        self.sheet = sheet
-        self.shown: list[str] = []
-        self.concealed: list[str] = []
-        self.reasons: dict[str, None] = {}
-        self.open: list[tuple[str, _Look]] = []  # elements, the innermost last
-        self.names: Counter[str] = Counter()  # of them
-        self.look = _PAPER
-
-    def read(self, source: str) -> None:
-        """Sort the text of a page into seen and hidden."""
-        done = followed = 0
-        for match in _OPENED.finditer(source):
-            start = match.start()
-            if start > done:
-                self.add(source[done:start])
-            done = match.end()
-            closing, name, attributes = match.groups()
-            if name is None:  # a tag with stray quotes: its name may still begin a line
-                self.shown.append(" " if _BREAK.match(source, start) else "")
-                continue
-            name = name.lower()
-            if name in _BREAK_TAGS:
-                self.shown.append(" ")
-            followed += 1
-            if followed > MAX_FOLLOWED:
-                self.reasons["many-tags"] = None
-                self.add(_ANY_TAG.sub("", _BREAK.sub(" <", source[done:])))
-                return
-            if closing:
-                self.close(name)
-            elif name not in _VOID:
-                self.enter(name, attributes)
-        self.add(source[done:])
-
-    def add(self, text: str) -> None:
-        """Add text with the present look."""
-        if self.look.hidden:
-            if not text.isspace():
-                self.concealed.append(text)
-                self.reasons[self.look.hidden] = None
-        else:
-            self.shown.append(text)
-
-    def close(self, name: str) -> None:
-        """Close the innermost element of a name, and those within it."""
-        if not self.names[name]:
-            return
-        while self.open:
-            last, before = self.open.pop()
-            self.names[last] -= 1
-            self.look = before
-            if last == name:
-                return
-
-    def enter(self, name: str, attributes: str) -> None:
-        """Open an element."""
-        if name in _BLOCKS:
-            self.close("p")
-        else:
-            while self.open and self.open[-1][0] in _ENDS.get(name, ()):
-                self.close(self.open[-1][0])
-        if len(self.open) == MAX_OPEN:
-            self.reasons["deep"] = None
-            return
-        self.open.append((name, self.look))
-        self.names[name] += 1
-        style = self.sheet.get(name, PLAIN)
+    def style_of(name: str, attributes: str) -> Style:
+        style = sheet.get(name, PLAIN)
         if attributes and not attributes.isspace():
-            style = style.under(self.declared(attributes))
+            own, inline, selectors = _read_attributes(attributes)
+            for selector in selectors if sheet else ():
+                own = own.under(sheet.get(selector, PLAIN))
+            style = style.under(own.under(inline))
         elif name in _NEVER_SEEN:
             style = style.under(Style(removed="element"))
-        if style is not PLAIN:
-            self.look = _seen_through(self.look, style)
+        return PLAIN if style == PLAIN else style
 
-    def declared(self, attributes: str) -> Style:
-        """Return the style of an element's attributes, those of its classes and id included."""
-        style, inline, selectors = _read_attributes(attributes)
-        for selector in selectors if self.sheet else ():
-            style = style.under(self.sheet.get(selector, PLAIN))
-        return style.under(inline)
+    shown, concealed, reasons, look, rest = walk_page(
+        source, _PAPER, style_of, PLAIN, _seen_through, MAX_FOLLOWED, MAX_OPEN
+    )
+    if rest >= 0:
+        reasons["many-tags"] = None
+        text = _ANY_TAG.sub("", _BREAK.sub(" <", source[rest:]))
+        if not look.hidden:
+            shown.append(text)
+        elif not text.isspace():
+            concealed.append(text)
+            reasons[look.hidden] = None
+    return Page(_text("".join(shown)), _tokens_of_hidden(concealed, reasons))
 
-    def tokens(self) -> list[str]:
-        """Return the tokens of the hidden text: the means, its size, and its first words."""
-        tokens = [f"hidden:{reason}" for reason in self.reasons]
-        if self.concealed:
-            words = _WORD.findall(_text(" ".join(self.concealed))[:65_536])
-            tokens.append(f"hidden:*{_size(max(len(words), 1))}")
-            tokens += [f"hidden:{word}" for word in list(dict.fromkeys(words))[:MAX_HIDDEN_WORDS]]
-        return tokens
+
+def _tokens_of_hidden(concealed: list[str], reasons: dict[str, None]) -> list[str]:
+    """Return the tokens of hidden text: the means, its size, and its first words."""
+    tokens = [f"hidden:{reason}" for reason in reasons]
+    if concealed:
+        words = _WORD.findall(_text(" ".join(concealed))[:65_536])
+        tokens.append(f"hidden:*{_size(max(len(words), 1))}")
+        tokens += [f"hidden:{word}" for word in list(dict.fromkeys(words))[:MAX_HIDDEN_WORDS]]
+    return tokens
 
 
 @lru_cache(maxsize=4096)

@@ -1,0 +1,3 @@
+cpdef tuple walk_page(
+    str source, object look, object style_of, object plain, object seen_through, Py_ssize_t most_tags, Py_ssize_t deepest
+)

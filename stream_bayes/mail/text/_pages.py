@@ -1,0 +1,226 @@
+"""The walk over the tags of a page of HTML: which text is seen, and which is hidden by the elements around it.
+
+    <p>Cheap<p style='display:none'>Dear Ann  ->  seen: " ", "Cheap", " "    hidden: "Dear Ann"
+
+A tag is `<name attributes>`, where attributes may hold a ">" within quotes; one whose quotes do not match ends at the
+first ">", and is not followed. Time is linear: each character is read at most twice, and the depth is bounded.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+
+BREAK_TAGS = frozenset(
+    "p br div td th tr table li ul ol h1 h2 h3 h4 h5 h6 hr center blockquote pre option dd dt title img input".split()
+)
+VOID = frozenset(
+    "area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr".split()
+)
+# Each begins by ending an open paragraph.
+BLOCKS = frozenset(
+    "address article aside blockquote center details dir div dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr"
+    " main menu nav ol p pre section table ul".split()
+)
+ENDS = {
+    "li": ("li",),
+    "td": ("td", "th"),
+    "th": ("td", "th"),
+    "tr": ("td", "th", "tr"),
+    "option": ("option",),
+}
+LONGEST_NAME = 16
+LONGEST_VALUE = 600  # characters within the quotes of an attribute
+
+
+@cython.cfunc
+@cython.inline
+def is_ascii_letter(c: cython.Py_UCS4) -> cython.bint:
+    """Return True for a letter that may begin a tag's name."""
+    return ("a" <= c <= "z") or ("A" <= c <= "Z")
+
+
+@cython.cfunc
+def end_of_attributes(source: str, i: cython.Py_ssize_t, n: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    """Return the place of the ">" that ends a tag; -1 if its quotes do not match, or another tag begins before."""
+    c: cython.Py_UCS4
+    quote: cython.Py_UCS4
+    start: cython.Py_ssize_t
+    while i < n:
+        c = source[i]
+        if c == ">":
+            return i
+        if c == "<":
+            return -1
+        if c == '"' or c == "'":
+            quote = c
+            start = i + 1
+            i = start
+            while i < n and source[i] != quote and source[i] != "<":
+                i += 1
+            if i >= n or source[i] != quote or i - start > LONGEST_VALUE:
+                return -1
+        i += 1
+    return -1
+
+
+@cython.cfunc
+def close_element(name: str, elements: list, looks: list, counts: dict, look: object) -> object:
+    """Close the innermost element of a name, and those within it; return the look of what follows."""
+    last: str
+    if not counts.get(name):
+        return look
+    while elements:
+        last = elements.pop()
+        look = looks.pop()
+        counts[last] -= 1
+        if last == name:
+            break
+    return look
+
+
+@cython.ccall
+def walk_page(
+    source: str,
+    look: object,
+    style_of,
+    plain: object,
+    seen_through,
+    most_tags: cython.Py_ssize_t,
+    deepest: cython.Py_ssize_t,
+) -> tuple:
+    """Return the text that is seen, the hidden text, the reasons, the last look, and the place after the last tag.
+
+    Parameters
+    ----------
+    source
+        The page.
+    look
+        The look of text outside all elements: an object with `hidden`, the reason why text is hidden, or "".
+    style_of
+        Called with the name and attributes of an element; returns its own style.
+    plain
+        The style of an element without any.
+    seen_through
+        Called with the look of an element and the style of one within it; returns the look of that.
+    most_tags
+        Tags that are followed. The place is that after the last of them, if there are more; otherwise -1.
+    deepest
+        Elements within one another; deeper ones are not opened.
+    """
+    shown: list = []
+    concealed: list = []
+    reasons: dict = {}
+    elements: list = []  # the names of those that are open, the innermost last
+    looks: list = []  # around them
+    counts: dict = {}  # of the names that are open
+    styles: dict = {}
+    hidden: str = look.hidden
+    n: cython.Py_ssize_t = len(source)
+    done: cython.Py_ssize_t = 0
+    followed: cython.Py_ssize_t = 0
+    i: cython.Py_ssize_t = source.find("<")
+    j: cython.Py_ssize_t
+    end: cython.Py_ssize_t
+    closing: cython.bint
+    c: cython.Py_UCS4
+    name: str
+    text: str
+    attributes: str = ""
+    begin: cython.Py_ssize_t
+    while i >= 0:
+        j = i + 1
+        closing = j < n and source[j] == "/"
+        if closing:
+            j += 1
+        if j >= n or not (
+            is_ascii_letter(source[j]) or (not closing and (source[j] == "!" or source[j] == "?"))
+        ):
+            i = source.find("<", i + 1)
+            continue
+        name = None
+        end = -1
+        if is_ascii_letter(source[j]):
+            end = j + 1
+            while end < n and (is_ascii_letter(source[end]) or "0" <= source[end] <= "9"):
+                end += 1
+            c = source[end] if end < n else ">"
+            if end - j <= LONGEST_NAME and (
+                c == ">" or c == "/" or c == '"' or c == "'" or c == "<" or c.isspace()
+            ):
+                name = source[j:end].lower()
+                begin = end
+                end = end_of_attributes(source, end, n)
+                if end < 0:
+                    name = None
+                else:
+                    attributes = source[begin:end]
+                    end += 1
+        if i > done:
+            text = source[done:i]
+            if not hidden:
+                shown.append(text)
+            elif not text.isspace():
+                concealed.append(text)
+                reasons[hidden] = None
+        if name is None:
+            end = j + 1
+            while end < n and source[end] != "<" and source[end] != ">":
+                end += 1
+            if end < n and source[end] == ">":
+                end += 1
+            # Its name may still begin a line.
+            if is_ascii_letter(source[j]) and begins_line(source, j, n):
+                shown.append(" ")
+            done = end
+            i = source.find("<", end)
+            continue
+        done = end
+        if name in BREAK_TAGS:
+            shown.append(" ")
+        followed += 1
+        if followed > most_tags:
+            return shown, concealed, reasons, look, done
+        if closing:
+            look = close_element(name, elements, looks, counts, look)
+            hidden = look.hidden
+        elif name not in VOID:
+            if name in BLOCKS:
+                look = close_element("p", elements, looks, counts, look)
+            elif name in ENDS:
+                while elements and elements[len(elements) - 1] in ENDS[name]:
+                    look = close_element(elements[len(elements) - 1], elements, looks, counts, look)
+            if len(elements) == deepest:
+                reasons["deep"] = None
+            else:
+                elements.append(name)
+                looks.append(look)
+                counts[name] = counts.get(name, 0) + 1
+                key = (name, attributes)
+                style = styles.get(key)
+                if style is None:
+                    style = style_of(name, attributes)
+                    styles[key] = style
+                if style is not plain:
+                    look = seen_through(look, style)
+            hidden = look.hidden
+        i = source.find("<", done)
+    text = source[done:]
+    if not hidden:
+        shown.append(text)
+    elif not text.isspace():
+        concealed.append(text)
+        reasons[hidden] = None
+    return shown, concealed, reasons, look, -1
+
+
+@cython.cfunc
+def begins_line(source: str, start: cython.Py_ssize_t, n: cython.Py_ssize_t) -> cython.bint:
+    """Return True if the name at a place is that of a tag that begins a line."""
+    end: cython.Py_ssize_t = start
+    while end < n and end - start <= LONGEST_NAME and (source[end].isalnum() or source[end] == "_"):
+        end += 1
+    return source[start:end].lower() in BREAK_TAGS
