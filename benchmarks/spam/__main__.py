@@ -4,9 +4,10 @@ A corpus is gzip JSON lines, a message a line: `label` ("ham" or "spam") and `ra
 or `text` (a short message); for `--order time` also `time`, for `--order rand` `rand`. All filters see the same
 messages in the same order. bogofilter (run where it is installed) gets `-TT -C` and is trained on every message; its
 start of a process for each is not counted against it: its speed is that of training and classifying all files at once,
-in bulk. SpamAssassin's Bayes (where `sa-learn` is installed) gives its probability alone, without any other rule, and
-none before 200 messages of each label. The memory of ours is tables and texts of tokens, of River's all objects, of the
-others' their databases. A table at the end lists the targets and which of them hold.
+in bulk. Speeds are messages for each second of processor time. SpamAssassin's Bayes (where `sa-learn` is installed)
+gives its probability alone, without any other rule, and none before 200 messages of each label. The memory of ours is
+tables and texts of tokens, of River's all objects, of the others' their databases. A table at the end lists the targets
+and which of them hold.
 
 1-ROCA% is 100 (1 - area under the ROC curve) of the score, as in the TREC spam track: lower is better. Intervals are
 paired bootstraps over messages; after several orders also of the means over them, with the same draws in each.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import resource
 import subprocess
 import sys
 import tempfile
@@ -103,7 +104,7 @@ class Run:
     score: list[float] = field(default_factory=list)
     probability: list[float] = field(default_factory=list)  # of spam; bogofilter's spamicity stands for it
     verdict: list[str] = field(default_factory=list)  # ham, unsure or spam
-    seconds: float = 0.0
+    seconds: float = 0.0  # of processor time
     memory: int | None = None
     tokens: int | None = None
 
@@ -171,15 +172,15 @@ class _Ours:
         score = self.model.score_one(message)
         verdict = self.model.verdict_one(message) or "unsure"
         self.model.score_one("")  # the message's tokens are not to be at hand
-        start = time.perf_counter()
+        start = time.process_time()
         chance = self.model.predict_proba_one(message).get("spam", 0.5)
-        self.seconds += time.perf_counter() - start
+        self.seconds += time.process_time() - start
         return score, chance, verdict
 
     def learn(self, message: bytes | str, spam: bool) -> None:
-        start = time.perf_counter()
+        start = time.process_time()
         self.model.learn_one(message, "spam" if spam else "ham")
-        self.seconds += time.perf_counter() - start
+        self.seconds += time.process_time() - start
 
     def finish(self, run: Run, stream: Sequence[Message]) -> None:
         scorer = self.model._parts.scorer
@@ -215,19 +216,19 @@ class _River:
         self.seconds = 0.0
 
     def judge(self, message: bytes | str) -> tuple[float, float, str]:
-        start = time.perf_counter()
+        start = time.process_time()
         text = _as_text(message)
         bag = self.model["BagOfWords"].transform_one(text)
         joint = self.model["MultinomialNB"].joint_log_likelihood(bag)
         chance = float(self.model.predict_proba_one(text).get(True, 0.5))
-        self.seconds += time.perf_counter() - start
+        self.seconds += time.process_time() - start
         score = float(joint.get(True, 0.0) - joint.get(False, 0.0)) if len(joint) == 2 else 0.0
         return score, chance, "spam" if chance > 0.5 else "ham"
 
     def learn(self, message: bytes | str, spam: bool) -> None:
-        start = time.perf_counter()
+        start = time.process_time()
         self.model.learn_one(_as_text(message), spam)
-        self.seconds += time.perf_counter() - start
+        self.seconds += time.process_time() - start
 
     def finish(self, run: Run, stream: Sequence[Message]) -> None:
         run.seconds, run.memory = self.seconds, self.model._raw_memory_usage
@@ -299,7 +300,6 @@ class _SpamAssassin:
 
     def __init__(self, folder: Path, process: subprocess.Popen[bytes]) -> None:
         self.folder, self.process = folder, process
-        self.seconds = 0.0
 
     def judge(self, message: bytes | str) -> tuple[float, float, str]:
         answer = self._exchange("judge", message)
@@ -313,18 +313,17 @@ class _SpamAssassin:
 
     def _exchange(self, verb: str, message: bytes | str) -> str:
         assert self.process.stdin is not None and self.process.stdout is not None
-        start, data = time.perf_counter(), _as_mail(message)
+        data = _as_mail(message)
         self.process.stdin.write(f"{verb} {len(data)}\n".encode() + data)
         self.process.stdin.flush()
         answer = self.process.stdout.readline().decode().strip()
-        self.seconds += time.perf_counter() - start
         if not answer:
             raise SystemExit(f"{SPAMASSASSIN.name} ended with {self.process.wait()}")
         return answer
 
     def finish(self, run: Run, stream: Sequence[Message]) -> None:
         run.memory = sum(path.stat().st_size for path in self.folder.glob("bayes_*"))
-        run.seconds = self.seconds
+        run.seconds = float(self._exchange("seconds", b""))
 
 
 def spamassassins(stream: Sequence[Message], delay: int = 0) -> Run:
@@ -347,7 +346,7 @@ OTHERS: dict[str | None, Callable[..., Run]] = {
 
 
 def _in_bulk(stream: Sequence[Message], folder: Path) -> float:
-    """Return the seconds bogofilter takes to learn all messages from files, and to classify them."""
+    """Return the seconds of processor time that bogofilter takes to learn all messages from files and classify them."""
     folder.mkdir()
     names: dict[bool, list[str]] = {True: [], False: []}
     for place, (message, spam) in enumerate(stream):
@@ -355,12 +354,13 @@ def _in_bulk(stream: Sequence[Message], folder: Path) -> float:
         path.write_bytes(_as_mail(message))
         names[spam].append(str(path))
     call = ["bogofilter", "-C", "-d", str(folder), "-b"]
-    start = time.perf_counter()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     for flag, listed in (("-s", names[True]), ("-n", names[False]), ("-TT", names[True] + names[False])):
         subprocess.run(
             [*call, flag], input="\n".join(listed).encode(), stdout=subprocess.DEVNULL, check=False
         )
-    return time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def shown(stream: Sequence[Message], name: str) -> Iterator[Message]:

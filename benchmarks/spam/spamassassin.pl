@@ -1,7 +1,8 @@
 # SpamAssassin's Bayes alone, for benchmarks/spam/filters.py: perl spamassassin.pl DIRECTORY
 #
 # On the standard input, for each message, a line of a verb (judge, ham or spam) and a number of bytes, then these bytes.
-# On the standard output, a line for each: the probability of spam, or "none"; "learned" or "not learned".
+# On the standard output, a line for each: the probability of spam, or "none"; "learned" or "not learned". The verb
+# "seconds" is answered with the processor time so far.
 
 use strict;
 use warnings;
@@ -31,6 +32,11 @@ while (my $line = <STDIN>) {
     my ($verb, $size) = split ' ', $line;
     my $raw = '';
     read(STDIN, $raw, $size) == $size or die "the message was cut off\n" if $size;
+    if ($verb eq 'seconds') {
+        my ($user, $system) = times;
+        printf "%.3f\n", $user + $system;
+        next;
+    }
     my $message = $filter->parse(\$raw, 0);
     if ($verb eq 'judge') {
         my $status = Mail::SpamAssassin::PerMsgStatus->new($filter, $message);

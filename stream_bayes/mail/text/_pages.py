@@ -49,6 +49,7 @@ def end_of_attributes(source: str, i: cython.Py_ssize_t, n: cython.Py_ssize_t) -
     c: cython.Py_UCS4
     quote: cython.Py_UCS4
     start: cython.Py_ssize_t
+    longest: cython.Py_ssize_t = LONGEST_VALUE
     while i < n:
         c = source[i]
         if c == ">":
@@ -61,7 +62,7 @@ def end_of_attributes(source: str, i: cython.Py_ssize_t, n: cython.Py_ssize_t) -
             i = start
             while i < n and source[i] != quote and source[i] != "<":
                 i += 1
-            if i >= n or source[i] != quote or i - start > LONGEST_VALUE:
+            if i >= n or source[i] != quote or i - start > longest:
                 return -1
         i += 1
     return -1
@@ -118,7 +119,9 @@ def walk_page(
     looks: list = []  # around them
     counts: dict = {}  # of the names that are open
     styles: dict = {}
+    seen: dict = {}
     hidden: str = look.hidden
+    longest: cython.Py_ssize_t = LONGEST_NAME
     n: cython.Py_ssize_t = len(source)
     done: cython.Py_ssize_t = 0
     followed: cython.Py_ssize_t = 0
@@ -148,7 +151,7 @@ def walk_page(
             while end < n and (is_ascii_letter(source[end]) or "0" <= source[end] <= "9"):
                 end += 1
             c = source[end] if end < n else ">"
-            if end - j <= LONGEST_NAME and (
+            if end - j <= longest and (
                 c == ">" or c == "/" or c == '"' or c == "'" or c == "<" or c.isspace()
             ):
                 name = source[j:end].lower()
@@ -205,7 +208,13 @@ def walk_page(
                     style = style_of(name, attributes)
                     styles[key] = style
                 if style is not plain:
-                    look = seen_through(look, style)
+                    # By identity, as all looks and styles of a page live as long as the walk: their hashes are slow.
+                    pair = (id(look), id(style))
+                    inner = seen.get(pair)
+                    if inner is None:
+                        inner = seen_through(look, style)
+                        seen[pair] = inner
+                    look = inner
             hidden = look.hidden
         i = source.find("<", done)
     text = source[done:]

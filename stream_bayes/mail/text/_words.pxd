@@ -1,3 +1,3 @@
 cpdef list words_of(str text, str prefix, Py_ssize_t longest, Py_ssize_t most)
 cpdef add_tokens(dict bag, tokens, Py_ssize_t most)
-cpdef list dotted_runs(str text)
+cpdef list hosts_of(str text)

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import cython
 
+LONGEST_HOST = 200
+
 
 @cython.cfunc
 @cython.inline
@@ -127,30 +129,54 @@ def names_hosts(c: cython.Py_UCS4) -> cython.bint:
 
 
 @cython.ccall
-def dotted_runs(text: str) -> list:
-    """Return possible host names in lower-case text: letters, digits, "-" and "_" with single points between."""
+def hosts_of(text: str) -> list:
+    """Return host names and IP addresses in lower-case text: letters, digits, "-" and "_" with single points between.
+
+    The last part of a name is of at least two letters; an address has four parts of digits.
+    """
     found: list = []
     n: cython.Py_ssize_t = len(text)
     i: cython.Py_ssize_t = 0
     start: cython.Py_ssize_t
+    end: cython.Py_ssize_t
+    last: cython.Py_ssize_t  # where the last part begins
     points: cython.Py_ssize_t
+    stop: cython.Py_ssize_t
+    longest: cython.Py_ssize_t = LONGEST_HOST
+    is_number: cython.bint  # digits alone, its points aside
+    is_word: cython.bint  # letters alone, in the last part
+    c: cython.Py_UCS4
     while i < n:
         if not names_hosts(text[i]):
             i += 1
             continue
-        start = i
+        start = stop = i
+        end = start + longest  # what is cut off a longer one is skipped with it
+        last = start
         points = 0
+        is_number = is_word = True
         while i < n:
-            if names_hosts(text[i]):
+            c = text[i]
+            if names_hosts(c):
+                if i < end:
+                    if not ("0" <= c <= "9"):
+                        is_number = False
+                    if not ("a" <= c <= "z"):
+                        is_word = False
+                    stop = i + 1
                 i += 1
-            elif text[i] == "." and i + 1 < n and names_hosts(text[i + 1]):
-                points += 1
+            elif c == "." and i + 1 < n and names_hosts(text[i + 1]):
+                if i < end:
+                    points += 1
+                    last = i + 1
+                    is_word = True
+                    stop = i + 1
                 i += 1
             else:
                 break
-        if points > 0:
-            found.append(text[start : min(i, start + 200)])
-    return [run for run in found if "." in run]  # the cut may have left none
+        if points > 0 and ((is_word and stop - last > 1) or (is_number and points == 3)):
+            found.append(text[start:stop])
+    return found
 
 
 @cython.ccall

@@ -30,6 +30,7 @@ _PAIRS: Final = (
     " οo αa νv ρp τt υu κk ιi εe ηn γy χx σo ΑA ΒB ΕE ΖZ ΗH ΙI ΚK ΜM ΝN ΟO ΡP ΤT ΥY ΧX"
 )
 _FOREIGN = "".join([pair[0] for pair in _PAIRS.split()])
+_FOREIGN_LETTER = re.compile(f"[{_FOREIGN}]")
 _LATIN: Final = str.maketrans({pair[0]: pair[1] for pair in _PAIRS.split()})
 _MIXED = re.compile(f"[A-Za-z][{_FOREIGN}]|[{_FOREIGN}][A-Za-z]")
 # Latin letters in their own right, which no language writes words in.
@@ -51,20 +52,23 @@ def as_seen(text: str) -> tuple[str, list[str]]:
     if text.isascii():
         return text, []
     tokens: list[str] = []
-    if _REMOVED.search(text):
+    # Most tricks are seen from the few different letters of a text, without another pass over all of it.
+    letters = "".join(set(text))
+    if _REMOVED.search(letters):
         if _WITHIN_WORD.search(text):
             tokens.append("text:zero-width")
         if _TURNED.search(text):
             tokens.append("text:bidi")
         text = _REMOVED.sub("", text)
-    if _STYLED.search(text):
+    if _STYLED.search(letters):
         tokens.append("text:styled")
     if not unicodedata.is_normalized("NFKC", text):
         text = _normalised(text)
-    if _SMALL_CAPITAL.search(text):
+        letters = "".join(set(text))
+    if _SMALL_CAPITAL.search(letters):
         tokens.append("text:small-capitals")
         text = text.translate(_SMALL_CAPITALS)
-    if _MIXED.search(text):
+    if _FOREIGN_LETTER.search(letters) and _MIXED.search(text):
         tokens.append("text:mixed-scripts")
         text = _WORD.sub(_folded, text, MAX_FOLDED)
     return text, tokens

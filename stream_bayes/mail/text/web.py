@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from stream_bayes.mail.text._words import dotted_runs
+from stream_bayes.mail.text._words import hosts_of
 
 __all__ = ["bare_addresses", "cut_urls", "host_tokens", "hosts", "url_tokens"]
 
@@ -35,12 +35,7 @@ def hosts(text: str) -> list[str]:
     >>> hosts("from mx.example.com (unknown [10.1.2.3]) by localhost v1.2;")
     ['mx.example.com', '10.1.2.3']
     """
-    found = []
-    for run in dotted_runs(text):
-        last = run[run.rindex(".") + 1 :]
-        if (last.isalpha() and len(last) > 1) or (run.count(".") == 3 and run.replace(".", "").isdigit()):
-            found.append(run)
-    return found
+    return hosts_of(text)
 
 
 def cut_urls(text: str) -> tuple[str, list[str]]:
