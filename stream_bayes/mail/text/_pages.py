@@ -8,7 +8,7 @@ first ">", and is not followed. Time is linear: each character is read at most t
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
 # mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+# mypy: disable-error-code="assignment, attr-defined, valid-type, untyped-decorator, var-annotated"
 
 from __future__ import annotations
 

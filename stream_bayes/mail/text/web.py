@@ -35,7 +35,8 @@ def hosts(text: str) -> list[str]:
     >>> hosts("from mx.example.com (unknown [10.1.2.3]) by localhost v1.2;")
     ['mx.example.com', '10.1.2.3']
     """
-    return hosts_of(text)
+    found: list[str] = hosts_of(text)
+    return found
 
 
 def cut_urls(text: str) -> tuple[str, list[str]]:

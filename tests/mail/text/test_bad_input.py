@@ -11,9 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import stream_bayes
 from stream_bayes.mail import EmailTokens, SpamFilter
+from stream_bayes.mail.text import headers as header_tokens
+from stream_bayes.mail.text import html, styles, web
 from stream_bayes.mail.text.parsing import fast_parser_is_installed
-from tests.mail.messages import headers, nested, plain
+from tests.mail.messages import headers, multipart, nested, plain
 
 PARSERS = ["standard", *(["fast"] if fast_parser_is_installed() else [])]
 MEGABYTE = 2**20
@@ -60,6 +63,50 @@ CASES = {
     + b"\n"
     + b"=" * MEGABYTE,
 }
+
+
+def four_pages(page: bytes) -> bytes:
+    """A mail of as much HTML as is read of one."""
+    part = b"Content-Type: text/html\n\n" + page
+    return multipart(part, part, part, part)
+
+
+# Each takes its place in the tokenizer to the limit of what is read: four parts of 64 KB, or 120 headers.
+EXHAUSTING = {
+    "lists within lists": four_pages(b"<ul><li>" * 8_192),
+    "a style for each tag": four_pages(
+        b"".join(b"<p style='color:#%06x'>a" % number for number in range(2_700))
+    ),
+    "sheets": four_pages(b"<style>" + b".a{color:red}" * 5_000 + b"</style><p class=a>"),
+    "attributes of their own": four_pages(b"".join(b"<a b%d=c%d d=e>" % (n, n) for n in range(4_000))),
+    "quotes that do not match": four_pages(b'<a "' * 16_000),
+    "disguised letters": multipart(
+        *[b"Content-Type: text/plain; charset=utf-8\n\n" + "ａ\u200bаb ".encode() * 7_000] * 4
+    ),
+    "hops": (b"Received: from " + b" ".join(b"a%d.b.cc" % number for number in range(120)) + b"\n") * 120
+    + b"\nbody",
+}
+
+
+def empty_caches() -> None:
+    """Forget what was cached of earlier messages: a sender repeats nothing."""
+    for cached in (
+        *(html._read_attributes, html._read_tag, html._seen_through, styles.parse_style, styles.color_of),
+        *(header_tokens.field_tokens, web.host_tokens, web._tokens_of),
+    ):
+        cached.cache_clear()
+
+
+@pytest.mark.skipif(not stream_bayes.compiled, reason="the uncompiled build is slow")
+@pytest.mark.parametrize("raw", [*CASES.values(), *EXHAUSTING.values()], ids=[*CASES, *EXHAUSTING])
+def test_no_hostile_mail_takes_more_than_250_ms(raw: bytes) -> None:
+    tokens, taken = EmailTokens(), []
+    while not taken or (taken[-1] > 0.25 and len(taken) < 4):  # again, if the machine was busy
+        empty_caches()
+        start = time.process_time()
+        tokens.transform_one(raw)
+        taken.append(time.process_time() - start)
+    assert min(taken) <= 0.25
 
 
 @cache

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -171,3 +174,26 @@ def test_learning_correcting_and_forgetting_are_one_sync_each(tmp_path: Path, us
                 "the judged mail is blanked in place"
             )
     assert not any(b"ocelot" in path.read_bytes() for path in tmp_path.glob("judged-*"))
+
+
+def test_no_mail_waits_until_another_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    service, honest, hostile = service_in(tmp_path), plain("lunch"), plain("<ul><li>" * 100)
+    reading, may_go_on = threading.Event(), threading.Event()
+    bag_of = SpamFilter.bag_of
+
+    def slow(model: SpamFilter, message: Any) -> Any:
+        if message == hostile:
+            reading.set()
+            assert may_go_on.wait(60)
+        return bag_of(model, message)
+
+    monkeypatch.setattr(SpamFilter, "bag_of", slow)
+    with ThreadPoolExecutor() as pool:
+        waiting = [pool.submit(service.judge, hostile) for _ in range(4)]
+        assert reading.wait(60)
+        assert pool.submit(service.judge, honest).result(60).verdict
+        assert service.learn(honest, "ham") == "learned"
+        assert not any(each.done() for each in waiting)
+        may_go_on.set()
+        assert len({each.result(60).probability for each in waiting}) == 1
+    assert service.judged == 5
