@@ -8,7 +8,7 @@ first ">", and is not followed. Time is linear: each character is read at most t
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
 # mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, attr-defined, valid-type, untyped-decorator, var-annotated"
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def end_of_attributes(source: str, i: cython.Py_ssize_t, n: cython.Py_ssize_t) -
 
 
 @cython.cfunc
-def close_element(name: str, elements: list, looks: list, counts: dict, look: object) -> object:
+def close_element(name: str, elements: list, looks: list, counts: dict, look):
     """Close the innermost element of a name, and those within it; return the look of what follows."""
     last: str
     if not counts.get(name):
@@ -86,9 +86,9 @@ def close_element(name: str, elements: list, looks: list, counts: dict, look: ob
 @cython.ccall
 def walk_page(
     source: str,
-    look: object,
+    look,
     style_of,
-    plain: object,
+    plain,
     seen_through,
     most_tags: cython.Py_ssize_t,
     deepest: cython.Py_ssize_t,

@@ -100,7 +100,8 @@ def empty_caches() -> None:
 @pytest.mark.skipif(not stream_bayes.compiled, reason="the uncompiled build is slow")
 @pytest.mark.parametrize("raw", [*CASES.values(), *EXHAUSTING.values()], ids=[*CASES, *EXHAUSTING])
 def test_no_hostile_mail_takes_more_than_250_ms(raw: bytes) -> None:
-    tokens, taken = EmailTokens(), []
+    tokens = EmailTokens()
+    taken: list[float] = []
     while not taken or (taken[-1] > 0.25 and len(taken) < 4):  # again, if the machine was busy
         empty_caches()
         start = time.process_time()
