@@ -23,7 +23,7 @@ from benchmarks.drift import search
 from benchmarks.harness import Case, Result, measure
 from benchmarks.networks import live, questions, structures
 from benchmarks.picture import svg_of
-from benchmarks.speed import batches, engine, kafka, naive_bayes, pairs, snapshots, state, text
+from benchmarks.speed import batches, engine, kafka, naive_bayes, pairs, snapshots, state, text, unlearning
 
 __all__ = ["all_cases", "main"]
 
@@ -39,6 +39,7 @@ FAMILIES = (
     search,
     snapshots,
     engine,
+    unlearning,
     kafka,
 )
 PACKAGES = ("numpy", "river", "scikit-learn", "pandas", "kafka-python", "confluent-kafka")

@@ -27,6 +27,7 @@ from stream_bayes.cli.spam import spam
 from stream_bayes.cli.spam_counts import add_count_commands
 from stream_bayes.cli.spam_serve import serve_spam
 from stream_bayes.cli.train import train
+from stream_bayes.cli.unlearn import unlearn
 
 __all__ = ["app", "main"]
 
@@ -45,6 +46,7 @@ app.command()(run)
 app.command()(produce)
 app.command()(promote)
 app.command()(redrive)
+app.command()(unlearn)
 app.command()(serve)
 app.command()(follow)
 app.command()(cuts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,10 @@ import typer
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, print_json
 from stream_bayes.errors import BadConfig
+from stream_bayes.streams.files.label_log import LabelWriter
 from stream_bayes.streams.pipelines.config import load_config
+from stream_bayes.streams.pipelines.pipeline import build
+from stream_bayes.streams.records.commands import COMMANDS, encode_redrive
 
 __all__ = ["redrive"]
 
@@ -22,17 +26,17 @@ def redrive(
     ] = False,
     json: JSON = False,
 ) -> None:
-    """Write the records behind dead letters to their topics again, each letter once, so that they are processed again.
+    """Process the records behind dead letters again, each letter once.
 
-    Mend the cause first. The pipeline may run meanwhile. Records get a new timestamp; a `time` field keeps its own.
+    Mend the cause first. Over Kafka the records are written to their topics again, with a new timestamp; a `time` field
+    keeps its own. The pipeline may run meanwhile. A pipeline of files reads them again; stop it first.
     """
     with exit_on_error():
         config = load_config(file)
         source, letters = config.source, config.dead_letters
         if config.kafka is None or source.kind != "kafka":
-            raise BadConfig(
-                f"{file}: source: expected a topic; after mending the cause, read a file again with --rebuild"
-            )
+            _redrive_files(file, dry_run, json)
+            return
         if letters is None or letters.kind != "kafka":
             raise BadConfig(
                 f"{file}: dead_letters: expected a topic, as records are redriven from its letters"
@@ -63,3 +67,32 @@ def redrive(
             )
         if done.skipped:
             typer.echo(f"{done.skipped:,} letters are of no unused record, and are left out")
+
+
+def _redrive_files(file: Path, dry_run: bool, json: bool) -> None:
+    """Write a command to the log of a pipeline of files, and run the pipeline until it is processed."""
+    config = load_config(file)
+    if config.snapshots is None:
+        raise BadConfig(f"{file}: snapshots: the table is missing; there is no state to go on from")
+    engine = build(config, file.parent)
+    engine.run(0)  # raises if another process writes the outputs
+    places = engine.step.dead_letters.take_places()
+    if places is None:
+        raise BadConfig(f"{file}: there were more dead letters than are remembered; run it with --rebuild")
+    letters, learned = sum(map(len, places.values())), engine.step.learned
+    if not dry_run and letters:
+        with closing(LabelWriter(file.parent / config.snapshots.directory, name=COMMANDS)) as writer:
+            writer.write(encode_redrive())
+        engine = build(config, file.parent)
+        engine.run(1)
+    again = engine.step.dead_letters.take_places() or {}
+    left = sum(map(len, again.values())) if letters and not dry_run else letters
+    result = {"records": letters, "learned": engine.step.learned - learned, "dead_letters": left}
+    if json:
+        print_json(result)
+    elif dry_run:
+        typer.echo(f"{letters:,} records to process again")
+    else:
+        typer.echo(
+            f"{letters:,} records processed again: {result['learned']:,} learned, {left:,} are dead letters again"
+        )

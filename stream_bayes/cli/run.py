@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from stream_bayes.cli.arguments import moment_from
 from stream_bayes.cli.data_file import listed
 from stream_bayes.cli.exit_codes import exit_on_error, exit_with_json_log
 from stream_bayes.cli.output import JSON, note, print_json, print_table
@@ -16,17 +17,17 @@ from stream_bayes.cli.progress import bar_over, print_summary
 from stream_bayes.cli.service import Port, Serve, service_of, with_service
 from stream_bayes.cli.workers import run_processes, run_worker
 from stream_bayes.data.features import Numeric
-from stream_bayes.errors import BadConfig, BadValue, OtherSettings, Undecodable
+from stream_bayes.errors import BadConfig, BadValue, OtherSettings
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.settings import setting_text
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.pipelines.config import PipelineConfig, load_config
 from stream_bayes.streams.pipelines.pipeline import build, warm_start
-from stream_bayes.streams.records.fields import Fields, seconds_from
 from stream_bayes.streams.service.ops import serving
 from stream_bayes.streams.service.signals import stopping_on_signals
 from stream_bayes.streams.sources.constructors import DATA_SUFFIXES
+from stream_bayes.streams.sources.journaled import JournaledSource
 from stream_bayes.streams.sources.labelled import LabelledSource
 from stream_bayes.streams.sources.merged import MergedSource
 
@@ -39,7 +40,10 @@ def run(
         bool, typer.Option("--dry-run", help="Show where the run would start, without changing anything.")
     ] = False,
     rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Start from scratch: discard snapshots and outputs.")
+        bool,
+        typer.Option(
+            "--rebuild", help="Start from scratch, and replace snapshots and outputs once that has caught up."
+        ),
     ] = False,
     warm: Annotated[
         Path | None, typer.Option("--warm-start", help="Start a first run with the model of this snapshot.")
@@ -183,7 +187,7 @@ def _refuse_with_workers(options: list[str]) -> None:
 
 def first_file(source: Source) -> Source:
     """Return a source, or the first of several that are merged: the guesses of all are made from it."""
-    if isinstance(source, LabelledSource):
+    while isinstance(source, (JournaledSource, LabelledSource)):
         source = source.source
     return source.sources[0] if isinstance(source, MergedSource) else source
 
@@ -253,24 +257,7 @@ def start_from(text: str) -> str | float:
     >>> start_from("latest"), start_from("1970-01-02T00:00:00Z"), start_from("86400")
     ('latest', 86400.0, 86400.0)
     """
-    if text in ("earliest", "latest"):
-        return text
-    try:
-        seconds = seconds_from(_number(text), Fields(time="--from"))
-    except Undecodable:
-        seconds = None
-    if seconds is None or seconds < 0:
-        raise BadValue(
-            f"--from {text}: expected earliest, latest, seconds since 1970, or a time such as 2026-01-31T12:00:00Z"
-        )
-    return seconds
-
-
-def _number(text: str) -> str | float:
-    try:
-        return float(text)
-    except ValueError:
-        return text
+    return text if text in ("earliest", "latest") else moment_from(text, "--from", "earliest, latest, ")
 
 
 def require_first_run(engine: Engine) -> None:

@@ -305,7 +305,7 @@ class Pipeline:
         sections = {
             name: state
             for name, state in self.newest_snapshot().sections.items()
-            if name not in ("settings", "log")
+            if name not in ("settings", "log", "history")
         }
         return Snapshot(learner="NaiveBayes", sections=sections).to_bytes()
 

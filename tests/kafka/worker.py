@@ -47,20 +47,8 @@ def make_engine(told: dict[str, Any]) -> Engine:
         seconds=told.get("seconds", TO_BEGIN),
     )
     name = told["name"]
-    labels = pending = None
-    if "labels" in told:
-        fields = Fields(target="y", time=told.get("time"), default_kind=Kind.LABEL)
-        labels = Labels(told["labels"], JSONDecoder(fields))
-        pending = Pending(wait_for=told.get("wait_for"))
-    source = KafkaSource(
-        connection,
-        told["topic"],
-        JSONDecoder(Fields(target="y", time=told.get("time"))),
-        labels=labels,
-        start=told.get("start", "earliest"),
-        tombstones=told.get("tombstones", False),
-        stuck_seconds=told.get("stuck_seconds", 60.0),
-    )
+    pending = Pending(wait_for=told.get("wait_for")) if "labels" in told else None
+    source = make_source(told, connection)
     delivery: Transactions | AtLeastOnce
     recovery: OffsetRecovery
     if told.get("delivery") == "at-least-once":
@@ -86,11 +74,29 @@ def make_engine(told: dict[str, Any]) -> Engine:
         # The journal is kept for the tests.
         store=SnapshotStore(Path(told["directory"]), told.get("keep", 1000)),
         schedule=Schedule(every_events=told.get("every_events", 500)),
+        open_again=lambda: make_source(told, connection),
         batch=told.get("batch", 100),
     )
     if "pause" in told:  # after every commit
         engine.watch(lambda progress: time.sleep(told["pause"]))
     return engine
+
+
+def make_source(told: dict[str, Any], connection: Connection) -> KafkaSource:
+    labels = None
+    if "labels" in told:
+        fields = Fields(target="y", time=told.get("time"), default_kind=Kind.LABEL)
+        labels = Labels(told["labels"], JSONDecoder(fields))
+    return KafkaSource(
+        connection,
+        told["topic"],
+        JSONDecoder(Fields(target="y", time=told.get("time"))),
+        labels=labels,
+        start=told.get("start", "earliest"),
+        tombstones=told.get("tombstones", False),
+        stuck_seconds=told.get("stuck_seconds", 60.0),
+        commands=f"{told['name']}.commands",
+    )
 
 
 def end_at(engine: Engine, point: str, count: int) -> None:

@@ -95,6 +95,8 @@ class Learned(msgspec.Struct, frozen=True, gc=False):
         The learner's clock after learning it; None if the learner has no clock.
     since
         The stream time at which it was first learned.
+    time
+        The time of the record that brought the label, or stream time if it had none; None in a stream without times.
     """
 
     key: Value
@@ -103,6 +105,7 @@ class Learned(msgspec.Struct, frozen=True, gc=False):
     weight: float
     clock: int | None
     since: float
+    time: float | None = None
 
 
 class Predict(msgspec.Struct, frozen=True, gc=False):
@@ -123,11 +126,14 @@ class Learn(msgspec.Struct, frozen=True, gc=False):
         The sample's label.
     prediction
         The prediction made when the sample arrived, to be scored against the label.
+    time
+        The time of the record that brought the label.
     """
 
     event: Event
     label: Value
     prediction: Any  # whatever the engine predicts with
+    time: float | None = None
 
 
 class Relearn(msgspec.Struct, frozen=True, gc=False):

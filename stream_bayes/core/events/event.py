@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 
 __all__ = [
+    "COMMAND",
     "CORRECTION",
     "LABEL",
     "SAMPLE",
@@ -91,9 +92,12 @@ class Kind(Enum):
     TOMBSTONE = "tombstone"
     """The sample with this key was deleted at its source. There is neither `x` nor `y`."""
 
+    COMMAND = "command"
+    """An operator's command to the pipeline, in `x`; see `unlearning`. Records of a source cannot be of this kind."""
+
 
 # For code that compares kinds often: access to an enum member takes as long as making an event.
-SAMPLE, LABEL, CORRECTION, TOMBSTONE = Kind
+SAMPLE, LABEL, CORRECTION, TOMBSTONE, COMMAND = Kind
 
 # Defaults that are left out of an event's repr, which compares by identity.
 SOMEWHERE = Partition("stream")

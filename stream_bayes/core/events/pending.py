@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any, Literal, TypeVar
 
@@ -53,6 +53,7 @@ from stream_bayes.core.events.pending_state import (
     load_pending,
 )
 from stream_bayes.core.events.time import StreamClock, StreamTime
+from stream_bayes.core.events.unlearning import Span
 from stream_bayes.core.values.payloads import Payload, plain
 from stream_bayes.core.values.values import Value, canonical_label
 from stream_bayes.errors import BadLabel, BadValue
@@ -105,6 +106,8 @@ class Pending:
         Counters: labels that came late (after their sample) or early, samples that expired or were crowded out, labels
         repeated or corrected, samples withdrawn by a tombstone, tombstones skipped, and events refused for each
         `Reason`.
+    forgotten
+        The latest label of a learned sample that is no longer remembered, or never was; None if there is none.
 
     Examples
     --------
@@ -162,6 +165,7 @@ class Pending:
         self.assumed = canonical_label(assumed) if on_expiry == "assume" else NEGATIVE
         self.on_tombstone = on_tombstone
         self.counts = dict.fromkeys((*OUTCOMES, *(reason.value for reason in Reason)), 0)
+        self.forgotten: float | None = None
         # Nothing is overdue up to this time. A cache, and so not part of the state.
         self._due = -math.inf
         # Oldest first. A plain dict scans all removed entries at its front to find the oldest.
@@ -183,7 +187,7 @@ class Pending:
         while self._deadline(self._early, self.wait_for) < now:
             actions.append(self._orphan())
         while self._deadline(self._resolved, self.correct_within) < now:
-            self._resolved.popitem(last=False)
+            self._forget(self._resolved.popitem(last=False)[1])
         self._due = min(
             self._deadline(self._waiting, self.wait_for),
             self._deadline(self._early, self.wait_for),
@@ -219,14 +223,14 @@ class Pending:
         if label is not None:  # the sample's own label supersedes an early one
             if early is not None:
                 self._count_second(label, early.event.y)
-            return [Learn(event, label, prediction)]
+            return [Learn(event, label, prediction, self._time_of(event))]
         if early is not None:
-            return [Learn(event, early.event.y, prediction)]
+            return [Learn(event, early.event.y, prediction, self._time_of(early.event))]
         try:
             waiting = Waiting(keepable(event), plain(prediction), self.time.now)
         except BadValue:
             return [self._refuse(event, Reason.BAD_FEATURES)]
-        self._resolved.pop(key, None)
+        self._forget(self._resolved.pop(key, None))
         self._waiting[key] = waiting
         actions: list[Action] = []
         while len(self._waiting) > self.most_waiting:
@@ -246,16 +250,22 @@ class Pending:
             The learner's clock now.
         """
         key = action.event.key
-        if key is None:  # no label or correction can refer to it
-            return
         if isinstance(action, Relearn):
-            was = action.was
-            self._resolved[key] = Learned(key, plain(encoded), action.label, was.weight, clock, was.since)
+            was, time = action.was, self._time_of(action.event)
+            self._resolved[key] = Learned(
+                key, plain(encoded), action.label, was.weight, clock, was.since, time
+            )
+            return
+        if key is None:  # no label or correction can refer to it
+            self._forget_time(action.time)
             return
         self._waiting.pop(key, None)
         if self.most_correctable:
             weight = action.event.weight
-            self._remember(Learned(key, plain(encoded), action.label, weight, clock, self.time.now))
+            learned = Learned(key, plain(encoded), action.label, weight, clock, self.time.now, action.time)
+            self._remember(learned)
+        else:
+            self._forget_time(action.time)
 
     # -- one step for each kind of event ------------------------------------------------------------------------------
 
@@ -270,7 +280,7 @@ class Pending:
         waiting = self._waiting.get(key)
         if waiting is not None:  # the sample waits on until `learned`, as the learner may refuse this label
             self.counts["late"] += 1
-            return [Learn(waiting.event, label, waiting.prediction)]
+            return [Learn(waiting.event, label, waiting.prediction, self._time_of(event))]
         known = self._resolved.get(key)
         early = self._early.get(key)
         if isinstance(known, Dropped):
@@ -337,7 +347,7 @@ class Pending:
         if self.on_expiry == "drop":
             self._remember(Dropped(key, self.time.now))
             return []
-        return [Learn(waiting.event, self.assumed, waiting.prediction)]
+        return [Learn(waiting.event, self.assumed, waiting.prediction, self._moment())]
 
     def _orphan(self) -> Action:
         """Evict the label that has waited longest."""
@@ -345,14 +355,62 @@ class Pending:
         return self._refuse(early.event, Reason.LABEL_WITHOUT_SAMPLE)
 
     def _remember(self, entry: Resolved) -> None:
-        self._resolved.pop(entry.key, None)  # an older sample of this key: the newer one goes to the end
+        self._forget(self._resolved.pop(entry.key, None))  # an older sample of this key
         self._resolved[entry.key] = entry
         while len(self._resolved) > self.most_correctable:
-            self._resolved.popitem(last=False)
+            self._forget(self._resolved.popitem(last=False)[1])
+
+    def _forget(self, entry: Resolved | None) -> None:
+        """Record that a learned sample is no longer remembered."""
+        if isinstance(entry, Learned):
+            self._forget_time(entry.time)
+
+    def _forget_time(self, time: float | None) -> None:
+        if time is not None and (self.forgotten is None or time > self.forgotten):
+            self.forgotten = time
+
+    def _time_of(self, event: Event) -> float | None:
+        """Return the time of an event; stream time if it has none."""
+        time = event.time
+        return float(time) if time is not None and -math.inf < time < math.inf else self._moment()
+
+    def _moment(self) -> float | None:
+        """Return stream time; None before the first time, and for a clock that counts events."""
+        now = self.time.now
+        return now if type(now) is float and now > -math.inf else None
 
     def _refuse(self, event: Event, reason: Reason) -> Refuse:
         self.counts[reason.value] += 1
         return Refuse(event, reason)
+
+    # -- unlearning a span ---------------------------------------------------------------------------------------------
+
+    def learned_in(self, span: Span) -> list[Learned]:
+        """Return the remembered samples that were learned with a label of this span."""
+        return [
+            entry
+            for entry in self._resolved.values()
+            if isinstance(entry, Learned) and span.holds(entry.time, entry.key, entry.label)
+        ]
+
+    def withdraw(self, entries: Iterable[Learned]) -> None:
+        """Record that remembered samples were unlearned: further labels for them are refused."""
+        for entry in entries:
+            self._resolved[entry.key] = Dropped(entry.key, entry.since)
+            self.counts["withdrawn"] += 1
+
+    def is_held(self, key: Value) -> bool:
+        """Return True if the newest sample of a key waits for its label, or is remembered."""
+        return key in self._waiting or key in self._resolved
+
+    def is_early(self, event: Event) -> bool:
+        """Return True if an event is a label that still waits for its sample."""
+        early = self._early.get(event.key)
+        return (
+            early is not None
+            and early.event.position == event.position
+            and early.event.partition == event.partition
+        )
 
     # -- state --------------------------------------------------------------------------------------------------------
 
@@ -380,6 +438,7 @@ class Pending:
             list(dict.values(self._early)),
             list(dict.values(self._resolved)),
             dict(self.counts),
+            self.forgotten,
         )
 
     def state(self) -> dict[str, Any]:
@@ -396,7 +455,7 @@ class Pending:
         self._waiting = OrderedDict((entry.event.key, entry) for entry in content.waiting)
         self._early = OrderedDict((entry.event.key, entry) for entry in content.early)
         self._resolved = OrderedDict((entry.key, entry) for entry in content.resolved)
-        self.counts = content.counts
+        self.counts, self.forgotten = content.counts, content.forgotten
         self._due = -math.inf
 
 

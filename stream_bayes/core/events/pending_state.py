@@ -3,7 +3,9 @@
     {"time": {"kind": "time", "first": 0.0, "now": 42.0},
      "waiting": [[event, prediction, since], ...],                           each oldest first
      "early": [[event, since], ...],
-     "resolved": [[key, label, weight, clock, encoded, since], [key, since], ...],   learned, or dropped
+     "resolved": [[key, label, weight, clock, encoded, since, time], [key, since], ...],
+                                                                            learned, or dropped
+     "forgotten": 17.0,                                                    the latest label of a sample not resolved
      "counts": {"late": 3, ...}}
 
     event: [x, y, key, time, position, weight, kind, source, partition, length]
@@ -13,6 +15,7 @@ Features, predictions and encoded samples are written as payloads, keys and labe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from copy import copy
 from itertools import pairwise
@@ -68,6 +71,7 @@ class PendingSnapshot(msgspec.Struct, frozen=True):
     early: list[Early]
     resolved: list[Resolved]
     counts: dict[str, int]
+    forgotten: float | None
 
     def state(self) -> dict[str, Any]:
         """Return the snapshot as JSON values."""
@@ -80,6 +84,7 @@ class PendingSnapshot(msgspec.Struct, frozen=True):
             "early": [[_saved_event(entry.event), tagged_payload(entry.since)] for entry in self.early],
             "resolved": [_saved_resolved(entry) for entry in self.resolved],
             "counts": dict(self.counts),
+            "forgotten": self.forgotten,
         }
 
 
@@ -99,7 +104,9 @@ def load_pending(state: Mapping[str, Any], time: StreamClock, counted: Iterable[
         counts = dict(state["counts"])
         expect(list(counts) == list(counted), f"it counts {list(counts)}")
         expect(all(map(_is_count, counts.values())), "a counter is not a whole number")
-        return PendingSnapshot(time.state(), waiting, early, resolved, counts)
+        forgotten = state["forgotten"]
+        expect(_is_moment(forgotten), f"it has forgotten {forgotten!r}")
+        return PendingSnapshot(time.state(), waiting, early, resolved, counts, forgotten)
 
 
 def _rows(saved: Any) -> list[Any]:
@@ -165,17 +172,25 @@ def _saved_resolved(entry: Resolved) -> list[JSONValue]:
     key, since = tagged(entry.key), tagged_payload(entry.since)
     if isinstance(entry, Dropped):
         return [key, since]
-    return [key, tagged(entry.label), entry.weight, entry.clock, tagged_payload(entry.encoded), since]
+    encoded = tagged_payload(entry.encoded)
+    return [key, tagged(entry.label), entry.weight, entry.clock, encoded, since, entry.time]
 
 
 def _loaded_resolved(saved: list[Any]) -> Resolved:
     if len(saved) == 2:
         return Dropped(untagged(saved[0]), untagged_payload(saved[1]))
-    key, label, weight, clock, encoded, since = saved
+    key, label, weight, clock, encoded, since, time = saved
     expect(_is_weight(weight), "a weight is invalid")
+    expect(_is_moment(time), "the time of a label is not a number")
     expect(clock is None or _is_count(clock), "a learner's clock is invalid")
     return Learned(
-        untagged(key), untagged_payload(encoded), untagged(label), weight, clock, untagged_payload(since)
+        untagged(key),
+        untagged_payload(encoded),
+        untagged(label),
+        weight,
+        clock,
+        untagged_payload(since),
+        time,
     )
 
 
@@ -192,3 +207,7 @@ def _is_count(number: object) -> bool:
 
 def _is_weight(number: object) -> bool:
     return type(number) is float and 0.0 <= number < float("inf")
+
+
+def _is_moment(time: object) -> bool:
+    return time is None or (type(time) is float and -math.inf < time < math.inf)

@@ -11,7 +11,7 @@ has one output. Where a sink cannot be cut back, outputs come at least once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
@@ -24,6 +24,7 @@ __all__ = [
     "ModelVersion",
     "Output",
     "RecordResult",
+    "ReplaceableSink",
     "Result",
     "ScoredOutput",
     "Sink",
@@ -186,6 +187,30 @@ class DriftEntry(RecordResult, frozen=True, gc=False):
 
 
 Result: TypeAlias = Output | DeadLetter | DriftEntry
+
+
+@runtime_checkable
+class ReplaceableSink(Protocol):
+    """A sink whose content can be written anew beside the present one, and then take its place.
+
+    The snapshot of a number decides: what was prepared for it takes the place if that snapshot exists.
+    """
+
+    def open_aside(self) -> None:
+        """Prepare for writing anew, beside the present content."""
+        ...
+
+    def prepare(self, generation: int) -> None:
+        """Name what was written anew after the snapshot that it belongs to."""
+        ...
+
+    def replace(self) -> None:
+        """Put what was written anew in the place of the present content."""
+        ...
+
+    def finish_replacing(self, generation: int | None) -> None:
+        """Put what was prepared for a snapshot up to this number in its place; drop anything else that was begun."""
+        ...
 
 
 class Sink(Protocol):

@@ -9,8 +9,10 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from stream_bayes.core.events.actions import Learned
+from stream_bayes.core.events.unlearning import Rejoined
 from stream_bayes.core.values.checks import expect, refusing_bad_state
-from stream_bayes.errors import NoSnapshot
+from stream_bayes.errors import NoSnapshot, NotSupported, StreamBayesError
 from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.settings import changes_text, differences
@@ -64,6 +66,37 @@ class Challenger:
             )
         self.step.clear_results()
 
+    def unlearn(self, find: Callable[[Step], tuple[Sequence[Learned], Sequence[Rejoined]]]) -> None:
+        """Unlearn the samples that `find` returns. After an error, process nothing any more."""
+        if self.failure is not None:
+            return
+        self.step.processed += 1
+        try:
+            remembered, read_again = find(self.step)
+            if read_again and self.since:
+                raise NotSupported("it has learned only a part of what was read again")
+            self.step.unlearn(remembered, read_again)
+        except StreamBayesError as error:
+            self.failure = f"{type(error).__name__}: {error}"
+            logger.warning(
+                "the challenger %s is dropped until the next start, for it cannot unlearn: %s",
+                self.step.name,
+                self.failure,
+            )
+
+    def redrive(self, process: Callable[[Step], None]) -> None:
+        """Process the records behind its own dead letters again. After an error, process nothing any more."""
+        if self.failure is None:
+            self.step.processed += 1
+            try:
+                process(self.step)
+            except Exception as error:  # as in `process`
+                self.failure = f"{type(error).__name__}: {error}"
+                logger.warning(
+                    "the challenger %s is dropped until the next start: %s", self.step.name, self.failure
+                )
+            self.step.clear_results()
+
 
 class Challengers:
     """The challengers of a pipeline, by name. They may come and go between runs.
@@ -86,6 +119,11 @@ class Challengers:
         """Let each process a batch."""
         for challenger in self.by_name.values():
             challenger.process(records)
+
+    def unlearn(self, find: Callable[[Step], tuple[Sequence[Learned], Sequence[Rejoined]]]) -> None:
+        """Unlearn the samples that `find` returns for each step. One that cannot is dropped until the next start."""
+        for challenger in self.by_name.values():
+            challenger.unlearn(find)
 
     def start_at(self, processed: int) -> None:
         """Let each start anew after so many records of the pipeline."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stream_bayes.core.events.actions import Reason
-from stream_bayes.core.events.event import Event, Position
+from stream_bayes.core.events.event import Event, Partition, Position
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.payloads import plain, tagged_payload
 from stream_bayes.errors import BadValue, TooManyDeadLetters
@@ -19,10 +19,11 @@ from stream_bayes.streams.contracts.sink import DeadLetter
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.files.json_sink import json_bytes
 
-__all__ = ["DETAILS", "NO_PENDING", "REFUSED", "DeadLetters", "event_json"]
+__all__ = ["DETAILS", "NOT_UNLEARNED", "NO_PENDING", "REFUSED", "DeadLetters", "event_json"]
 
 HALF_LIFE = 1000.0  # records after which a dead letter weighs half in their share
 MIN_RECORDS = 100  # before the share of dead letters is checked
+MOST_PLACES = 10_000  # of refused events
 MAX_RAW_BYTES = 65_536  # of a record, in its dead letter
 
 DETAILS = {
@@ -40,6 +41,7 @@ DETAILS = {
 
 NO_PENDING = "no_pending"  # a label or correction in a pipeline that holds no samples
 REFUSED = "refused"  # by the learner
+NOT_UNLEARNED = "not_unlearned"  # a command that would have left the state other than without the samples
 
 
 class DeadLetters:
@@ -59,6 +61,11 @@ class DeadLetters:
         Their number by reason.
     last
         Position and detail of the last one by reason, in this run.
+    places
+        The places of decoded events among them, with True for a label that no sample came for; None once there were
+        more than are kept.
+    undecoded
+        The places of the records among them that could not be decoded; None once there were more than are kept.
 
     Examples
     --------
@@ -75,6 +82,8 @@ class DeadLetters:
         self.letters: list[DeadLetter] = []
         self.counts: dict[str, int] = {}
         self.last: dict[str, tuple[Position, str]] = {}
+        self.places: dict[tuple[str, int, Position], bool] | None = {}
+        self.undecoded: set[tuple[str, int, Position]] | None = set()
         self._weight = 0.0  # of the letters so far, each fading
         self._at = 0  # number of records when it was computed
 
@@ -91,8 +100,35 @@ class DeadLetters:
         self.letters.append(DeadLetter(*place, reason, detail, raw[:MAX_RAW_BYTES]))
         self.counts[reason] = self.counts.get(reason, 0) + 1
         self.last[reason] = (record.position, detail)
+        if self.places is not None and isinstance(record, Event):
+            is_unused = reason == Reason.LABEL_WITHOUT_SAMPLE.value
+            self.places[source, partition, record.position] = is_unused
+            if len(self.places) > MOST_PLACES:
+                self.places = None
+        elif self.undecoded is not None and not isinstance(record, Event):
+            self.undecoded.add((source, partition, record.position))
+            if len(self.undecoded) > MOST_PLACES:
+                self.undecoded = None
         if self.max_share < 1.0:
             self._check_share(record, processed, detail)
+
+    def holds(self, event: Event) -> bool:
+        """Return True if an event is among those that were refused. Call it only while `places` are known."""
+        return self.places is not None and (*event.partition, event.position) in self.places
+
+    def holds_unused(self, event: Event) -> bool:
+        """Return True if an event is a label that no sample came for."""
+        return self.places is not None and self.places.get((*event.partition, event.position), False)
+
+    def take_places(self) -> dict[Partition, list[Position]] | None:
+        """Forget the places of all dead letters, and return them in order; None if there were more than are kept."""
+        if self.places is None or self.undecoded is None:
+            return None
+        found: dict[Partition, list[Position]] = {}
+        for source, partition, position in sorted({*self.places, *self.undecoded}):
+            found.setdefault(Partition(source, partition), []).append(position)
+        self.places, self.undecoded = {}, set()
+        return found
 
     def clear(self) -> None:
         """Drop the letters, once they have been written."""
@@ -115,13 +151,32 @@ class DeadLetters:
 
     def state(self) -> dict[str, Any]:
         """Return counters and share as JSON values; `load` is the inverse."""
-        return {"counts": dict(sorted(self.counts.items())), "weight": self._weight, "at": self._at}
+        places = (
+            None
+            if self.places is None
+            else sorted([*place, is_unused] for place, is_unused in self.places.items())
+        )
+        return {
+            "counts": dict(sorted(self.counts.items())),
+            "weight": self._weight,
+            "at": self._at,
+            "places": places,
+            "undecoded": None if self.undecoded is None else sorted(map(list, self.undecoded)),
+        }
 
     @staticmethod
     def check(state: Mapping[str, Any]) -> None:
         """Raise an error for a state that `state` did not make."""
-        weight, at = state["weight"], state["at"]
-        expect(set(state) == {"counts", "weight", "at"}, f"dead letters hold {sorted(state)}")
+        weight, at, places = state["weight"], state["at"], state["places"]
+        expect(len(state) == 5, f"dead letters hold {sorted(state)}")
+        for source, partition, position in state["undecoded"] or ():
+            sound = isinstance(source, str) and type(partition) is type(position) is int
+            expect(sound, f"dead letters are of {(source, partition, position)!r}")
+        for source, partition, position, is_unused in places or ():
+            sound = isinstance(source, str) and type(partition) is type(position) is int
+            expect(
+                sound and type(is_unused) is bool, f"dead letters are of {(source, partition, position)!r}"
+            )
         expect(type(at) is int and 0 <= at < 2**62, f"dead letters are at {at!r}")
         expect(type(weight) is float and 0.0 <= weight < math.inf, f"dead letters weigh {weight!r}")
         for reason, count in state["counts"].items():
@@ -131,6 +186,10 @@ class DeadLetters:
     def load(self, state: Mapping[str, Any]) -> None:
         """Load a state that was checked."""
         self.counts, self._weight, self._at = dict(state["counts"]), state["weight"], state["at"]
+        places = state["places"]
+        undecoded = state["undecoded"]
+        self.undecoded = None if undecoded is None else set(map(tuple, undecoded))
+        self.places = None if places is None else {tuple(row[:3]): row[3] for row in places}
 
 
 def event_json(event: Event) -> bytes:

@@ -11,24 +11,37 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
-from stream_bayes.core.events.event import Partition, Position, Slice
-from stream_bayes.errors import BadState, BadValue, Exhausted, NoSnapshot, OtherSettings
+from stream_bayes.core.events.event import COMMAND, Event, Partition, Position, Slice
+from stream_bayes.core.events.unlearning import Span
+from stream_bayes.errors import (
+    BadState,
+    BadValue,
+    BrokerAway,
+    Exhausted,
+    NoSnapshot,
+    NotSupported,
+    OtherSettings,
+)
 from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.contracts.recovery import Recovery, ResumePoint
-from stream_bayes.streams.contracts.sink import DriftEntry, Sink
+from stream_bayes.streams.contracts.sink import DriftEntry, ReplaceableSink, Sink
 from stream_bayes.streams.contracts.slices import slices_of
 from stream_bayes.streams.contracts.source import EndlessSource, HasEndOffsets, HasRawRecords, Record, Source
 from stream_bayes.streams.engine.challengers import Challengers
+from stream_bayes.streams.engine.history import History, Ranges
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.saving import Schedule, SnapshotWriter
 from stream_bayes.streams.engine.settings import changes_text, differences
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.engine.time_check import TimeCheck
+from stream_bayes.streams.engine.unlearning import Found, find_samples, obey
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.models.served import digest
+from stream_bayes.streams.records.commands import COMMANDS
 
 __all__ = ["SETTINGS", "Engine"]
 
@@ -38,6 +51,7 @@ BATCH = 1000  # events between two commits, at most
 IDLE_SECONDS = 0.05  # between two polls of a source without new records
 SETTINGS = "settings"  # the section with the settings
 LOG = "log"  # the section with the identity that recovery checks
+HISTORY = "history"  # the section with the records that the state has learned from
 
 
 class Engine:
@@ -64,6 +78,9 @@ class Engine:
         All that later state depends on, as JSON: a snapshot with other settings is refused. By default the model's.
     challengers
         Models that process the same records, and whose answers are not written.
+    open_again
+        Returns another reader of the source, for samples that are to be unlearned and are no longer remembered. None:
+        such samples cannot be unlearned.
     batch
         Maximum number of events between two commits.
     clock, sleep
@@ -92,6 +109,7 @@ class Engine:
         schedule: Schedule | None = None,
         settings: Mapping[str, Any] | None = None,
         challengers: Challengers | None = None,
+        open_again: Callable[[], Source] | None = None,
         batch: int = BATCH,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
@@ -108,6 +126,7 @@ class Engine:
         self.schedule = Schedule(every_seconds=60.0) if schedule is None else schedule
         self.settings = dict({"model": step.model.settings()} if settings is None else settings)
         self.challengers = Challengers() if challengers is None else challengers
+        self.history = History()
         self.batch = batch
         self.times = TimeCheck()
         self.positions: dict[Partition, Position] = {}
@@ -123,6 +142,9 @@ class Engine:
         self._sleep = sleep
         self._writer: SnapshotWriter | None = None
         self._pruned: int | None = None  # the snapshot after which the journal was last pruned
+        self._open_again = open_again
+        self._has_unlearned = False  # since the last snapshot
+        self._is_aside = False  # a rebuild that writes beside the present state
         self._stopping = False
         self._running = False
         self._began = (0, 0, 0.0)
@@ -184,7 +206,9 @@ class Engine:
         limit
             Maximum number of records in this run.
         rebuild
-            True to start from scratch: snapshots are ignored, and the outputs are emptied.
+            True to start from scratch, without the snapshots. Files are written anew beside the present ones, which
+            they replace once the source was read to its present end, or `limit`. A run that fails or is stopped before
+            leaves everything as it was.
         until_end
             True to stop at the end that the source had when the run began, for logs that keep growing.
         """
@@ -203,9 +227,13 @@ class Engine:
                 self.delivery,
             )
             until = None if limit is None else self.step.processed + limit
-            log = self.source if until_end and isinstance(self.source, EndlessSource) else None
+            log = (
+                self.source
+                if (until_end or self._is_aside) and isinstance(self.source, EndlessSource)
+                else None
+            )
             end = {} if log is None else log.fetch_end()
-            while not self._stopping and self.step.processed != until:
+            while not self._stopping and (until is None or self.step.processed < until):
                 room = self.batch if until is None else min(self.batch, until - self.step.processed)
                 try:
                     records = self.source.poll(room)
@@ -220,13 +248,26 @@ class Engine:
                 for attendant in self._attendants:
                     attendant()
                 self._save_when_due()
+                if (
+                    self._is_aside
+                    and end
+                    and all(self.positions.get(part, 0) >= at for part, at in end.items())
+                ):
+                    self._adopt()
                 if log is not None and log.has_reached(end):
-                    break
+                    if until_end:
+                        break
+                    self._adopt()
+                    log = None
+            if self._is_aside and self._stopping:
+                logger.warning("stopped before the rebuild had caught up: nothing was changed")
+                return self.progress
+            self._adopt()
             self.times.report()
             self._finish()
             logger.info("ends after %d records", self.step.processed)
         finally:
-            self._running = self._stopping = False
+            self._running = self._stopping = self._is_aside = False
             self._close()
         return self.progress
 
@@ -250,8 +291,7 @@ class Engine:
         for sink in self._sinks:
             sink.begin()
         try:
-            self.step.process(records)
-            self.challengers.process(records)
+            self._learn(records, slices)
             self._write()
             for sink in self._sinks:
                 sink.commit(slices)
@@ -263,6 +303,29 @@ class Engine:
         self.reached = records[-1].time
         for watcher in self._watchers:
             watcher(self.progress)
+
+    def _learn(self, records: Sequence[Record], slices: Sequence[Slice]) -> None:
+        """Process records with all models; commands among them, each in its place."""
+        if not any(each.partition.source.endswith(COMMANDS) for each in slices):
+            self._learn_from(records, slices)
+            return
+        starts = {each.partition: each.start for each in slices}
+        for is_command, run in groupby(records, _is_command):
+            part = list(run)
+            if not is_command:
+                self._learn_from(part, slices_of(part, starts, self.source.may_skip))
+                continue
+            for each in part:
+                assert isinstance(each, Event)
+                positions = {**self.positions, **starts}
+                obey(each, positions, self.step, self.challengers, self.history, self._read_again)
+                starts[each.partition] = each.after
+                self._has_unlearned = True
+
+    def _learn_from(self, records: Sequence[Record], slices: Sequence[Slice]) -> None:
+        self.step.process(records)
+        self.challengers.process(records)
+        self.history.add(records, slices)
 
     def _write(self) -> None:
         step = self.step
@@ -313,9 +376,16 @@ class Engine:
             drifts = self._catch_up(self.recovery.catch_up())
         if self._stopping:
             return False
+        if rebuild and self.recovery is None:
+            self._start_aside()
+            return True
         if self.store is not None:
             self.store.take_over()
             self._writer = SnapshotWriter(self.store)
+        generation = None if self.store is None else max(self.store.list(), default=None)
+        for sink in self._sinks:
+            if isinstance(sink, ReplaceableSink):
+                sink.finish_replacing(generation)
         found = self._newest(rebuild)
         if found is None:
             lengths: Mapping[str, int] = {}
@@ -340,6 +410,36 @@ class Engine:
             self._replay(self.recovery.replay())
         return True
 
+    def _start_aside(self) -> None:
+        """Begin anew beside the present state."""
+        self.positions = dict(self.source.positions)
+        for sink in self._sinks:
+            if isinstance(sink, ReplaceableSink):
+                sink.open_aside()
+            else:
+                sink.open(0)
+        self._is_aside = True
+
+    def _adopt(self) -> None:
+        """Put what was written anew in the place of the present state: the snapshot is what decides."""
+        if not self._is_aside:
+            return
+        sinks: list[Any] = [sink for sink in self._sinks if isinstance(sink, ReplaceableSink)]
+        if self.store is not None:
+            self.store.take_over()
+            self._writer = SnapshotWriter(self.store)
+            generation = max(self.store.list(), default=0) + 1
+            for sink in sinks:
+                sink.finish_replacing(generation - 1)
+                sink.prepare(generation)
+            self._save()
+            self._writer.wait()
+            if self._writer.last_failure is not None:
+                raise self._writer.last_failure
+        for sink in sinks:
+            sink.replace()
+        self._is_aside = False
+
     def _newest(self, rebuild: bool) -> Snapshot | None:
         """Return the snapshot to resume from."""
         found = None if self.store is None or rebuild else self.store.latest()
@@ -352,10 +452,58 @@ class Engine:
         length = snapshot.outputs.get(self.recovery.name)
         return ResumePoint(snapshot.positions, length, snapshot.sections.get(LOG, {}))
 
+    def preview_unlearning(self, span: Span) -> Found:
+        """Return the samples that a command would unlearn from the newest snapshot, without writing anything.
+
+        Raises
+        ------
+        NoSnapshot
+            If there is none.
+        NotSupported
+            If the command would be refused.
+        """
+        try:
+            found = None if self.store is None else self.store.latest()
+            if found is None:
+                raise NoSnapshot("there are no snapshots of this pipeline: it has learned nothing")
+            self._load(found.snapshot)
+            samples = find_samples(self.step, span, self.history, self._read_again)
+            self.step.unlearn(*samples)  # of this process alone
+            return samples
+        finally:
+            self._close()
+
+    def _read_again(self, ranges: Ranges) -> Iterator[Record]:
+        """Yield the records in ranges, in the order of the source."""
+        if self._open_again is None:
+            raise NotSupported(
+                "samples of the span are no longer remembered, and this source cannot be read again"
+            )
+        stops = ranges.stops
+        source = self._open_again()
+        try:
+            source.seek({**self.positions, **ranges.starts})
+            while True:
+                try:
+                    records = source.poll(self.batch)
+                except Exhausted:
+                    return
+                yield from (record for record in records if record in ranges)
+                positions = source.positions
+                if all(positions.get(part, 0) >= stop for part, stop in stops.items()):
+                    return
+                if not records and isinstance(source, EndlessSource) and source.has_reached(stops):
+                    return
+                if not records and self._stopping:
+                    raise BrokerAway("stopped while records were read again, to be unlearned")
+        finally:
+            source.close()
+
     def _load(self, snapshot: Snapshot) -> None:
         """Load a snapshot, and seek to its positions."""
         sections = dict(snapshot.sections)
         sections.pop(LOG, None)
+        self.history.load(sections.pop(HISTORY, {}))
         changed = differences(sections.pop(SETTINGS, {}), self.settings)
         if changed:
             raise OtherSettings(
@@ -376,8 +524,7 @@ class Engine:
         """
         for records in batches:
             slices = slices_of(records, self.positions, self.source.may_skip)
-            self.step.process(records)
-            self.challengers.process(records)
+            self._learn(records, slices)
             self._rewrite_drifts(self.step.drifts, slices)
             self.step.clear_results()
             self.replayed += len(records)
@@ -390,9 +537,7 @@ class Engine:
         """Process what was committed, for a rebuild, and write nothing: a rebuild that fails leaves all as it was."""
         drifts: list[DriftEntry] = []
         for records in batches:
-            slices_of(records, self.positions, self.source.may_skip)
-            self.step.process(records)
-            self.challengers.process(records)
+            self._learn(records, slices_of(records, self.positions, self.source.may_skip))
             drifts += self.step.drifts
             self.step.clear_results()
             self.replayed += len(records)
@@ -456,7 +601,7 @@ class Engine:
         if self.recovery is not None and writer.generation != self._pruned:
             self._pruned = writer.generation
             self._prune(self.recovery)
-        if self.schedule.due(self.step.processed, self._clock()):
+        if self._has_unlearned or self.schedule.due(self.step.processed, self._clock()):
             self._save()
 
     def _prune(self, recovery: Recovery) -> None:
@@ -484,8 +629,13 @@ class Engine:
             },
         }
         sections, challengers = self.step.freeze(), self.challengers.freeze()
-        own: dict[str, Any] = {SETTINGS: self.settings}
+        own: dict[str, Any] = {SETTINGS: self.settings, HISTORY: self.history.state()}
+        self._has_unlearned = False  # a replay need not read again what a snapshot holds
         if self.recovery is not None:
             own[LOG] = dict(self.recovery.identity)
         self.schedule.mark_taken(self.step.processed, self._clock())
         self._writer.write(lambda: Snapshot(sections=sections() | challengers() | own, **frozen))
+
+
+def _is_command(record: Record) -> bool:
+    return isinstance(record, Event) and record.kind is COMMAND

@@ -6,15 +6,16 @@ and the same results, live or in a replay, in batches of any size.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Any, cast
 
 from msgspec.structs import replace
 
-from stream_bayes.core.events.actions import Action, Learn, Predict, Refuse, Relearn
+from stream_bayes.core.events.actions import Action, Learn, Learned, Predict, Refuse, Relearn
 from stream_bayes.core.events.event import SAMPLE, BadRecord, Event
 from stream_bayes.core.events.pending import Pending
+from stream_bayes.core.events.unlearning import Rejoined, span_of
 from stream_bayes.core.measures.losses import Losses
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.errors import BadValue, BudgetExceeded, StreamBayesError, TooManyDeadLetters
@@ -26,12 +27,20 @@ from stream_bayes.streams.contracts.sink import (
     ScoredOutput,
 )
 from stream_bayes.streams.contracts.source import Record
-from stream_bayes.streams.engine.dead_letters import DETAILS, NO_PENDING, REFUSED, DeadLetters, event_json
+from stream_bayes.streams.engine.dead_letters import (
+    DETAILS,
+    NO_PENDING,
+    NOT_UNLEARNED,
+    REFUSED,
+    DeadLetters,
+    event_json,
+)
 from stream_bayes.streams.engine.newest import NewestAnswers
 from stream_bayes.streams.files.json_sink import json_bytes
 from stream_bayes.streams.models.answers import Answer, AnswerDicts, Answers
 from stream_bayes.streams.models.network import NetworkAnswers
 from stream_bayes.streams.models.served import Served, ServedInTime, digest
+from stream_bayes.streams.records.commands import encode_redrive, encode_unlearn
 
 __all__ = ["Step"]
 
@@ -284,6 +293,45 @@ class Step:
         was, model = action.was, self.model
         model.relearn(was.encoded, was.label, action.label, was.weight, was.clock)
         pending.learned(action, was.encoded, model.clock)
+
+    # -- unlearning a span ---------------------------------------------------------------------------------------------
+
+    def unlearn(self, remembered: Sequence[Learned], read_again: Sequence[Rejoined]) -> None:
+        """Unlearn samples: all of them, or nothing if the learner refuses one.
+
+        Parameters
+        ----------
+        remembered
+            Samples of the pending store.
+        read_again
+            Samples that were read again from the log.
+
+        Raises
+        ------
+        StreamBayesError
+            If one was never learned.
+        """
+        model = self.model
+        frozen = model.freeze()
+        try:
+            for learned in remembered:
+                model.unlearn(learned.encoded, learned.label, learned.weight, learned.clock)
+            for event, label in read_again:
+                model.unlearn(model.content(event.x), label, event.weight, None)
+        except StreamBayesError:
+            model.load(frozen())
+            raise
+        if self.pending is not None:
+            self.pending.withdraw(remembered)
+        count = len(remembered) + len(read_again)
+        self.learned -= count
+        self.unlearned += count
+
+    def refuse_command(self, command: Event, detail: str) -> None:
+        """Add a dead letter for a command that was not performed."""
+        span = span_of(command)
+        raw = encode_redrive() if span is None else encode_unlearn(span)
+        self.dead_letters.add(command, self.processed, NOT_UNLEARNED, detail, raw)
 
     # -- dead letters --------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,9 @@
-r"""A log of labels that people give while a pipeline of files runs, and the places where the pipeline took them in.
+r"""Logs of what people give to a pipeline of files, labels and commands, and the places where they were processed.
 
-labels.jsonl     {"key":"mail-7","label":"ham","kind":"correction"}\n, a line a label, appended only
-labels.order     {"at":0,"after":[["mails.csv",0,52813]]}\n: the label at byte 0 was taken in after these positions
+labels.jsonl      {"key":"mail-7","label":"ham","kind":"correction"}\n, a line a label, appended only
+labels.order      {"at":0,"after":[["mails.csv",0,52813]]}\n: the label at byte 0 was processed after these positions
+commands.jsonl    {"command":"unlearn","from":1760400000.0,"to":1760486400.0,"where":{}}\n, a line a command
+commands.order    as labels.order
 
 A file has no time at which a label came. So the place of each label is written down, and synced, before the label is
 learned. After a crash the labels come again at their places, and state and outputs end up the same, byte for byte.
@@ -21,6 +23,7 @@ from stream_bayes.core.events.event import CORRECTION, LABEL, BadRecord, Event, 
 from stream_bayes.errors import SourceError
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.files.file_system import FileSystem
+from stream_bayes.streams.records.commands import COMMANDS, decode_command
 
 __all__ = ["LABELS", "GivenLabel", "LabelLog", "LabelWriter"]
 
@@ -61,7 +64,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class LabelWriter:
-    """Appends labels to the log of a directory; each is on the disk when `write` returns.
+    """Appends labels or commands to a log of a directory; each is on the disk when `write` returns.
 
     Parameters
     ----------
@@ -69,18 +72,21 @@ class LabelWriter:
         The directory; created if it is not there.
     files
         The file system.
+    name
+        Name of the log.
     """
 
-    def __init__(self, directory: Path, files: FileSystem | None = None) -> None:
+    def __init__(self, directory: Path, files: FileSystem | None = None, name: str = LABELS) -> None:
         self._files = FileSystem() if files is None else files
         self._files.make_directory(directory)
-        self._file = self._files.open(directory / f"{LABELS}.jsonl", APPENDING)
+        self._file = self._files.open(directory / f"{name}.jsonl", APPENDING)
         self._files.sync_directory(directory)
         self._end = _cut_to_lines(self._files, self._file)
 
-    def write(self, given: GivenLabel) -> Position:
-        """Append a label, and return its position."""
-        position, line = self._end, msgspec.json.encode(given) + b"\n"
+    def write(self, given: GivenLabel | bytes) -> Position:
+        """Append a label, or the bytes of a command, and return its position."""
+        content = given if isinstance(given, bytes) else msgspec.json.encode(given)
+        position, line = self._end, content + b"\n"
         try:
             self._files.write(self._file, line)
             self._files.sync(self._file)
@@ -96,7 +102,7 @@ class LabelWriter:
 
 
 class LabelLog:
-    """The labels of a directory as a source of events, each at its recorded place or, if it is new, at once.
+    """The labels or commands of a directory as events, each at its recorded place or, if it is new, at once.
 
     Parameters
     ----------
@@ -104,6 +110,10 @@ class LabelLog:
         The directory. It may not exist yet.
     files
         The file system.
+    name
+        Name of the log: `LABELS` or `COMMANDS`.
+    is_again
+        True to read again what was processed: new lines are left to the pipeline's own reader.
 
     Examples
     --------
@@ -120,10 +130,19 @@ class LabelLog:
     ('mail-7', 'ham', None)
     """
 
-    partition = Partition(LABELS)
-
-    def __init__(self, directory: Path, files: FileSystem | None = None) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        files: FileSystem | None = None,
+        name: str = LABELS,
+        *,
+        is_again: bool = False,
+    ) -> None:
+        self.partition = Partition(name)
+        self._is_again = is_again
         self.directory = directory
+        self._path = directory / f"{name}.jsonl"
+        self._order_path = directory / f"{name}.order"
         self._files = FileSystem() if files is None else files
         self._log: int | None = None
         self._order: int | None = None
@@ -135,15 +154,15 @@ class LabelLog:
         self._begin(0)
 
     @staticmethod
-    def is_in(directory: Path) -> bool:
+    def is_in(directory: Path, name: str = LABELS) -> bool:
         """Return True if the directory has a log."""
-        return (directory / f"{LABELS}.jsonl").exists()
+        return (directory / f"{name}.jsonl").exists()
 
     @property
     def end(self) -> Position:
         """The size of the log in bytes."""
         try:
-            return (self.directory / f"{LABELS}.jsonl").stat().st_size
+            return self._path.stat().st_size
         except FileNotFoundError:
             return 0
 
@@ -156,7 +175,7 @@ class LabelLog:
         """Read next from a position."""
         if position > self.end:
             raise SourceError(
-                f"{self.directory / LABELS}.jsonl has {self.end} bytes, and was read to byte {position}: bring the "
+                f"{self._path} has {self.end} bytes, and was read to byte {position}: bring the "
                 "file back, or start from scratch without the snapshot"
             )
         self._begin(position)
@@ -172,6 +191,8 @@ class LabelLog:
             True if no other record comes any more: every place counts as reached.
         """
         place = self.next_place
+        if place is None and self._is_again:
+            return None
         if place is not None and not is_last and not place.is_reached(positions):
             return None
         start, line = self.position, self._line()
@@ -182,6 +203,8 @@ class LabelLog:
         else:
             self._places.popleft()
         self.position += len(line)
+        if self.partition.source == COMMANDS:
+            return decode_command(line, start, self.partition, len(line))
         return _event(line, start, self.partition)
 
     def close(self) -> None:
@@ -200,20 +223,20 @@ class LabelLog:
     def _recorded(self) -> list[Place]:
         """Return the recorded places. The last line may be cut off by a crash: its label was not learned."""
         try:
-            lines = (self.directory / f"{LABELS}.order").read_bytes().split(b"\n")[:-1]
+            lines = self._order_path.read_bytes().split(b"\n")[:-1]
             return [msgspec.json.decode(line, type=Place) for line in lines]
         except FileNotFoundError:
             return []
         except msgspec.DecodeError as error:
             raise SourceError(
-                f"{self.directory / LABELS}.order is damaged: {error}. Bring the file back, or delete it and start "
+                f"{self._order_path} is damaged: {error}. Bring the file back, or delete it and start "
                 "from scratch: labels then come at other places"
             ) from error
 
     def _record(self, place: Place) -> None:
         """Write the place of a label, so that it outlasts a power cut."""
         if self._order is None:
-            self._order = self._files.open(self.directory / f"{LABELS}.order", APPENDING)
+            self._order = self._files.open(self._order_path, APPENDING)
             self._files.sync_directory(self.directory)
             _cut_to_lines(self._files, self._order)
         self._files.write(self._order, msgspec.json.encode(place) + b"\n")
@@ -224,7 +247,7 @@ class LabelLog:
         if b"\n" not in self._data:
             if self._log is None:
                 try:
-                    self._log = self._files.open(self.directory / f"{LABELS}.jsonl", os.O_RDONLY)
+                    self._log = self._files.open(self._path, os.O_RDONLY)
                 except FileNotFoundError:
                     return None
             if self._files.size(self._log) <= self._read:

@@ -19,6 +19,9 @@ from stream_bayes.streams.files.file_system import FileSystem
 
 __all__ = ["FileSink"]
 
+REBUILD = ".rebuild"  # end of the name of a file that is written anew
+REBUILT = ".rebuilt-"  # before the number of the snapshot that it belongs to
+
 
 class FileSink(ABC):
     """A file of results. A subclass writes `_encoded`, and `_heading` for a format with a header.
@@ -52,6 +55,8 @@ class FileSink(ABC):
         self.overwrite = overwrite
         self._files = FileSystem() if file_system is None else file_system
         self._descriptor: int | None = None
+        self._present: int | None = None  # the present file, locked while another is written beside it
+        self._aside: Path | None = None
         self._length = 0
         self._batch = bytearray()
 
@@ -79,7 +84,8 @@ class FileSink(ABC):
         try:
             self._files.make_directory(self.path.parent)
             # To append is to write after what was cut off, wherever that was.
-            self._descriptor = self._files.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            path = self._aside or self.path
+            self._descriptor = self._files.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
             self._files.sync_directory(self.path.parent)
             if not self._files.try_lock(self._descriptor):
                 raise SinkError(
@@ -94,6 +100,50 @@ class FileSink(ABC):
             self.close()
             raise
         self._length = length or 0
+
+    def open_aside(self) -> None:
+        self.close()
+        if self.path.exists():
+            self._present = self._files.open(self.path, os.O_RDWR)
+            if not self._files.try_lock(self._present):
+                self.close()
+                raise SinkError(
+                    f"{self.path} is being written by another process: end it, or choose another file"
+                )
+        present, self._present = self._present, None  # `open` closes what is open
+        self._aside = self.path.with_name(f"{self.path.name}{REBUILD}")
+        self.open(0)
+        self._present = present
+
+    def prepare(self, generation: int) -> None:
+        if self._aside is not None:
+            self.sync()
+            prepared = self.path.with_name(f"{self.path.name}{REBUILT}{generation}")
+            self._files.rename(self._aside, prepared)
+            self._files.sync_directory(self.path.parent)
+            self._aside = prepared
+
+    def replace(self) -> None:
+        if self._aside is not None:
+            self._files.rename(self._aside, self.path)
+            self._files.sync_directory(self.path.parent)
+            self._aside = None
+            self._close_present()
+
+    def finish_replacing(self, generation: int | None) -> None:
+        if not self.path.parent.is_dir():
+            return
+        begun = self.path.name + REBUILT
+        for name in self._files.names(self.path.parent):
+            number = name.removeprefix(begun)
+            if name == self.path.name + REBUILD and self._aside is None:
+                self._files.unlink(self.path.parent / name)
+            elif name.startswith(begun) and number.isdecimal():
+                if generation is not None and int(number) <= generation:
+                    self._files.rename(self.path.parent / name, self.path)
+                else:
+                    self._files.unlink(self.path.parent / name)
+                self._files.sync_directory(self.path.parent)
 
     def begin(self) -> None:
         # Always a new one: of a batch that the disk did not take, the error still holds the bytes.
@@ -135,6 +185,15 @@ class FileSink(ABC):
         if self._descriptor is not None:
             self._files.close(self._descriptor)
             self._descriptor = None
+        self._close_present()
+        if self._aside is not None and self._aside.name.endswith(REBUILD):
+            with suppress(OSError):  # the next start does it
+                self._files.unlink(self._aside)
+
+    def _close_present(self) -> None:
+        present, self._present = self._present, None
+        if present is not None:
+            self._files.close(present)
 
     def _check(self, size: int, length: int | None) -> None:
         """Raise `SinkError` if the file does not fit the snapshot."""

@@ -269,7 +269,7 @@ class JournalRecovery(OffsetRecovery):
         with self._open_reader() as reader:
             aligned = AlignedReader(
                 reader,
-                source.decoders,
+                source.topics,
                 source.decode,
                 lambda partitions: {partition: stops[partition] for partition in partitions},
                 buffer_bytes=source.fetch_max_bytes,
@@ -307,7 +307,7 @@ class JournalRecovery(OffsetRecovery):
                         yield ()
                     self._replayed = entry.offset + 1
                     self._begin_entry(entry)
-                    yield merge_ranges(source.decoders, decoded)
+                    yield merge_ranges(source.topics, decoded)
 
     def _decoded(
         self, ranges: Mapping[Partition, Sequence[Message]]

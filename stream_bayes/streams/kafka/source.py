@@ -21,6 +21,7 @@ from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.reconnecting import ReconnectingReader
 from stream_bayes.streams.records.bad_records import bad_record
+from stream_bayes.streams.records.commands import decode_command
 from stream_bayes.streams.records.decoder import Decoder
 
 __all__ = ["START", "KafkaSource", "Labels", "Share"]
@@ -31,7 +32,7 @@ START = ("earliest", "latest")
 POLL_SECONDS = 0.2  # short, so that a silent stream can be stopped
 CHECK_SECONDS = 5.0  # between two checks of the end offsets
 CHECK_TIMEOUT = 1.0  # seconds that a check may take, for the stream waits
-METADATA_SECONDS = 30.0  # between two checks for new partitions
+METADATA_SECONDS = 30.0  # between two checks for new partitions, and for the topic of commands
 STUCK_SECONDS = 60.0
 FETCH_MAX_BYTES = 2**24
 
@@ -96,6 +97,8 @@ class KafkaSource:
         Seconds without progress in a partition that has records, after which the reader is replaced.
     share
         The partitions to read; None for all.
+    commands
+        A topic of commands to the pipeline, read as soon as it exists; None for none.
     wait_idle
         Seconds to wait for a partition at its end while others have records, as Kafka's `max.task.idle.ms`. A partition
         with records that were not fetched yet is always waited for.
@@ -126,6 +129,7 @@ class KafkaSource:
         stuck_seconds: float = STUCK_SECONDS,
         wait_idle: float = 0.0,
         share: Share | None = None,
+        commands: str | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if labels is not None and labels.topic == topic:
@@ -146,6 +150,7 @@ class KafkaSource:
         self.stuck_seconds = stuck_seconds
         self.wait_idle = wait_idle
         self.share = share
+        self.commands = commands
         self.connected = False
         self.reseeks = 0
         self._clock = clock
@@ -175,7 +180,7 @@ class KafkaSource:
         if self._aligned is None:
             self._aligned = AlignedReader(
                 self._reader,
-                self.decoders,
+                self.topics,
                 self.decode,
                 self._fetch_ends,
                 buffer_bytes=self.fetch_max_bytes,
@@ -224,6 +229,8 @@ class KafkaSource:
             As of a `Decoder`.
         """
         partition = message.partition
+        if partition.source == self.commands:
+            return decode_command(message.value or b"", message.offset, partition, 1, message.time)
         decoder = self.decoders[partition.source]
         try:
             key = decoder.decoded_key(message.key)
@@ -248,8 +255,13 @@ class KafkaSource:
 
     # -- the log ------------------------------------------------------------------------------------------------------
 
+    @property
+    def topics(self) -> list[str]:
+        """The topics in their order: of records with equal times, those of an earlier one come first."""
+        return [*self.decoders, *([] if self.commands is None else [self.commands])]
+
     def identity(self) -> dict[str, Any]:
-        """Return the ids of cluster and topics, for a snapshot."""
+        """Return the ids of cluster and topics, for a snapshot; commands may come later, and have no part in it."""
         self.partitions()
         return {"cluster": self.cluster.cluster_id(), "topics": dict(self._ids)}
 
@@ -274,11 +286,14 @@ class KafkaSource:
                     "labels would meet in no shard. Write to a new topic, and give its pipeline another name"
                 )
         first, step = (0, 1) if self.share is None else self.share[:2]
-        return [
+        found = [
             Partition(name, number)
             for name in self.decoders
             for number in range(first, topics[name].partitions, step)
         ]
+        if self.commands is not None and self.commands in self.cluster.topics([self.commands]):
+            found.append(Partition(self.commands))
+        return found
 
     def starts(self) -> dict[Partition, Position]:
         """Return the positions at which a first run begins."""

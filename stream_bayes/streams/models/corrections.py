@@ -9,7 +9,34 @@ from stream_bayes.core.values.payloads import Payload
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.learners.classifier.base import BayesClassifier
 
-__all__ = ["relabel", "unlearn"]
+__all__ = ["relabel", "unlearn", "unlearning_fault"]
+
+
+def unlearning_fault(model: Any, *, is_read_again: bool) -> str | None:
+    """Return the reason why a model cannot unlearn samples exactly; None if it can.
+
+    Parameters
+    ----------
+    model
+        The model: a learner, or anything else.
+    is_read_again
+        True for samples that are read again from the log: when each was learned is not known.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes
+    >>> unlearning_fault(NaiveBayes(half_life=100), is_read_again=False)
+    >>> unlearning_fault(NaiveBayes(half_life=100), is_read_again=True)
+    'a NaiveBayes with half_life or window unlearns a sample by the moment at which it was learned, which only ...'
+    """
+    if not isinstance(model, BayesClassifier):
+        return f"a {type(model).__name__} cannot unlearn"
+    if is_read_again and (model.half_life is not None or model._store.window is not None):
+        return (
+            f"a {type(model).__name__} with half_life or window unlearns a sample by the moment at which it was "
+            "learned, which only remembered samples have; raise labels.most_correctable and correct_within"
+        )
+    return None
 
 
 def unlearn(learner: BayesClassifier, content: Payload, y: Any, w: float, clock: int | None) -> None:

@@ -224,6 +224,9 @@ class ServedNetwork:
     def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
         raise NotSupported("events of a BayesNet are not kept by key")
 
+    def unlearning_fault(self, *, is_read_again: bool) -> str | None:
+        return "a BayesNet without a class has no labels to take back"
+
     def settings(self) -> dict[str, Any]:
         return self._settings
 

@@ -26,7 +26,7 @@ from stream_bayes.river_state.model_state import (
 )
 from stream_bayes.streams.models.answers import Answer, Answers, process_one_by_one
 from stream_bayes.streams.models.background import Background
-from stream_bayes.streams.models.corrections import relabel, unlearn
+from stream_bayes.streams.models.corrections import relabel, unlearn, unlearning_fault
 
 __all__ = ["ServedAdaptive", "ServedRiver"]
 
@@ -125,6 +125,14 @@ class ServedRiver:
 
     def work(self) -> bool:
         return False
+
+    def unlearning_fault(self, *, is_read_again: bool) -> str | None:
+        if is_read_again and isinstance(self.model, compose.Pipeline):
+            return (
+                "a pipeline of transformers has learned since, and would give other features now: only remembered "
+                "samples can be unlearned; raise labels.most_correctable and correct_within"
+            )
+        return unlearning_fault(self._last, is_read_again=is_read_again)
 
     def settings(self) -> dict[str, Any]:
         try:

@@ -34,7 +34,7 @@ from stream_bayes.learners.networks.bayes_net import BayesNet
 from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.streams.models.answers import Answer, AnswerColumns, Answers
-from stream_bayes.streams.models.corrections import relabel, unlearn
+from stream_bayes.streams.models.corrections import relabel, unlearn, unlearning_fault
 from stream_bayes.streams.models.mixture import ServedMixture
 from stream_bayes.streams.models.name_limit import NameLimit
 from stream_bayes.streams.models.network import ServedNetwork
@@ -130,6 +130,15 @@ class Served(Protocol):
 
     def work(self) -> bool:
         """Do a slice of work that waits for an idle moment; return True if there is more. Answers do not change."""
+
+    def unlearning_fault(self, *, is_read_again: bool) -> str | None:
+        """Return the reason why it cannot unlearn samples exactly; None if it can.
+
+        Parameters
+        ----------
+        is_read_again
+            True for samples that are read again from the log, False for those with the content that was learned.
+        """
         ...
 
     def settings(self) -> dict[str, Any]:
@@ -326,6 +335,9 @@ class ServedLearner:
     def work(self) -> bool:
         network = learner_within(self.model)
         return isinstance(network, BayesNetClassifier) and network.work()
+
+    def unlearning_fault(self, *, is_read_again: bool) -> str | None:
+        return unlearning_fault(self.model, is_read_again=is_read_again)
 
     def settings(self) -> dict[str, Any]:
         return self._settings

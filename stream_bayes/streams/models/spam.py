@@ -78,11 +78,14 @@ class ServedFilter:
 
     def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
         # After a correction the receipt is of the new label.
-        if self.model.label_of(content) == y:
+        if self.model.label_of(content) in (None, y):
             self.model.forget(content)
 
     def work(self) -> bool:
         return False
+
+    def unlearning_fault(self, *, is_read_again: bool) -> str | None:
+        return None  # a message without a receipt is refused when it is unlearned
 
     def settings(self) -> dict[str, Any]:
         return {"learner": self.name, "parameters": self.model.settings()}

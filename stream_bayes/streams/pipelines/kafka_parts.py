@@ -15,6 +15,7 @@ from stream_bayes.streams.kafka.transactions import Transactions
 from stream_bayes.streams.pipelines.config import PipelineConfig
 from stream_bayes.streams.pipelines.config_kafka import KafkaSinkConfig, KafkaSourceConfig
 from stream_bayes.streams.records.avro_decoder import AvroDecoder
+from stream_bayes.streams.records.commands import COMMANDS
 from stream_bayes.streams.records.decoder import Decoder
 from stream_bayes.streams.records.decoders import make_decoder
 from stream_bayes.streams.records.fields import Fields
@@ -43,7 +44,7 @@ def kafka_parts(config: PipelineConfig, schema: Schema | None, accept_gap: bool 
         return KafkaParts(None, None, None, None)
     source = None
     if isinstance(config.source, KafkaSourceConfig):
-        source = kafka_source(config, schema)
+        source = kafka_source(config, schema, commands=f"{config.name}.{COMMANDS}")
     sinks = [part for part in (config.predictions, config.dead_letters) if isinstance(part, KafkaSinkConfig)]
     if source is not None:
         for part in sinks:
@@ -52,11 +53,12 @@ def kafka_parts(config: PipelineConfig, schema: Schema | None, accept_gap: bool 
                     f"topic {part.topic!r} is read and written by this pipeline: it would never end"
                 )
     delivery = _delivery(config, source) if sinks else None
-    if source is not None and isinstance(delivery, Transactions):
-        own = delivery.journal.source
-        if own in {*source.decoders, *(part.topic for part in sinks)}:
+    used = {*(source.decoders if source is not None else ()), *(part.topic for part in sinks)}
+    for end, what in (("journal", "journal"), (COMMANDS, "topic of commands")):
+        name = f"{config.name}.{end}"
+        if source is not None and isinstance(delivery, Transactions) and name in used:
             raise BadValue(
-                f"topic {own!r} is the journal of the pipeline {config.name!r}, which nothing else may use: rename one"
+                f"topic {name!r} is the {what} of the pipeline {config.name!r}, which nothing else may use: rename one"
             )
     letters = predictions = None
     if delivery is not None and isinstance(config.dead_letters, KafkaSinkConfig):
@@ -71,7 +73,12 @@ def kafka_parts(config: PipelineConfig, schema: Schema | None, accept_gap: bool 
     return KafkaParts(source, predictions, letters, recovery)
 
 
-def kafka_source(config: PipelineConfig, schema: Schema | None, share: Share | None = None) -> KafkaSource:
+def kafka_source(
+    config: PipelineConfig,
+    schema: Schema | None,
+    share: Share | None = None,
+    commands: str | None = None,
+) -> KafkaSource:
     """Build the source of a pipeline that reads a topic; with a share, that of a shard."""
     own, labels = config.source, config.labels
     assert isinstance(own, KafkaSourceConfig) and config.kafka is not None
@@ -100,6 +107,7 @@ def kafka_source(config: PipelineConfig, schema: Schema | None, share: Share | N
         start=own.start,
         wait_idle=own.wait_idle,
         share=share,
+        commands=commands,
         tombstones=labels is not None,  # without held samples there is nothing to withdraw
     )
 

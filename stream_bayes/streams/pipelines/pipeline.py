@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from river import compose
 
+from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.core.events.time import EventCount, StreamTime
 from stream_bayes.core.networks.structure import Structure
@@ -18,7 +20,7 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.data.features import Numeric
 from stream_bayes.data.schema import Schema
 from stream_bayes.drift.adaptive import DriftAdaptive
-from stream_bayes.errors import BadConfig, BadState, SchemaError, StreamBayesError
+from stream_bayes.errors import BadConfig, BadState, NoSnapshot, SchemaError, StreamBayesError
 from stream_bayes.formats.bif import read_bif
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.catalogue import NETWORK, make_learner, make_network, make_search
@@ -61,7 +63,9 @@ from stream_bayes.streams.pipelines.config import (
     SinkConfig,
     SnapshotsConfig,
 )
+from stream_bayes.streams.records.commands import COMMANDS
 from stream_bayes.streams.records.json_decoder import JSONDecoder
+from stream_bayes.streams.sources.journaled import JOURNAL, JournaledSource
 from stream_bayes.streams.sources.labelled import LabelledSource
 from stream_bayes.streams.sources.merged import MergedSource
 
@@ -139,10 +143,13 @@ def build(
         assert isinstance(model, SpamFilter)
         keep = () if config.serve is None else config.serve.history.keep or ()
         _read_mails(kafka.source, model, [name for name in keep if name in HEADINGS])
+    source = source or (kafka and kafka.source)
+    open_again: Callable[[], Source] | None = None
     if source is None:
-        source = kafka and kafka.source
-    if source is None:
-        source = _with_labels(config, directory, make_source(config, directory, schema, form))
+        source = _with_logs(config, directory, make_source(config, directory, schema, form), store)
+        open_again = partial(_file_again, config, directory, schema, form)
+    elif kafka is not None and source is kafka.source:
+        open_again = partial(_topic_again, config, schema, model)
     challengers = {
         each.name: _challenger(config, each.name, directory, schema, settings) for each in config.challengers
     }
@@ -164,6 +171,7 @@ def build(
         schedule=_schedule(config.snapshots),
         settings=settings,
         challengers=Challengers(challengers),
+        open_again=open_again,
         batch=config.batch,
     )
 
@@ -372,14 +380,57 @@ def _file_source(
     return JSONLinesSource(path, decoder, name=name, follow=own.follow)
 
 
-def _with_labels(config: PipelineConfig, directory: Path, source: Source) -> Source:
-    """Add the labels that people give, if the service can take some or has taken some."""
+def _file_again(
+    config: PipelineConfig, directory: Path, schema: Schema | None, form: CSVFormat | None
+) -> Source:
+    """Return another reader of a pipeline's files, for records that were processed."""
+    return _with_logs(config, directory, make_source(config, directory, schema, form), is_again=True)
+
+
+def _topic_again(config: PipelineConfig, schema: Schema | None, model: Any) -> Source:
+    """Return another reader of a pipeline's topics."""
+    parts = _kafka(config, schema, accept_gap=False)
+    assert parts is not None and parts.source is not None
+    if config.reads_mails:
+        assert isinstance(model, SpamFilter)
+        _read_mails(parts.source, model, [])
+    return parts.source
+
+
+def _with_logs(
+    config: PipelineConfig,
+    directory: Path,
+    source: Source,
+    store: SnapshotStore | None = None,
+    *,
+    is_again: bool = False,
+) -> Source:
+    """Add the logs in the directory of snapshots.
+
+    They are the journal of a merge, the labels that people give, if the service can take some or has taken some, and
+    commands.
+    """
     if config.snapshots is None:
         return source
     place = directory / config.snapshots.directory
-    if config.serve is None and not LabelLog.is_in(place):
-        return source
-    return LabelledSource(source, LabelLog(place))
+    if isinstance(source, MergedSource):
+        source = JournaledSource(source, place / JOURNAL, _oldest_positions(store), is_again=is_again)
+    if config.serve is not None or LabelLog.is_in(place):
+        source = LabelledSource(source, LabelLog(place, is_again=is_again))
+    if LabelLog.is_in(place, COMMANDS):
+        source = LabelledSource(source, LabelLog(place, name=COMMANDS, is_again=is_again))
+    return source
+
+
+def _oldest_positions(store: SnapshotStore | None) -> dict[Partition, Position] | None:
+    """Return the positions of the oldest snapshot; None if there is none that can be read."""
+    try:
+        found = None if store is None else store.describe(store.list()[0])
+    except (BadState, IndexError, NoSnapshot, OSError):
+        return None
+    if found is None:
+        return None
+    return {Partition(source, number): position for source, number, position in found["positions"]}
 
 
 def warm_start(engine: Engine, path: Path) -> None:

@@ -21,7 +21,7 @@ MAX_FIELDS = 5000  # a record with more is a mistake or an attack: each new name
 ON_BAD_FIELD = ("refuse", "missing")
 ROLES = ("target", "key", "time", "weight", "kind")
 PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
-KINDS = {kind.value: kind for kind in Kind}
+KINDS = {kind.value: kind for kind in Kind if kind is not Kind.COMMAND}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

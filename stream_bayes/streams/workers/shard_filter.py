@@ -403,6 +403,9 @@ class ShardFilterModel:
     def work(self) -> bool:
         return False
 
+    def unlearning_fault(self, *, is_read_again: bool) -> str | None:
+        return "the counts of a shard are a part of a sum, which other workers hold"
+
     def settings(self) -> dict[str, Any]:
         return self._served.settings()
 

@@ -190,6 +190,9 @@ class ShardModel:
     def work(self) -> bool:
         return self._own.work()
 
+    def unlearning_fault(self, *, is_read_again: bool) -> str | None:
+        return "the counts of a shard are a part of a sum, which other workers hold"
+
     def settings(self) -> dict[str, Any]:
         return self._own.settings()
 

@@ -5,7 +5,16 @@ import pickle
 
 import pytest
 
-from stream_bayes.core.events.event import CORRECTION, LABEL, SAMPLE, TOMBSTONE, Event, Kind, Partition
+from stream_bayes.core.events.event import (
+    COMMAND,
+    CORRECTION,
+    LABEL,
+    SAMPLE,
+    TOMBSTONE,
+    Event,
+    Kind,
+    Partition,
+)
 
 
 def test_an_event_is_a_sample_of_weight_one_unless_it_says_otherwise():
@@ -62,5 +71,5 @@ def test_positions_can_be_kept_by_partition():
 
 
 def test_the_kinds_have_short_names():
-    assert tuple(Kind) == (SAMPLE, LABEL, CORRECTION, TOMBSTONE)
-    assert [kind.value for kind in Kind] == ["sample", "label", "correction", "tombstone"]
+    assert tuple(Kind) == (SAMPLE, LABEL, CORRECTION, TOMBSTONE, COMMAND)
+    assert [kind.value for kind in Kind] == ["sample", "label", "correction", "tombstone", "command"]

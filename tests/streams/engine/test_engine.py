@@ -81,7 +81,13 @@ def state_and_results(pipeline: Pipeline) -> tuple[bytes, list[Result], list[Res
     found = SnapshotStore(pipeline.directory).latest()
     assert found is not None
     step = Step(served(NaiveBayes()))
-    step.load({name: state for name, state in found.snapshot.sections.items() if name != "settings"})
+    step.load(
+        {
+            name: state
+            for name, state in found.snapshot.sections.items()
+            if name not in ("settings", "history")
+        }
+    )
     assert found.snapshot.positions == {STREAM: len(pipeline.records)}
     return bytes_of(step), pipeline.predictions, pipeline.letters
 
@@ -202,7 +208,9 @@ def test_held_samples_survive_a_restart(tmp_path: Path) -> None:
     found = SnapshotStore(tmp_path).latest()
     whole = step_after(records, name="model", pending=Pending(wait_for=30))
     assert found is not None
-    sections = {name: state for name, state in found.snapshot.sections.items() if name != "settings"}
+    sections = {
+        name: state for name, state in found.snapshot.sections.items() if name not in ("settings", "history")
+    }
     assert Snapshot(learner="NaiveBayes", sections=sections).to_bytes() == bytes_of(whole)
     assert pipeline.predictions == whole.collect_outputs()
 

@@ -26,6 +26,7 @@ from stream_bayes.core.measures.losses import Losses
 from stream_bayes.errors import BadState, StreamBayesError, TooManyDeadLetters
 from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.contracts.source import Record
+from stream_bayes.streams.engine.dead_letters import DeadLetters
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.models.corrections import relabel
 from stream_bayes.streams.models.served import served
@@ -106,7 +107,7 @@ def test_what_cannot_be_used_is_a_dead_letter_and_changes_nothing_else(record: R
     (letter,) = step.dead_letters.letters
     assert (letter.reason, step.dead_letters.counts) == (reason, {reason: 1})
     assert len(step.collect_outputs()) == 20
-    step.processed, step.dead_letters.counts = 20, {}
+    step.processed, step.dead_letters = 20, DeadLetters()
     assert bytes_of(step) == model
 
 
@@ -289,8 +290,8 @@ def test_a_state_of_another_model_or_other_parts_is_refused() -> None:
         Step(served(NaiveBayes()), pending=Pending()).load(sections)
     for name, value in [
         ("processed", -1),
-        ("dead_letters", {"counts": {"x": 0}, "weight": 0.0, "at": 0}),
-        ("dead_letters", {"counts": {}, "weight": float("nan"), "at": 0}),
+        ("dead_letters", {"counts": {"x": 0}, "weight": 0.0, "at": 0, "places": []}),
+        ("dead_letters", {"counts": {}, "weight": float("nan"), "at": 0, "places": []}),
         ("learned", True),
     ]:
         with pytest.raises(BadState, match="altered|dead|" + name):

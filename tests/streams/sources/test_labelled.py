@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.core.events.event import BadRecord, Event, Kind
+from stream_bayes.core.events.event import BadRecord, Event, Kind, Partition
 from stream_bayes.errors import Exhausted, SourceError
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.files.json_lines import JSONLinesSource
-from stream_bayes.streams.files.label_log import GivenLabel, LabelLog, LabelWriter
+from stream_bayes.streams.files.label_log import LABELS, GivenLabel, LabelLog, LabelWriter
 from stream_bayes.streams.sources.labelled import LabelledSource
 
 
@@ -88,5 +88,5 @@ def test_a_log_that_lost_its_labels_is_refused(tmp_path: Path) -> None:
     write_days(tmp_path, 1)
     source = source_in(tmp_path)
     with pytest.raises(SourceError, match=r"has 0 bytes, and was read to byte 40"):
-        source.seek({LabelLog.partition: 40})
+        source.seek({Partition(LABELS): 40})
     source.close()

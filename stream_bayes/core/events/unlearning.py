@@ -1,0 +1,298 @@
+"""Unlearning a span of time: the command, and the samples that were learned in the span, joined again from the log.
+
+A sample belongs to the span by the time of the record that brought its present label. The pending store remembers the
+newest samples as they were learned. `Rejoin` finds the others: it reads the log again and joins samples with their
+labels by key, without any limit of time, for it is given which events were refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from stream_bayes.core.events.actions import admitted
+from stream_bayes.core.events.event import (
+    COMMAND,
+    CORRECTION,
+    LABEL,
+    ONE,
+    SAMPLE,
+    TOMBSTONE,
+    Event,
+    Partition,
+    Position,
+)
+from stream_bayes.core.values.values import Value
+
+__all__ = ["Rejoin", "Rejoined", "Span", "Unlearned", "as_text", "span_of", "unlearn_command"]
+
+UNLEARN = "unlearn"  # name of the span among the content of a command
+
+
+class Span(msgspec.Struct, frozen=True):
+    """A span of time, and which of its labels are meant.
+
+    Parameters
+    ----------
+    start, stop
+        The first time, and the first after it, in seconds since 1970.
+    keys, labels
+        The keys and the labels as text; empty for all.
+
+    Examples
+    --------
+    >>> span = Span(10.0, 20.0, labels=("rain",))
+    >>> span.holds(10.0, "a", "rain"), span.holds(20.0, "a", "rain"), span.holds(10.0, "a", "sun")
+    (True, False, False)
+    """
+
+    start: float
+    stop: float
+    keys: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+
+    def holds(self, time: float | None, key: Value | None, label: Value) -> bool:
+        """Return True for a label of this time, for a sample of this key."""
+        if time is None or not self.start <= time < self.stop:
+            return False
+        if self.keys and (key is None or as_text(key) not in self.keys):
+            return False
+        return not self.labels or as_text(label) in self.labels
+
+
+def unlearn_command(
+    span: Span, position: Position, partition: Partition, length: int = 1, time: float | None = None
+) -> Event:
+    """Return the event of a command that takes back the labels of a span. It does not move stream time.
+
+    Examples
+    --------
+    >>> command = unlearn_command(Span(10.0, 20.0), 0, Partition("commands"))
+    >>> command.kind.value, span_of(command).stop
+    ('command', 20.0)
+    """
+    return Event({UNLEARN: span}, None, None, time, position, ONE, COMMAND, partition, length)
+
+
+def span_of(command: Event) -> Span | None:
+    """Return the span that a command takes back; None for another command."""
+    return command.x.get(UNLEARN)
+
+
+class Unlearned(NamedTuple):
+    """A span that was unlearned, and the positions up to which the log had been processed then."""
+
+    span: Span
+    positions: Mapping[Partition, Position]
+
+
+class Rejoined(NamedTuple):
+    """A sample with its present label, as the log has them."""
+
+    event: Event
+    label: Value
+
+
+class _Joined:
+    """A sample with a key, and its label so far."""
+
+    __slots__ = ("event", "has_expired", "is_doubtful", "label", "labels", "place", "time")
+
+    def __init__(self, event: Event) -> None:
+        self.event = event
+        self.label: Value | None = None
+        self.time: float | None = None  # of the record that brought the label
+        self.place: tuple[Partition, Position] = (event.partition, event.position)  # of that record
+        self.labels = 0  # that came for its key, without corrections
+        self.is_doubtful = False
+        self.has_expired = False  # without a label
+
+
+class Rejoin:
+    """Samples joined with their labels again, in the order in which the log is read.
+
+    Parameters
+    ----------
+    span
+        The span.
+    was_refused
+        Returns True for an event that became a dead letter.
+    was_unused
+        Returns True for a label that no sample came for, or that still waits for one.
+    done
+        Spans that were unlearned before.
+    joins
+        False for a stream whose samples bring their labels: there is nothing to join.
+    unlearns_withdrawn
+        True if a tombstone unlearned its sample.
+    is_in_order
+        True if the log is read in the order in which it was processed. Otherwise a key that was used again is doubtful:
+        which of its samples a label belongs to depends on the order.
+    is_whole
+        True if the log is read from its beginning. Otherwise a label can be that of an earlier sample.
+
+    Attributes
+    ----------
+    doubtful
+        The number of samples in the span whose label is not certain.
+
+    Examples
+    --------
+    >>> rejoin = Rejoin(Span(0.0, 10.0), lambda event: False)
+    >>> rejoin.add([Event({"sky": "grey"}, "rain", time=1.0), Event({"sky": "blue"}, "sun", time=11.0)])
+    >>> [(sample.event.x, sample.label) for sample in rejoin.found()]
+    [({'sky': 'grey'}, 'rain')]
+    """
+
+    def __init__(
+        self,
+        span: Span,
+        was_refused: Callable[[Event], bool],
+        was_unused: Callable[[Event], bool] = lambda event: False,
+        done: Sequence[Unlearned] = (),
+        *,
+        joins: bool = False,
+        unlearns_withdrawn: bool = False,
+        is_in_order: bool = True,
+        is_whole: bool = True,
+    ) -> None:
+        self.doubtful = 0
+        self._span = span
+        self._was_refused = was_refused
+        self._was_unused = was_unused
+        self._done = done
+        self._joins = joins
+        self._unlearns_withdrawn = unlearns_withdrawn
+        self._is_in_order = is_in_order
+        self._is_whole = is_whole
+        self._found: list[Rejoined] = []
+        self._joined: dict[Value, _Joined] = {}
+        self._early: dict[Value, tuple[Value, float | None, tuple[Partition, Position]]] = {}
+        self._now: float | None = None
+
+    def add(self, records: Iterable[Any]) -> None:
+        """Add the next records of the log."""
+        for event in records:
+            if not isinstance(event, Event) or event.kind is COMMAND:
+                continue
+            if event.time is not None and (self._now is None or event.time > self._now):
+                self._now = event.time
+            if self._was_unused(event):
+                self._leave_out(event)
+                continue
+            if self._was_refused(event):
+                continue
+            if not self._joins:
+                if event.kind is SAMPLE and event.y is not None:
+                    self._add_labelled(event)
+                continue
+            sound = admitted(event)
+            if isinstance(sound, Event):
+                self._join(sound)
+
+    def found(self, is_remembered: Callable[[Value], bool] = lambda key: False) -> list[Rejoined]:
+        """Return the samples in the span. Of a key that is remembered elsewhere, the newest sample is left out."""
+        for key, joined in self._joined.items():
+            if not is_remembered(key):
+                self._close(joined)
+        self._joined.clear()
+        return self._found
+
+    def _add_labelled(self, event: Event) -> None:
+        place = (event.partition, event.position)
+        if self._span.holds(event.time, event.key, event.y) and not self._was_done(
+            event.time, event.key, event.y, place
+        ):
+            self._found.append(Rejoined(event, event.y))
+
+    def _join(self, event: Event) -> None:
+        key, place = event.key, (event.partition, event.position)
+        if event.kind is SAMPLE:
+            early = None if key is None else self._early.pop(key, None)
+            if key is None:
+                self._add_labelled(event)
+                return
+            before = self._joined.get(key)
+            if before is not None:
+                is_tie = before.time == event.time and before.place[0] != event.partition
+                # A second label corrects the sample if it was still remembered, else it waits for the next one.
+                if not self._is_in_order or is_tie or before.labels > 1:
+                    before.is_doubtful = True
+                self._close(before)
+            joined = self._joined[key] = _Joined(event)
+            joined.is_doubtful = before is not None and before.is_doubtful
+            if event.y is not None:
+                joined.label, joined.time, joined.labels = event.y, self._time_of(event), 1
+            elif early is not None:
+                joined.label, joined.time, joined.place = early
+                joined.labels = 1
+                # Of a part of the log, a label before the span can be that of a sample before the part.
+                joined.is_doubtful |= not self._is_whole and (joined.time or 0.0) < self._span.start
+        elif event.kind is TOMBSTONE:
+            if self._unlearns_withdrawn:
+                self._joined.pop(key, None)
+                self._early.pop(key, None)
+        elif (known := self._joined.get(key)) is None:
+            if key not in self._early or self._early[key][0] != event.y:
+                self._early[key] = (event.y, self._time_of(event), place)
+        elif not known.has_expired:
+            known.labels += event.kind is LABEL  # a correction never waits for the next sample
+            if known.label != event.y:
+                known.label, known.time, known.place = event.y, self._time_of(event), place
+
+    def _leave_out(self, event: Event) -> None:
+        """Leave out a label that was not used, and those that it replaced while they waited for a sample."""
+        sound = admitted(event)
+        known = self._joined.get(sound.key) if isinstance(sound, Event) else None
+        if not isinstance(sound, Event) or known is None or known.label == sound.y:
+            return
+        if known.label is None:
+            known.has_expired = True
+        elif sound.kind is CORRECTION and known.labels == 1 and known.event.y is None:
+            # A correction waits only in the place of a label, and there was no other.
+            known.label, known.has_expired = None, True
+        else:
+            known.is_doubtful = True
+
+    def _time_of(self, event: Event) -> float | None:
+        """Return an event's time; of one without, that of the stream."""
+        return self._now if event.time is None else event.time
+
+    def _close(self, joined: _Joined) -> None:
+        label, key = joined.label, joined.event.key
+        if label is None or not self._span.holds(joined.time, key, label):
+            return
+        if self._was_done(joined.time, key, label, joined.place):
+            return
+        self.doubtful += joined.is_doubtful
+        self._found.append(Rejoined(joined.event, label))
+
+    def _was_done(
+        self, time: float | None, key: Value | None, label: Value, place: tuple[Partition, Position]
+    ) -> bool:
+        partition, position = place
+        return any(
+            position < before.positions.get(partition, 0) and before.span.holds(time, key, label)
+            for before in self._done
+        )
+
+
+def as_text(value: Value) -> str:
+    """Return a key or a label as it is written on a command line: text as it is, anything else as JSON.
+
+    Examples
+    --------
+    >>> as_text("rain"), as_text(7), as_text(True)
+    ('rain', '7', 'true')
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except TypeError:
+        return str(value)
