@@ -55,8 +55,8 @@ def spam_rocas(corpus: Corpus, shards: int, every: int = MAILS_BETWEEN) -> tuple
     order = corpus.order("time")
     for count, place in enumerate(order):
         message, label = corpus.messages[place], "spam" if corpus.spam[place] else "ham"
-        model = models[count % shards].model
-        for filter_, found in zip((alone, model), scores, strict=True):
+        filters: tuple[SpamFilter, SpamFilter] = (alone, models[count % shards].model)
+        for filter_, found in zip(filters, scores, strict=True):
             found.append(filter_.score_one(message))
             filter_.learn_one(message, label, id=str(place))
         if count % every == every - 1:
@@ -77,8 +77,13 @@ def accuracies(
         model.go_live()
     right = [0, 0]
     for count, (x, y) in enumerate(events):
-        for kind, model in enumerate((alone, models[count % shards])):
-            right[kind] += most_probable(model.predict_then_learn(x, y, 1.0)) == y
+        for kind, answer in enumerate(
+            (
+                alone.predict_then_learn(x, y, 1.0),
+                models[count % shards].predict_then_learn(x, y, 1.0),
+            )
+        ):
+            right[kind] += most_probable(answer) == y
         if count % every == every - 1:
             publish(totals, models)
             for one in models:

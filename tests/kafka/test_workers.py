@@ -14,8 +14,10 @@ from typing import Any
 
 import pytest
 
+from stream_bayes import NaiveBayes
 from stream_bayes.errors import BadState, BrokerError, Fenced, NoSnapshot, SourceError
 from stream_bayes.learners.catalogue import make_learner
+from stream_bayes.mail import SpamFilter
 from stream_bayes.streams.following import follow
 from stream_bayes.streams.kafka.connection import CLIENTS
 from stream_bayes.streams.pipelines.config import checked
@@ -210,6 +212,47 @@ def test_shards_of_numbers_share_the_cuts_that_were_found_in_their_topic(
     assert counts_of(worker) == alone._store.by_name()
     with shards.follow() as model:
         assert model.model._store.by_name() == alone._store.by_name()
+
+
+def test_a_spam_filter_is_shared_and_followed(made: Any, kafka_topics: KafkaTopics) -> None:
+    shards = made(shards=2, partitions=2)
+    shards.pipeline["model"] = {"kind": "spam-filter"}
+    chance, alone = random.Random(3), SpamFilter()
+    mails: list[tuple[int, bytes | None, bytes | None]] = []
+    for number in range(200):
+        label = "spam" if chance.random() < 0.5 else "ham"
+        words = ["free", "pills", "offer"] if label == "spam" else ["lunch", "notes", "plan"]
+        mail = {"text": " ".join(chance.choices(words, k=4)), "id": str(number), "y": label}
+        mails.append((number % 2, str(number).encode(), json.dumps(mail).encode()))
+        alone.learn_one(mail["text"], label, id=str(number))
+    kafka_topics.put(shards.topic, mails[:100])
+    shards.run()
+    kafka_topics.put(shards.topic, mails[100:])
+    assert shards.run().summary()["records"] == 100  # the other half was in the snapshots and the journal
+    with shards.follow() as model:
+        assert model.model.export_counts() == alone.export_counts()
+        assert model.predict_one({"text": "free pills"}) == "spam"
+        assert model.predict_proba_one({"text": "lunch plan"})["ham"] > 0.9
+
+
+def test_shards_fade_by_the_times_of_their_samples(made: Any, kafka_topics: KafkaTopics) -> None:
+    shards = made(shards=2, partitions=2)
+    shards.pipeline["model"] = {"kind": "nb", "arguments": {"half_life": "90s"}, "max_skew": 1e6}
+    shards.pipeline["source"] |= {"time": "at"}
+    alone = NaiveBayes(half_life="90s")
+    records: list[tuple[int, bytes | None, bytes | None]] = []
+    for number, (partition, key, value) in enumerate(days(200, 2)):
+        day = json.loads(value or b"") | {"at": 1.7e9 + 10.0 * (number * 7 % 200)}
+        records.append((partition, key, json.dumps(day).encode()))
+        seconds = day.pop("at")
+        alone.learn_one(day, day.pop("y"), at=seconds)
+    kafka_topics.put(shards.topic, records)
+    shards.run()
+    with shards.follow() as model:
+        found, expected = model.model._store.by_name(), alone._store.by_name()
+        assert found.keys() == expected.keys()
+        for name, weight in expected.items():
+            assert found[name] == pytest.approx(weight, rel=1e-9, abs=1e-9)
 
 
 # -- followers ---------------------------------------------------------------------------------------------------------

@@ -293,6 +293,9 @@ class WorkersConfig(Table):
     session_seconds: float = Field(
         SESSION_SECONDS, ge=6, description="without a sign of life, after which others take a worker's shards"
     )
+    memory_budget: int | None = Field(
+        None, ge=1, description="bytes of the counts of all shards and their sum in a worker; more ends it"
+    )
     key: Secret | None = Field(None, description="signs what shards publish; of at least 16 bytes")
 
     @field_validator("key")

@@ -92,11 +92,13 @@ class _Parts:
         model = make_model(config, self.schema, directory)
         self.total: Total | FilterTotal
         if isinstance(model, SpamFilter) and model.learner is None:
-            self.total = FilterTotal(model)
+            self.total = FilterTotal(model, self.own.memory_budget)
         else:
             learner = learner_of(model)
             decide = served(model).decide
-            self.total = Total(learner, decide, config.model.max_names, config.model.max_skew)
+            self.total = Total(
+                learner, decide, config.model.max_names, config.model.max_skew, self.own.memory_budget
+            )
         self.settings = config.settings()
         self.key = None if self.own.key is None else self.own.key.get_secret_value().encode()
         self.part_bytes = min(PART_BYTES, self.kafka.max_message_bytes // 2)

@@ -30,6 +30,7 @@ from stream_bayes.mail.filter.token_scorer import TokenScorer
 from stream_bayes.mail.filter.training import Training
 from stream_bayes.streams.models.answers import Answer, Answers
 from stream_bayes.streams.models.spam import ServedFilter
+from stream_bayes.streams.workers.memory import check_budget
 from stream_bayes.streams.workers.parts import joined
 
 __all__ = ["FilterTotal", "ShardFilter", "ShardFilterModel"]
@@ -51,6 +52,8 @@ class FilterTotal:
     ----------
     empty
         A filter that has learned nothing, with the built-in scorer.
+    memory_budget
+        The most bytes of the counts of all shards and their sum; None: no limit.
 
     Attributes
     ----------
@@ -67,8 +70,9 @@ class FilterTotal:
     {'ham': 1.0, 'spam': 1.0}
     """
 
-    def __init__(self, empty: SpamFilter) -> None:
+    def __init__(self, empty: SpamFilter, memory_budget: int | None = None) -> None:
         self.lock = threading.RLock()
+        self._memory_budget = memory_budget
         self.empty = empty
         self.scorer = TokenScorer(empty.influence)
         self._shards: dict[int, SpamFilter] = {}
@@ -93,11 +97,17 @@ class FilterTotal:
         return found
 
     def replace(self, shards: Mapping[int, SpamFilter]) -> None:
-        """Replace these shards, and take the sum again."""
+        """Replace these shards, and take the sum again.
+
+        Raises
+        ------
+        BudgetExceeded
+            If these take more memory than the budget. Nothing has changed then.
+        """
         with self.lock:
-            self._shards.update(shards)
+            replaced = self._shards | dict(shards)
             total = TokenScorer(self.empty.influence)
-            for _, one in sorted(self._shards.items()):
+            for _, one in sorted(replaced.items()):
                 theirs = cast("TokenScorer", one._parts.scorer)
                 size = len(theirs.table)
                 total.absorb(
@@ -107,7 +117,9 @@ class FilterTotal:
                     np.array([theirs.table.first, theirs.table.second]),
                 )
                 total.weights.merge(theirs.weights)
-            self.scorer = total
+            held = total.memory_bytes + sum(one.memory_bytes for one in replaced.values())
+            check_budget(self._memory_budget, held, len(replaced), [("tokens", len(total.table))])
+            self._shards, self.scorer = replaced, total
 
     def score(self, bag: dict[str, int]) -> Score:
         """Return the score of a message by the sum."""

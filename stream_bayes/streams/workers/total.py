@@ -14,6 +14,7 @@ from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.streams.models.answers import Answer
 from stream_bayes.streams.models.served import ServedLearner, settings_of
+from stream_bayes.streams.workers.memory import check_budget
 from stream_bayes.streams.workers.parts import joined
 
 __all__ = ["Total", "summed"]
@@ -62,6 +63,8 @@ class Total:
         A learner without counts.
     decide, max_names, max_skew
         As `ServedLearner` takes them.
+    memory_budget
+        The most bytes of the counts of all shards and their sum, checked when the sum is taken; None: no limit.
 
     Attributes
     ----------
@@ -77,6 +80,7 @@ class Total:
         decide: Callable[[Answer], Any] | None = None,
         max_names: int | None = None,
         max_skew: float | None = None,
+        memory_budget: int | None = None,
     ) -> None:
         self._serve: Callable[[BayesClassifier], ServedLearner] = partial(
             ServedLearner, decide=decide, max_names=max_names, max_skew=max_skew
@@ -84,13 +88,25 @@ class Total:
         self.served = self._serve(empty.clone())
         self.lock = threading.RLock()
         self._empty = empty
+        self._memory_budget = memory_budget
         self._shards: dict[int, BayesClassifier] = {}
 
     def replace(self, shards: Mapping[int, BayesClassifier]) -> None:
-        """Replace these shards, and take the sum again."""
+        """Replace these shards, and take the sum again.
+
+        Raises
+        ------
+        BudgetExceeded
+            If these take more memory than the budget. Nothing has changed then.
+        """
         with self.lock:
-            self._shards.update(shards)
-            model = summed(self._empty, self._shards)
+            replaced = self._shards | dict(shards)
+            model = summed(self._empty, replaced)
+            held = model.memory_bytes + sum(learner.memory_bytes for learner in replaced.values())
+            features = model._store.encoder.nominal
+            sizes = ((str(feature.name), len(feature.vocabulary)) for feature in features)
+            check_budget(self._memory_budget, held, len(replaced), sizes)
+            self._shards = replaced
             if isinstance(model, LiveChoice) and isinstance(self.model, LiveChoice):
                 _keep_leader(self.model, model)
             self.served = self._serve(model)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from stream_bayes import (
@@ -20,10 +21,12 @@ from stream_bayes import (
     Schema,
     SlidingWindow,
 )
+from stream_bayes.cli.exit_codes import exit_code
 from stream_bayes.core.events.event import Event, Kind
 from stream_bayes.core.events.pending import Pending
-from stream_bayes.errors import BadValue, CannotMerge, CannotResume
+from stream_bayes.errors import BadState, BadValue, BudgetExceeded, CannotMerge, CannotResume
 from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.classifier.state import checksum, text_of
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.kafka.source import KafkaSource
 from stream_bayes.streams.models.served import served
@@ -128,6 +131,33 @@ REFUSED = [
 def test_learners_that_cannot_be_summed_are_refused_by_name(learner: Any, message: str) -> None:
     with pytest.raises(CannotMerge, match=message):
         check_summable(learner)
+
+
+def test_a_sum_past_its_budget_is_refused_by_names_and_changes_nothing() -> None:
+    one, other = NaiveBayes(), NaiveBayes()
+    one.learn_one({"sky": "grey"}, "rain")
+    for number in range(500):
+        other.learn_one({"sky": "blue", "user": f"u{number}"}, "sun")
+    total = Total(NaiveBayes(), memory_budget=20_000)
+    total.replace({0: one})
+    with pytest.raises(
+        BudgetExceeded, match=r"2 shards .*memory_budget=20,000. Most is in user \(500 values\)"
+    ) as found:
+        total.replace({1: other})
+    assert exit_code(found.value) == 3
+    assert total.model._store.by_name() == one._store.by_name()
+    assert set(total.shards) == {0}
+
+
+@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf"), 0.5])
+def test_published_counts_are_checked_whoever_wrote_them(value: float) -> None:
+    learner = NaiveBayes()
+    learner.learn_one({"sky": "grey"}, "rain")
+    state = learner.state()
+    state["arrays"]["weight"] = np.full_like(state["arrays"]["weight"], value)
+    state["checksum"] = checksum(text_of(state), state["arrays"])
+    with pytest.raises(BadState):
+        Total(NaiveBayes()).loaded(0, parts_of(state))
 
 
 # -- a shard's model ---------------------------------------------------------------------------------------------------
