@@ -81,7 +81,8 @@ test-browser: setup  ## run the tests of the page in a headless Chromium
 .PHONY: test-mail-systems
 test-mail-systems: setup  ## run the filter in Postfix, rspamd, Dovecot, procmail and systemd's programs
 	$(call say,test: the spam filter in mail systems)
-	@$(BIN)/python -m pytest --quiet -rs --build=compiled -m 'not soak' tests/mail_systems tests/streams/mail/test_mail_systems.py
+	@$(BIN)/python -m pytest --quiet -rs --build=compiled -m 'not soak' tests/mail_systems \
+		tests/streams/mail/test_mail_systems.py tests/mail/filter/test_other_filters.py
 
 .PHONY: test-pure
 test-pure: setup
