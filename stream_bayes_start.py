@@ -195,7 +195,7 @@ def forget_users(home: str, names: list[str]) -> int | None:
 def forgotten_user(name: str, mails: int) -> str:
     """Return the line that `forget-user` prints."""
     return f"{name} is forgotten" + (
-        f", and {mails:,} mail{'' if mails == 1 else 's'} that the site learned from {name}" if mails else ""
+        f", and {number_of(mails, 'mail')} that the site learned from {name}" if mails else ""
     )
 
 
@@ -221,9 +221,14 @@ def report_missing_server() -> int:
 def summary_of(outcomes: list[str]) -> str:
     """Return the line that `learn`, `correct` and `forget` print."""
     if "forgotten" in outcomes:
-        return f"{len(outcomes):,} message{'' if len(outcomes) == 1 else 's'} forgotten"
+        return f"{number_of(len(outcomes), 'message')} forgotten"
     counts = {name: outcomes.count(name) for name in ("corrected", "learned", "unchanged")}
     return ", ".join(f"{count:,} {name}" for name, count in counts.items())
+
+
+def number_of(count: float, noun: str) -> str:
+    """Return a number of things: "1 message", "2,000 messages"."""
+    return f"{count:,.0f} {noun}{'' if round(count) == 1 else 's'}"
 
 
 def messages(file: str) -> Iterator[tuple[str, bytes]]:

@@ -7,6 +7,9 @@
 --
 -- The score of a symbol is its weight times how far the probability is from one half, so an uncertain mail adds
 -- nothing. After any error no symbol is set.
+--
+-- With `users = true;` and a server with --users, a mail to one recipient is judged by the filter of the user with this
+-- address, without what follows a plus sign.
 
 local rspamd_http = require "rspamd_http"
 local rspamd_logger = require "rspamd_logger"
@@ -15,9 +18,19 @@ local ucl = require "ucl"
 local settings = {
   url = "http://127.0.0.1:11340/judge",
   timeout = 5.0,
+  users = false,
   spam_weight = 6.0,
   ham_weight = -3.0,
 }
+
+local function headers_for(task)
+  local recipients = settings.users and task:get_recipients("smtp") or {}
+  if #recipients ~= 1 then
+    return {}
+  end
+  local address = recipients[1].addr:lower():gsub("%+[^@]*", "")
+  return { User = address }
+end
 
 local function check(task)
   local function finish(err, code, body)
@@ -46,6 +59,7 @@ local function check(task)
     task = task,
     url = settings.url,
     method = "post",
+    headers = headers_for(task),
     body = task:get_content(),
     timeout = settings.timeout,
     callback = finish,

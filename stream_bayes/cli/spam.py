@@ -30,6 +30,7 @@ from stream_bayes.streams.mail.users import Quota, UserHome, Users, checked_user
 from stream_bayes_start import (
     forgotten_user,
     home_of,
+    number_of,
     report_skipped,
     run_command,
     summary_of,
@@ -53,7 +54,7 @@ User = Annotated[
     typer.Option(
         "--user",
         "-u",
-        help="Use the own filter of this user, over the one of all. It begins with what the filter of all has learned.",
+        help="Use this user's own filter. It starts from what the site's filter has learned.",
         show_default=False,
     ),
 ]
@@ -170,7 +171,9 @@ def train(
         settings: dict[str, Any] = {"train": learn, "pairs": pairs}
         if user is not None:
             if learn != "everything" or pairs or learner is not None:
-                raise BadValue("--learn, --pairs and --learner are settings of the filter of all users")
+                raise BadValue(
+                    "--learn, --pairs and --learner are settings of the site's filter, which all users share"
+                )
             home_of_user = user_home(place, user, place.load())
             place = home_of_user
 
@@ -210,7 +213,8 @@ def train(
             print_json(counts)
         else:
             typer.echo(
-                f"{new:,} messages learned, {corrected:,} corrected, {counts['skipped']:,} skipped: learned before"
+                f"{number_of(new, 'message')} learned, {corrected:,} corrected, "
+                f"{counts['skipped']:,} skipped: learned before"
             )
 
 
@@ -421,7 +425,7 @@ def forget(
                 service.forget(given, user) if raw is None else service.forget_mail(raw, user)
                 done += 1
         service.close()
-        typer.echo(summary_of(["forgotten"] * done) if done else "0 messages forgotten")
+        typer.echo(f"{number_of(done, 'message')} forgotten")
 
 
 @spam.command("forget-user")
@@ -430,7 +434,7 @@ def forget_user(
     home: Home = None,
     key_env: Key = None,
 ) -> None:
-    """Delete everything that users taught: their own filters, and what the filter of all learned from them."""
+    """Delete everything that users taught: their own filters, and what the site's filter learned from them."""
     with exit_on_error():
         service = FilterService(home_at(home, key_env))
         for name in names:

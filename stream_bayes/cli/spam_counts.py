@@ -26,6 +26,7 @@ from stream_bayes.mail.filter.other_filters import (
 from stream_bayes.mail.text.scanning import head_and_body
 from stream_bayes.mail.text.transformer import EmailTokens
 from stream_bayes.streams.mail.mailbox import mails
+from stream_bayes_start import number_of
 
 __all__ = ["add_count_commands"]
 
@@ -81,10 +82,12 @@ def import_(
         with place.changing(lambda: SpamFilter(key=place.key), report_waiting) as model:
             counts, skipped = _counts_in(file, model.labels, words or [])
             model.import_counts(counts)
-        typer.echo(f"added {len(counts['tokens']):,} tokens of {sum(counts['messages']):,.0f} messages")
+        typer.echo(
+            f"added {number_of(len(counts['tokens']), 'token')} of {number_of(sum(counts['messages']), 'message')}"
+        )
         for reason, number in skipped.items():
             typer.echo(f"skipped {number:,} {reason}")
-        typer.echo(f"{sum(model.messages.values()):,.0f} messages in the filter now")
+        typer.echo(f"{number_of(sum(model.messages.values()), 'message')} in the filter now")
 
 
 def _counts_in(file: Path, labels: tuple[Hashable, Hashable], words: Sequence[Path]) -> OtherCounts:
@@ -128,4 +131,4 @@ def merge(
         theirs = home_at(other, key_env).load()
         with home_at(home, key_env).changing(None, report_waiting) as model:
             model.merge(theirs)
-        typer.echo(f"{sum(model.messages.values()):,.0f} messages in the filter now")
+        typer.echo(f"{number_of(sum(model.messages.values()), 'message')} in the filter now")

@@ -16,6 +16,7 @@ from stream_bayes.streams.mail.judged_mails import DAYS, MAX_BYTES
 from stream_bayes.streams.mail.server import ServedUsers, SpamServer, inherited_sockets
 from stream_bayes.streams.mail.users import Quota
 from stream_bayes.streams.service.signals import stopping_on_signals
+from stream_bayes_start import number_of
 
 __all__ = ["serve_spam"]
 
@@ -26,10 +27,12 @@ def serve_spam(
     home: Home = None,
     key_env: Key = None,
     spamd: Annotated[
-        str | None, typer.Option(help=f"Also speak spamd's protocol, for spamc: {ADDRESS}")
+        str | None, typer.Option(help=f"Also serve spamd's protocol, for spamc: {ADDRESS}")
     ] = None,
-    milter: Annotated[str | None, typer.Option(help=f"Also be a milter, for Postfix: {ADDRESS}")] = None,
-    http: Annotated[str | None, typer.Option(help=f"Also answer over HTTP, for rspamd: {ADDRESS}")] = None,
+    milter: Annotated[
+        str | None, typer.Option(help=f"Also serve as a milter, for Postfix: {ADDRESS}")
+    ] = None,
+    http: Annotated[str | None, typer.Option(help=f"Also serve HTTP, for rspamd: {ADDRESS}")] = None,
     on_spam: Annotated[
         str, typer.Option(help="What the milter does with spam: mark, quarantine or reject.")
     ] = "mark",
@@ -47,15 +50,15 @@ def serve_spam(
         bool,
         typer.Option(
             "--users",
-            help="Judge and learn by the own filter of the user that a request names: User: of spamc and HTTP, the "
-            "recipient of a milter's mail.",
+            help="Give each user a filter of their own, over the site's. The header User: of spamc and HTTP names the "
+            "user; for a milter it is the recipient.",
         ),
     ] = False,
     strip_domain: Annotated[
         bool, typer.Option("--strip-domain", help="A recipient ann@example.org is the user ann.")
     ] = False,
     teach_site: Annotated[
-        bool, typer.Option("--teach-site", help="The filter of all also learns what each user teaches.")
+        bool, typer.Option("--teach-site", help="The site's filter also learns what each user teaches.")
     ] = False,
     trusted: Annotated[
         list[str],
@@ -96,4 +99,6 @@ def serve_spam(
         sys.stdout.flush()
         with stopping_on_signals(server.stop):
             server.run()
-        typer.echo(f"{server.answered:,} messages classified, {server.service.changed:,} changes")
+        typer.echo(
+            f"{number_of(server.answered, 'message')} classified, {number_of(server.service.changed, 'change')}"
+        )

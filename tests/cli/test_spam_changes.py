@@ -98,3 +98,15 @@ def test_the_first_mail_makes_a_filter(tmp_path: Path) -> None:
     assert SpamHome(tmp_path / "new").load().label_of(id_of_mail(RAW)) == "spam"
     assert run("spam", "learn", "eggs", tmp_path / "mail", "--home", tmp_path / "other").exit_code == 3
     assert not (tmp_path / "other").exists()
+
+
+def test_one_message_is_one_message(home: SpamHome, tmp_path: Path) -> None:
+    for number in (1, 2):
+        box = tmp_path / str(number)
+        box.mkdir()
+        for place in range(number):
+            (box / str(place)).write_bytes(plain(f"ocelot {number} {place}"))
+        noun = f"{number} message{'' if number == 1 else 's'}"
+        at = ("--home", home.directory)
+        assert f"{noun} learned" in run("spam", "train", "--spam", box, *at).output
+        assert f"{noun} forgotten" in run("spam", "forget", "--mail", box, *at).output
