@@ -91,7 +91,7 @@ class Growth:
         memory, created = self.memory, self.encoder.created
         if memory.order > 1 or memory.budget is not None or memory.discretizer is not None:
             return False
-        if memory.window is not None or self.on_many_values is not None:
+        if memory.window is not None or self.on_many_values is not None or self.tables.families is not None:
             return False
         words = created[0]
         if type(words) is not Vocabulary or words.slot < 0 or any(made is not words for made in created):

@@ -317,3 +317,11 @@ def test_nothing_of_a_refused_event_is_kept():
     with pytest.raises(NotLearned):
         model.unlearn_one({"a": "new"})
     assert model.state()["checksum"] == before
+
+
+def test_each_new_value_has_room_in_the_families_of_its_variable() -> None:
+    model = BayesNet({"a": [], "b": ["a"], "c": ["a", "b"]}, strength=0)
+    for number in range(60):
+        x = {name: f"{name}{number}" for name in "abc"}
+        model.learn_one(x)
+        assert model.log_likelihood_one(x) == pytest.approx(-np.log(number + 1))
