@@ -83,7 +83,7 @@ def pyagrum_climbs() -> Callable[[], Any]:
     def work() -> object:
         learner = pyagrum.BNLearner(data, template)
         learner.setNumberOfThreads(1)
-        learner.useGreedyHillClimbing()
+        learner.useGreedyHillClimbing(restarts=0)
         learner.useScoreBIC()
         return learner.learnDAG()
 
@@ -177,17 +177,17 @@ def climbs_again() -> Contest:
     """Return a search some rows later, from the last one's result and counts."""
     first, new = sample_of(rows()[:ROWS]).collapsed(), sample_of(rows()[ROWS:]).collapsed()
     whole = sample_of(rows()).collapsed()
-    start = HillClimbing().search(first).structure
+    start = HillClimbing(restarts=0).search(first).structure
 
     def run(events: Any) -> float:
         scorer = FamilyScorer(first, BIC())
-        HillClimbing().search(first, scorer=scorer)
+        HillClimbing(restarts=0).search(first, scorer=scorer)
         begun = perf_counter()
         scorer.follow(whole, new)
-        HillClimbing().search(whole, start, scorer=scorer)
+        HillClimbing(restarts=0).search(whole, start, scorer=scorer)
         return perf_counter() - begun
 
-    return Contest([None], Side(1, run, list), timed(climbs(HillClimbing())))
+    return Contest([None], Side(1, run, list), timed(climbs(HillClimbing(restarts=0))))
 
 
 def cases() -> list[Case]:
@@ -196,9 +196,9 @@ def cases() -> list[Case]:
         return []
     named = f"ALARM, {ROWS:,} rows"
     searches = {
-        "hill climbing": (HillClimbing(), False),
+        "hill climbing": (HillClimbing(restarts=0), False),
         "hill climbing from a tree, 2 restarts": (HillClimbing(restarts=2), True),
-        "hill climbing from a tree, tabu": (HillClimbing(tabu=10, patience=5), True),
+        "hill climbing from a tree, tabu": (HillClimbing(tabu=10, patience=5, restarts=0), True),
     }
     restarted = f"hill climbing, {RESTARTS} restarts"
     found: list[Case] = []
