@@ -42,6 +42,7 @@ BY_NAME: dict[str, Callable[[], Learner]] = {
     DEFAULT: partial(AdaptiveBayes, label_memory=0),  # the rows of a table have no order
     **CLASSIFIERS,
 }
+LARGEST_CODE = 2**62  # labels up to here can be subtracted
 VERBS = ("clone", "learn_many", "predict_proba_many")
 
 
@@ -322,6 +323,15 @@ class BayesClassifier(LearnerClassifier):
 
 def _classes_of(labels: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
     """Return the different labels in sorted order, and the place of each row's label among them."""
+    if labels.dtype.kind in "iu" and len(labels):
+        low, high = int(labels.min()), int(labels.max())
+        if high - low < len(labels) and high < LARGEST_CODE:
+            offsets = (labels.astype(np.int64) - low).astype(
+                np.int32
+            )  # counting takes a tenth of the time of sorting
+            is_present = np.bincount(offsets) > 0
+            codes = np.cumsum(is_present, dtype=np.int32) - 1
+            return (np.flatnonzero(is_present) + low).astype(labels.dtype), codes[offsets].astype(np.int32)
     if labels.dtype.kind not in "OUS":
         classes, places = np.unique(labels, return_inverse=True)
         return classes, places.astype(np.int32)

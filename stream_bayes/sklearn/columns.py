@@ -24,6 +24,7 @@ from stream_bayes.errors import BadValue
 __all__ = ["FROM_DTYPE", "Categorical", "Columns"]
 
 FROM_DTYPE = "from_dtype"
+BLOCK_ROWS = 1 << 12  # rows that stay in the processor's cache
 MOST_SMALL = 1024  # whole numbers below this are their own codes
 MOST_EMPTY = 4  # a table for the range of whole numbers may have so many places for each row
 
@@ -177,18 +178,24 @@ def _small_codes(X: Native) -> Codes | None:
     """Return an array of small whole numbers as codes, as `OrdinalEncoder` makes them; None for anything else."""
     if not isinstance(X, np.ndarray) or X.dtype.kind not in "fiu":
         return None
+    codes = np.empty(X.shape, np.int32)
     with np.errstate(invalid="ignore"):  # NaN is not an int
-        codes = X.astype(np.int32, order="C")
-    differs = codes != X
-    if differs.any():
-        is_missing = np.isnan(X) if X.dtype.kind == "f" else np.zeros(X.shape, bool)
-        if (differs & ~is_missing).any():
-            return None
-        codes[is_missing] = 0
-        is_small = codes.min() >= 0 and codes.max() < MOST_SMALL
-        codes[is_missing] = -1
-        return codes if is_small else None
-    return codes if codes.min(initial=0) >= 0 and codes.max(initial=0) < MOST_SMALL else None
+        for start in range(0, len(X), BLOCK_ROWS):
+            block, given = codes[start : start + BLOCK_ROWS], X[start : start + BLOCK_ROWS]
+            block[...] = given
+            differs = block != given
+            if differs.any():
+                is_missing = np.isnan(given) if X.dtype.kind == "f" else np.zeros(given.shape, bool)
+                if (differs & ~is_missing).any():
+                    return None
+                block[is_missing] = -1
+                if (block[~is_missing] < 0).any():
+                    return None
+            elif block.min(initial=0) < 0:
+                return None
+            if block.max(initial=0) >= MOST_SMALL:
+                return None
+    return codes
 
 
 def _coded(name: str, column: Column) -> tuple[Codes, tuple[Value, ...]]:

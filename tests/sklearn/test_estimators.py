@@ -282,3 +282,33 @@ def test_a_learner_of_text_takes_sparse_counts_in_blocks() -> None:
     model = BayesClassifier(MultinomialNB()).fit(X, y)
     assert model.learner_.clock == 20_000
     assert np.allclose(model.predict_proba(X).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [3, 5, 3, 4],
+        [-2, 0, -2, 7],
+        np.array([-100, 100, 0, -100], np.int8),
+        np.array([2**63, 2**63 + 1] * 2, np.uint64),
+    ],
+    ids=["whole", "negative", "of a byte", "huge"],
+)
+def test_labels_of_whole_numbers_are_sorted_and_keep_their_type(labels: Any) -> None:
+    y = np.asarray(labels).repeat(20)
+    model = BayesClassifier("nb", categorical_features="all").fit(y[:, None] % 97, y)
+    assert model.classes_.tolist() == sorted(set(y.tolist())) and model.classes_.dtype == y.dtype
+    assert (model.predict(y[:, None] % 97) == y).all()
+
+
+def test_whole_numbers_are_their_own_codes_wherever_a_cell_is_missing() -> None:
+    X = np.random.default_rng(5).integers(0, 4, (10_000, 3)).astype(float)
+    y = X[:, 0] > 1
+    X[9_000, 1] = X[4_500, 2] = np.nan  # in later blocks
+    names = X.astype(object)
+    names[np.isnan(X)] = None
+    coded = BayesClassifier("nb", categorical_features="all").fit(X, y)
+    named = BayesClassifier("nb", categorical_features="all").fit(names, y)
+    assert np.allclose(coded.predict_proba(X), named.predict_proba(names), rtol=1e-12)
+    X[9_999, 0] = 0.5
+    assert BayesClassifier("nb", categorical_features="all").fit(X, y).score(X, y) > 0.9

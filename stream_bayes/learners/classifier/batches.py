@@ -65,7 +65,9 @@ def encode_batch(
         if times is not None:
             batch.at = times
         if learning:
-            store.make_room_for(batch.rows, _is_whole(batch))
+            store.make_room_for(
+                batch.rows, _is_whole(batch, has_amounts=not isinstance(store.encoder, RowEncoder))
+            )
         return batch
 
 
@@ -129,12 +131,14 @@ def _all_or_nothing(store: CountStore) -> Iterator[None]:
         raise
 
 
-def _is_whole(batch: Batch) -> bool:
+def _is_whole(batch: Batch, *, has_amounts: bool) -> bool:
     """Return True if all weights, and all counts of words, are whole."""
     weight = np.asarray(batch.weight)[: batch.rows]
-    amount = np.asarray(batch.amount)[: batch.entries]
     if (weight != np.floor(weight)).any():
         return False
+    if not has_amounts:  # those of named features are 1
+        return True
+    amount = np.asarray(batch.amount)[: batch.entries]
     return bool((amount == np.floor(amount)).all())
 
 
@@ -351,8 +355,8 @@ def _create(vocabulary: Vocabulary, created: list[Any], value: Value) -> int:
 def _refuse_undeclared(
     what: str, codes: Codes, values: Sequence[Value], vocabulary: Vocabulary, error: type[BadValue | BadLabel]
 ) -> None:
-    foreign = np.array([value not in vocabulary for value in values] + [False])[codes]
-    if foreign.any():
+    is_foreign = [value not in vocabulary for value in values]
+    if any(is_foreign) and (foreign := np.array([*is_foreign, False])[codes]).any():
         row = int(np.argmax(foreign))
         raise error(
             f"row {row}: {what} {shown(values[codes[row]])} is not among the declared {vocabulary.values!r}"
