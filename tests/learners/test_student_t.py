@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import random
 from typing import Any
 
 import numpy as np
 import pytest
-from river import datasets
+from river import datasets, naive_bayes
 from scipy import stats
 
 from stream_bayes import GaussianNB, NaiveBayes
@@ -127,3 +128,28 @@ def test_bad_settings_of_numbers_are_refused(settings, message):
 
     with pytest.raises(BadValue, match=message):
         NaiveBayes(**settings)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_it_is_not_below_rivers_on_sparse_bags_whose_amounts_differ(seed: int) -> None:
+    rng = random.Random(seed)
+    ours, theirs = NaiveBayes(), naive_bayes.GaussianNB()
+    right = [0, 0]
+    for _ in range(600):
+        label = rng.random() < 0.4
+        words = [word for word in range(40) if rng.random() < 0.15]
+        x = {
+            f"w{word}": 1 + int(rng.expovariate(0.25 if label == (word % 2 == 0) else 1.0)) for word in words
+        }
+        for place, model in enumerate((ours, theirs)):
+            right[place] += model.predict_one(x) == label
+            model.learn_one(x, label)
+    assert right[0] >= right[1]
+
+
+def test_two_of_a_word_after_one_in_ham_are_not_certain_of_ham() -> None:
+    model = NaiveBayes()
+    for _ in range(5):
+        model.learn_one({"free": 1}, "ham")
+        model.learn_one({"offer": 1}, "spam")
+    assert model.predict_proba_one({"free": 2})["ham"] < 0.99

@@ -63,6 +63,24 @@ def stores(schema: Schema | None, label_names: Sequence[str]) -> list[Store]:
     label_names
         The names of the last labels as features; without any, no store is shown more than the features.
     """
+    features = MOST_PAIRED
+    while True:
+        try:
+            return _stores(schema, label_names, features)
+        except BudgetExceeded:  # many declared features, values and classes: pairs of fewer fit
+            if features == 1:
+                raise
+            features = max(1, min(features, len(schema.features) if schema is not None else 1) * 3 // 4)
+
+
+def _stores(schema: Schema | None, label_names: Sequence[str], most_paired: int) -> list[Store]:
+    """Return new stores, of which those over pairs have so many of the declared features at most.
+
+    Raises
+    ------
+    BudgetExceeded
+        If their tables do not fit.
+    """
 
     def pairs(name: str, readings: tuple[str, ...], inputs: str = PAIRED, **own: Any) -> Store:
         seen = paired if paired is None else schema_of(inputs, paired, label_names)
@@ -76,7 +94,7 @@ def stores(schema: Schema | None, label_names: Sequence[str]) -> list[Store]:
     def alone(name: str, learner: BayesClassifier) -> Store:
         return Store((name,), learner, FEATURES)
 
-    paired = None if schema is None else schema_of_first(MOST_PAIRED, schema)
+    paired = None if schema is None else schema_of_first(most_paired, schema)
     # Naive Bayes comes first: it sees all features, and refuses an event before any other store has new names of it.
     made = [
         alone("Gaussian nb", NaiveBayes(schema=schema)),

@@ -323,3 +323,15 @@ def test_experts_that_do_not_help_sleep_and_wake_at_a_drift() -> None:
         x, y = sample(True)
         assert other.predict_learn_one(x, y) == model.predict_learn_one(x, y)
     assert other.asleep_ == model.asleep_ == ()
+
+
+def test_pairs_of_many_declared_features_and_classes_are_counted_of_those_that_fit() -> None:
+    names = [f"pixel {number}" for number in range(64)]
+    schema = Schema(dict.fromkeys(names, Numeric()), classes=list("0123456789"))
+    model = AdaptiveBayes(schema=schema)
+    assert all(member.memory_bytes <= 2**25 for member in model.members)
+    for number in range(120):
+        model.learn_one(
+            {name: (number % 10) * (place % 3) for place, name in enumerate(names)}, str(number % 10)
+        )
+    assert model.predict_one({name: 4 * (place % 3) for place, name in enumerate(names)}) == "4"
