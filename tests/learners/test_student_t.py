@@ -138,7 +138,7 @@ def test_it_is_not_below_rivers_on_sparse_bags_whose_amounts_differ(seed: int) -
     for _ in range(600):
         label = rng.random() < 0.4
         words = [word for word in range(40) if rng.random() < 0.15]
-        x = {
+        x: dict[Any, Any] = {
             f"w{word}": 1 + int(rng.expovariate(0.25 if label == (word % 2 == 0) else 1.0)) for word in words
         }
         for place, model in enumerate((ours, theirs)):
