@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import smtplib
+import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -116,6 +117,9 @@ def postfix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postfix]:
         (configuration / "master.cf").write_text(MASTER.format(services="\n".join(services)))
         command = ["/usr/sbin/postfix", "-c", str(configuration), "start-fg"]
         stack.enter_context(running(command, ports["mark"], directory))
+        # Its master has a session of its own, and outlives the program that started it.
+        stop = [*command[:-1], "stop"]
+        stack.callback(subprocess.run, stop, check=True, capture_output=True, timeout=60)
         yield Postfix(directory, ports)
 
 
