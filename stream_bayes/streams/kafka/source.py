@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from stream_bayes.core.events.event import ONE, TOMBSTONE, Event, Partition, Position
 from stream_bayes.core.values.values import shown
-from stream_bayes.errors import BadValue, BrokerAway, SourceError, Undecodable
+from stream_bayes.errors import BadValue, BrokerAway, BrokerError, SourceError, Undecodable
 from stream_bayes.streams.contracts.incidents import BAD_FIELDS, OUT_OF_ORDER, RESEEKS
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.kafka.aligned_reader import AlignedReader
@@ -151,6 +151,7 @@ class KafkaSource:
         self.wait_idle = wait_idle
         self.share = share
         self.commands = commands
+        self._lacks_commands = False  # for want of permission, which was logged
         self.connected = False
         self.reseeks = 0
         self._clock = clock
@@ -291,9 +292,21 @@ class KafkaSource:
             for name in self.decoders
             for number in range(first, topics[name].partitions, step)
         ]
-        if self.commands is not None and self.commands in self.cluster.topics([self.commands]):
+        if self.commands is not None and self._has_commands(self.commands):
             found.append(Partition(self.commands))
         return found
+
+    def _has_commands(self, topic: str) -> bool:
+        """Return True if the topic of commands exists, and this user may describe it."""
+        try:
+            return topic in self.cluster.topics([topic])
+        except BrokerAway:
+            raise
+        except BrokerError as error:
+            if not self._lacks_commands:
+                self._lacks_commands = True
+                logger.warning("commands are not read: %s", error)
+            return False
 
     def starts(self) -> dict[Partition, Position]:
         """Return the positions at which a first run begins."""
