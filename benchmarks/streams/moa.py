@@ -48,10 +48,10 @@ class MoaClassifier:
                     known = values.setdefault(name, {})
                     known.setdefault(value, len(known))
         self._codes = values
-        categories = {name: [str(value) for value in known] for name, known in values.items()}
+        categories = {str(name): [str(value) for value in known] for name, known in values.items()}
         target = "(class)"
         self._schema = stream.Schema.from_custom(
-            [*self._names, target], target, categories | {target: self._labels}, "benchmark"
+            [*map(str, self._names), target], target, categories | {target: self._labels}, "benchmark"
         )
         make = getattr(import_module("capymoa.classifier"), self.name)
         self._model = make(schema=self._schema, **self.settings)

@@ -204,10 +204,10 @@ def test_a_classifier_of_moa_is_given_features_and_classes_first(monkeypatch: py
     module = type("Module", (), {"Schema": Part, "Instance": Part, "LabeledInstance": Part, "Forest": Part})
     monkeypatch.setattr("benchmarks.streams.moa.import_module", lambda _: module)
     model = MoaClassifier("Forest", ensemble_size=3)
-    model.declare([({"n": 1.5, "sky": "grey"}, "wet"), ({"n": 2, "sky": "blue"}, "dry")])
+    model.declare([({7: 1.5, "sky": "grey"}, "wet"), ({7: 2, "sky": "blue"}, "dry")])
     assert made["categories"] == {"sky": ["grey", "blue"], made["target"]: ["dry", "wet"]}
-    assert (made["features"], made["size"]) == (["n", "sky", made["target"]], 3)
-    model.learn_one({"n": 4, "sky": "blue"}, "wet")
+    assert (made["features"], made["size"]) == (["7", "sky", made["target"]], 3)
+    model.learn_one({7: 4, "sky": "blue"}, "wet")
     assert made["learned"] == ([4.0, 1.0], 1)
     assert model.predict_proba_one({"sky": "grey"}) == {"dry": 0.25, "wet": 0.75}
     assert np.isnan(made["asked"][0][0]) and made["asked"][0][1] == 0.0
