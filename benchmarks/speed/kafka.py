@@ -16,24 +16,27 @@ import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time, time
 from typing import Any
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from river import compose, naive_bayes, preprocessing
 
 from benchmarks.harness import Case, Contest, Side
-from stream_bayes import NaiveBayes, Nominal, Schema
+from stream_bayes import AODE, NaiveBayes, Nominal, Schema
+from stream_bayes.core.events.event import Kind
+from stream_bayes.core.events.pending import Pending
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
+from stream_bayes.streams.kafka.client_factory import make_reader
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.recovery import JournalRecovery
 from stream_bayes.streams.kafka.sink import KafkaSink
-from stream_bayes.streams.kafka.source import KafkaSource
+from stream_bayes.streams.kafka.source import KafkaSource, Labels
 from stream_bayes.streams.kafka.transactions import Transactions
 from stream_bayes.streams.models.answers import Answers
 from stream_bayes.streams.models.served import ServedLearner, served
@@ -48,8 +51,12 @@ FIELDS = 20
 VALUES = 8
 BATCH = 1000
 TOPIC = "events"
+SAMPLES, LABELS = "samples", "labels"  # the same events, with their labels in a topic of their own
+PARTITIONS = 8
+DELAY_MS = 500  # of a label: as many events
 
 CONFLUENT, PYTHON = "confluent-kafka", "kafka-python"
+ANSWER = {"no": 0.5, "yes": 0.5}
 numbers = itertools.count()
 
 
@@ -68,12 +75,19 @@ def servers() -> str:
     atexit.register(broker.kill)
     broker.wait()
     admin = KafkaAdminClient(bootstrap_servers=[broker.address])
-    topics = {name: {"num_partitions": 1, "replication_factor": 1} for name in (TOPIC, "answers")}
+    counts = {TOPIC: 1, "answers": 1, SAMPLES: PARTITIONS, LABELS: 1}
+    topics = {name: {"num_partitions": count, "replication_factor": 1} for name, count in counts.items()}
     admin.create_topics(topics, wait_for_metadata=True)
     admin.close()
     producer = KafkaProducer(bootstrap_servers=[broker.address], linger_ms=20)
-    for key, value in records():
+    start = int(1000 * time()) - EVENTS - DELAY_MS  # a broker drops records that are old
+    for number, (key, value) in enumerate(records()):
         producer.send(TOPIC, value, key, partition=0)
+        content = json.loads(value)
+        label = json.dumps({"y": content.pop("y")}).encode()
+        sample, at = json.dumps(content, separators=(",", ":")).encode(), start + number
+        producer.send(SAMPLES, sample, key, partition=number % PARTITIONS, timestamp_ms=at)
+        producer.send(LABELS, label, key, partition=0, timestamp_ms=at + DELAY_MS)
     producer.flush(timeout=60)
     producer.close(timeout=60)
     return broker.address
@@ -103,9 +117,22 @@ class Nothing(ServedLearner):
     """A model that sees no feature and learns nothing: what is left is the loop."""
 
     def process(
-        self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
+        self,
+        xs: Sequence[Any],
+        ys: Sequence[Any],
+        ws: Sequence[float],
+        times: Sequence[float | None] | None = None,
+        /,
     ) -> tuple[Answers, StreamBayesError | None]:
         return super().process([{}] * len(xs), [None] * len(xs), ws)
+
+    def __init__(self, learner: Any) -> None:
+        super().__init__(learner)
+        self.answer = lambda x: ANSWER
+        self.learn = lambda x, y, w: None
+
+    def content(self, x: Any) -> Any:
+        return ()
 
 
 def nothing() -> Nothing:
@@ -115,14 +142,29 @@ def nothing() -> Nothing:
     return Nothing(model)
 
 
-def pipeline(client: str, model: Callable[[], Any], directory: Path | None = None, name: str = "") -> Engine:
+def source_of(client: str, with_labels: bool) -> KafkaSource:
+    """Return the topic of events as a source; or samples in eight partitions, and a topic of their labels."""
+    connection = Connection(servers=(servers(),), client=client)
+    samples = JSONDecoder(Fields(target="y"), schema())
+    if not with_labels:
+        return KafkaSource(connection, TOPIC, samples)
+    labels = Labels(LABELS, JSONDecoder(Fields(target="y", default_kind=Kind.LABEL)))
+    return KafkaSource(connection, SAMPLES, samples, labels=labels)
+
+
+def pipeline(
+    client: str,
+    model: Callable[[], Any],
+    directory: Path | None = None,
+    name: str = "",
+    with_labels: bool = False,
+) -> Engine:
     """Return a pipeline that writes its answers in transactions."""
     name = name or f"bench-{next(numbers)}"
-    connection = Connection(servers=(servers(),), client=client)
-    source = KafkaSource(connection, TOPIC, JSONDecoder(Fields(target="y"), schema()))
-    delivery = Transactions(connection, name, source.identity)
+    source = source_of(client, with_labels)
+    delivery = Transactions(source.connection, name, source.identity)
     return Engine(
-        Step(model(), name),
+        Step(model(), name, pending=Pending(wait_for=3600.0) if with_labels else None),
         source,
         predictions=KafkaSink(delivery, "answers"),
         recovery=JournalRecovery(source, name, delivery),
@@ -136,16 +178,21 @@ def learner() -> Any:
     return served(NaiveBayes(schema=schema()))
 
 
-def live(client: str, model: Callable[[], Any], _: Any = None) -> float:
+def pairs() -> Any:
+    return served(AODE(schema=schema()))
+
+
+def live(client: str, model: Callable[[], Any], _: Any = None, with_labels: bool = False) -> float:
     """Seconds for all events, as after the first batch."""
-    engine = pipeline(client, model)
+    engine = pipeline(client, model, with_labels=with_labels)
     seen: list[tuple[float, int]] = []
 
     def note(progress: Progress) -> None:
         seen.append((perf_counter(), progress.processed))
 
     engine.watch(note)
-    engine.run(EVENTS)
+    engine.run(2 * EVENTS if with_labels else EVENTS)
+    assert not engine.step.dead_letters.counts
     (first, before), (last, after) = seen[0], seen[-1]
     return (last - first) / (after - before) * EVENTS
 
@@ -170,6 +217,32 @@ def replay(client: str, _: Any = None) -> float:
         engine.run(0)
         assert engine.replayed == EVENTS, engine.replayed
         return spent[0]
+
+
+def aligned(client: str, _: Any = None) -> float:
+    """Return the processor seconds of as many records of samples and labels, read in the order of time."""
+    source = source_of(client, with_labels=True)
+    source.seek(source.starts())
+    start, count = process_time(), 0
+    while count < 2 * EVENTS:
+        count += len(source.poll(BATCH))
+    seconds = process_time() - start
+    source.close()
+    return seconds / 2
+
+
+def as_fetched(client: str, _: Any = None) -> float:
+    """Return the processor seconds of the same records, decoded in the order in which the client returns them."""
+    source = source_of(client, with_labels=True)
+    reader = make_reader(source.connection, source.fetch_max_bytes)
+    reader.assign(source.starts())
+    start, count = process_time(), 0
+    while count < 2 * EVENTS:
+        count += len([source.decode(message) for message in reader.poll(BATCH, 0.2)])
+    seconds = process_time() - start
+    reader.close()
+    source.close()
+    return seconds / 2
 
 
 def river(_: Any = None) -> float:
@@ -219,6 +292,7 @@ def cases() -> list[Case]:
     fast, plain = (partial(live, client, learner) for client in (CONFLUENT, PYTHON))
     bare = partial(live, CONFLUENT, nothing)
     usual = "River, kafka-python, json"
+    labelled, unlearned = (partial(live, CONFLUENT, model, with_labels=True) for model in (learner, nothing))
     return [
         Case("Kafka to Kafka, confluent-kafka", partial(contest, fast, None), limit=33.3),
         Case(
@@ -227,6 +301,27 @@ def cases() -> list[Case]:
             "without the model",
             0.7,
         ),
+        Case(
+            "Kafka to Kafka, AODE, confluent-kafka, beside its loop",
+            partial(contest, partial(live, CONFLUENT, pairs), bare),
+            "without the model",
+            0.7,
+        ),
+        Case(
+            "Kafka to Kafka, labels in a second topic, beside its loop",
+            partial(contest, labelled, unlearned),
+            "without the model",
+            0.7,
+        ),
+        *[
+            Case(
+                f"Kafka: 8 partitions and labels in the order of time, {client}",
+                partial(contest, partial(aligned, client), partial(as_fetched, client)),
+                "as fetched",
+                1 / 1.1,
+            )
+            for client in (CONFLUENT, PYTHON)
+        ],
         Case("Kafka to Kafka, kafka-python", partial(contest, plain, None), limit=66.7),
         Case("Kafka to Kafka, confluent-kafka, beside River", partial(contest, fast, river), usual, 10.0),
         Case(
