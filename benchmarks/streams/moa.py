@@ -35,13 +35,13 @@ class MoaClassifier:
         self._model: Any = None
         self._labels: list[str] = []
 
-    def declare(self, samples: Sequence[tuple[dict[str, Any], str]]) -> None:
+    def declare(self, samples: Sequence[tuple[dict[Any, Any], str]]) -> None:
         """Make the classifier for the features and classes of a stream."""
         stream = import_module("capymoa.stream")
         self._core = import_module("capymoa.core")
         self._names = list(dict.fromkeys(name for x, _ in samples for name in x))
         self._labels = sorted({y for _, y in samples})
-        values: dict[str, dict[Any, int]] = {}
+        values: dict[Any, dict[Any, int]] = {}
         for x, _ in samples:
             for name, value in x.items():
                 if not isinstance(value, (int, float)) or isinstance(value, bool):
@@ -57,7 +57,7 @@ class MoaClassifier:
         self._model = make(schema=self._schema, **self.settings)
         self._code_of = {label: code for code, label in enumerate(self._labels)}
 
-    def _vector(self, x: dict[str, Any]) -> Any:
+    def _vector(self, x: dict[Any, Any]) -> Any:
         codes = self._codes
         row = [
             codes[name][x[name]] if name in codes and name in x else float(x.get(name, math.nan))
@@ -65,12 +65,12 @@ class MoaClassifier:
         ]
         return np.array(row, np.float64)
 
-    def predict_proba_one(self, x: dict[str, Any]) -> dict[str, float]:
+    def predict_proba_one(self, x: dict[Any, Any]) -> dict[str, float]:
         """Return the votes as probabilities; empty if there are none."""
         shares = self._model.predict_proba(self._core.Instance.from_array(self._schema, self._vector(x)))
         return {} if shares is None else dict(zip(self._labels, shares.tolist(), strict=True))
 
-    def learn_one(self, x: dict[str, Any], y: str) -> None:
+    def learn_one(self, x: dict[Any, Any], y: str) -> None:
         """Learn a sample."""
         made = self._core.LabeledInstance.from_array(self._schema, self._vector(x), self._code_of[y])
         self._model.train(made)

@@ -125,7 +125,7 @@ def test_many_are_learned_one_by_one_or_not_at_all() -> None:
     many.learn_many(xs, ys, ws)
     assert held(many) == held(taught(samples))
     before = held(many)
-    for refused in (Sample(xs[0], None), Sample(xs[0], "yes", -1.0), Sample({"colour": 3.5}, "yes")):
+    for refused in (samples[0]._replace(y=None), samples[0]._replace(w=-1.0), Sample({"colour": 3.5}, "yes")):
         rows = [samples[0], refused, samples[1]]
         with pytest.raises(StreamBayesError):
             many.learn_many(*([row[part] for row in rows] for part in range(3)))
