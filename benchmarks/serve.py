@@ -27,8 +27,8 @@ from benchmarks.networks.questions import alarm
 from stream_bayes import AODE, BayesNet
 from stream_bayes.core.events import event as events
 from stream_bayes.serve.guard import Limits
+from stream_bayes.serve.launch import serve_engine
 from stream_bayes.serve.replica import Followed, serve_replica
-from stream_bayes.serve.serving import serve_engine
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.models.served import served

@@ -48,7 +48,7 @@ from stream_bayes.core.inference.posterior import MostProbable, Posterior, Sampl
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.equivalence import Difference, EquivalenceClass
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.search.family_scores import FamilyScorer
+from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.k2 import K2Search
 from stream_bayes.core.search.pc import PC, ConstraintResult, GTest, g_test

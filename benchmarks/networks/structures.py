@@ -19,7 +19,7 @@ from benchmarks.harness import Case, Contest, Side
 from benchmarks.networks.questions import CLASS, alarm, file_of
 from stream_bayes.core.inference.inference import Inference
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.search.family_scores import FamilyScorer
+from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.search.scores import BIC

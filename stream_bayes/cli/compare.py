@@ -16,7 +16,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from stream_bayes import plots
 from stream_bayes.by_name import Imported, closest
 from stream_bayes.cli.compared_models import MODELS, PEERS, SEED, compared_models
-from stream_bayes.cli.costs import Cost, Threshold, Unsure, mistake_costs
 from stream_bayes.cli.data_file import (
     DataOptions,
     Decimal,
@@ -35,6 +34,7 @@ from stream_bayes.cli.data_file import (
     open_table,
     warn_of_misfits,
 )
+from stream_bayes.cli.decision_rules import Cost, Threshold, Unsure, mistake_costs
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, checked_output, note, print_json
 from stream_bayes.cli.service import Port, Serve, wait_for_signal
@@ -328,7 +328,7 @@ def _service(
     learners: Mapping[str, Any], file: Path, target: str | None, port: int | None, quiet: bool
 ) -> ComparedModels:
     # Imported on use: a comparison without a service does not load it.
-    from stream_bayes.serve.serving import check_installed
+    from stream_bayes.serve.launch import check_installed
 
     check_installed()
     from stream_bayes.serve.compared import ComparedModels

@@ -16,7 +16,6 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from stream_bayes.cli.costs import UNSURE, Cost, MistakeCosts, Threshold, Unsure, mistake_costs
 from stream_bayes.cli.data_file import (
     Decimal,
     Delimiter,
@@ -25,6 +24,7 @@ from stream_bayes.cli.data_file import (
     Missing,
     warn_of_misfits,
 )
+from stream_bayes.cli.decision_rules import UNSURE, Cost, MistakeCosts, Threshold, Unsure, mistake_costs
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, checked_output, note, print_json
 from stream_bayes.cli.snapshots import Key, key_of

@@ -45,7 +45,7 @@ def serve(
     """Answer from a model over HTTP, with a page; follow the snapshots or the topic that a pipeline writes."""
     with exit_on_error(), ExitStack() as around:
         # Imported on use: no other command needs the server.
-        from stream_bayes.serve.serving import check_installed
+        from stream_bayes.serve.launch import check_installed
 
         check_installed()
         from stream_bayes.serve.guard import Limits

@@ -84,7 +84,7 @@ def service_of(
 ) -> Iterator[RunningService]:
     """Serve an engine inside a `with` block; print the address and, if it was made for this run, the token."""
     # Imported on use: a run without a service does not load it.
-    from stream_bayes.serve.serving import make_token, serve_engine
+    from stream_bayes.serve.launch import make_token, serve_engine
 
     token = make_token() if lasts and own.token is None and not quiet else None
     with serve_engine(engine, own, config, directory, token=token) as served:

@@ -14,8 +14,8 @@ from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, print_json
 from stream_bayes.core.events.unlearning import Span
 from stream_bayes.errors import BadConfig, BadValue, NotSupported
+from stream_bayes.streams.engine.commands import Found
 from stream_bayes.streams.engine.dead_letters import NOT_UNLEARNED
-from stream_bayes.streams.engine.unlearning import Found
 from stream_bayes.streams.files.label_log import LabelWriter
 from stream_bayes.streams.pipelines.config import PipelineConfig, load_config
 from stream_bayes.streams.pipelines.pipeline import build

@@ -12,6 +12,7 @@ from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.readings._a2de import PairAverageReading
 from stream_bayes.core.readings._aode import AverageReading
 from stream_bayes.core.readings._reading import Reading
+from stream_bayes.core.readings._smoothing import pseudocount
 from stream_bayes.core.readings.aode import WeightedAverage
 from stream_bayes.core.readings.named_features import require_features
 from stream_bayes.core.readings.spode import SuperParent
@@ -26,9 +27,9 @@ from stream_bayes.learners.classifier.arguments import (
 )
 from stream_bayes.learners.classifier.base import X
 from stream_bayes.learners.classifier.binning import Binning
+from stream_bayes.learners.classifier.cumulants import average_cumulants
 from stream_bayes.learners.classifier.intervals import Cumulants
 from stream_bayes.learners.classifier.pairs import MEMORY_BUDGET, PairClassifier
-from stream_bayes.learners.classifier.posteriors import average_cumulants
 from stream_bayes.learners.classifier.traits import Traits
 
 __all__ = ["A2DE", "AODE", "SPODE", "check_average"]
@@ -58,7 +59,7 @@ def joint_cumulants(learner: PairClassifier, x: X, codes: Mapping[Any, int]) -> 
     if learner.class_prior == "counted":
         return average_cumulants(learner._reading, row, codes, dict.fromkeys(classes, 0.0))
     tables = learner._store.tables
-    add = learner.strength / (len(classes) if learner._reading.spread else 1)
+    add = pseudocount(learner.strength, len(classes), learner._reading.spread)
     counted = {y: tables.class_weight[code] / tables.unit + add for y, code in codes.items()}
     ratio = {
         y: prior - math.log(counted[y]) if counted[y] > 0.0 else -math.inf

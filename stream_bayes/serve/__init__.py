@@ -1,7 +1,7 @@
 """The service over a running pipeline: predictions, evidence, labels, history and a page over HTTP.
 
     engine's process                        service's process
-    `serving`   starts the other one        `__main__`    receives, and runs the server
+    `launch`    starts the other one        `__main__`    receives, and runs the server
     `handover`  status, events, views  -->  `board`       what is shown, bounded; its followers
     `labels`    to the log or topic    <--  `app`         routes, behind the `guard`
     `channel`   messages between them       `views`       copies of the model that answer; `restoring` makes them

@@ -26,14 +26,14 @@ from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.filter.messages import digest_of
 from stream_bayes.serve.graphs import graph_of
 from stream_bayes.serve.plain_values import as_json, by_text, label_name
-from stream_bayes.streams.models.answering import (
+from stream_bayes.streams.models.served import served
+from stream_bayes.streams.models.unwrapping import (
     answering_model,
     counting_model,
     decision_rule,
     features_within,
     is_transformed,
 )
-from stream_bayes.streams.models.served import served
 
 __all__ = ["Copy", "View"]
 

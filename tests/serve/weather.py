@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from stream_bayes.serve.serving import serve_engine
+from stream_bayes.serve.launch import serve_engine
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.pipelines.config import parse_config
 from stream_bayes.streams.pipelines.pipeline import build

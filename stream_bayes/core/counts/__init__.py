@@ -16,6 +16,6 @@ sets cut points again as events come, refilling the tables from the stored event
 
 Weights are float64, so whole counts are exact to 2^53. Next to each weight stands a whole number of samples: at 0
 samples the weight is set to exactly 0. Fading touches no cell: a fresh sample weighs `unit`, which doubles every
-`half_life` events. Tables grow with spare room unless the `memory_budget` forbids it, so that what is refused depends
-on the contents alone.
+`half_life` events or, with a half-life such as "7d", of stream time. Tables grow with spare room unless the
+`memory_budget` forbids it, so that what is refused depends on the contents alone.
 """

@@ -12,8 +12,9 @@
 Weights are float64. Beside them stand samples (`_cells`). While every weight has been whole and nothing fades, samples
 and weights are the same numbers, and are one and the same array (`exact`).
 
-Fading multiplies nothing: a fresh sample weighs `unit`, which doubles every `half_life` events, and everything
-is read relative to it. Once in 256 half-lives the tables are rescaled.
+Fading multiplies nothing: a fresh sample weighs `unit`, which doubles every `half_life` events, or in stream time, as
+after `half_life="7d"`: then a sample weighs by its own time (`timed`, `advance_to`). Everything is read relative to
+it. Once in 256 half-lives the tables are rescaled.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional

@@ -4,6 +4,7 @@ from stream_bayes.core.counts._layout cimport Layout
 from stream_bayes.core.counts._tables cimport Tables
 from stream_bayes.core.counts._values cimport ValueCounts
 from stream_bayes.core.encoding._rows cimport Row
+from stream_bayes.core.readings._smoothing cimport pseudocount
 
 cdef class JointReading:
     cdef public Tables tables

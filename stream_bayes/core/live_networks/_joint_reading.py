@@ -23,6 +23,7 @@ if not cython.compiled:
     from stream_bayes.core.counts._tables import Tables
     from stream_bayes.core.counts._values import ValueCounts
     from stream_bayes.core.encoding._rows import Row
+    from stream_bayes.core.readings._smoothing import pseudocount
 
 UNKNOWN = cython.declare(cython.double, float("nan"))
 IMPOSSIBLE = cython.declare(cython.double, float("-inf"))
@@ -129,13 +130,11 @@ class JointReading:
         first: cython.longlong = families.cell(f) - code * step
         weight: cython.double[::1] = families.weight
         unit: cython.double = self.tables.unit
-        add: cython.double = self.strength * unit
+        add: cython.double = pseudocount(self.strength * unit, different, self.spread)
         own: cython.double = 0.0
         counted: cython.double = 0.0
         known: cython.double = 0.0
         total: cython.double
-        if self.spread:
-            add /= different
         if families.base[f] >= 0:
             first += families.base[f]
         else:

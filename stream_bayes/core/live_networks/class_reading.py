@@ -20,6 +20,7 @@ from stream_bayes.core.live_networks.labelled_counts import LabelledCounts
 from stream_bayes.core.live_networks.labelled_network import LabelledNetwork
 from stream_bayes.core.live_networks.subnetwork import Subnetwork
 from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.readings._smoothing import pseudocount
 from stream_bayes.core.values.values import Value, name_order
 
 __all__ = ["ClassReading"]
@@ -174,7 +175,7 @@ class ClassReading(BlanketReading):
         """Return the smoothed weights of P(y), in fresh samples; None if the prior was given."""
         if self.class_prior != "counted":
             return None
-        add = self.prior_strength / (max(len(labels), 1) if self.spread else 1)
+        add = pseudocount(self.prior_strength, len(labels), self.spread)
         weights: NDArray[np.float64] = np.asarray(self.tables.class_weight)[labels] / self.tables.unit + add
         return weights
 

@@ -20,6 +20,7 @@ from stream_bayes.core.live_networks._smoothed_rows import SmoothedRows
 from stream_bayes.core.live_networks.family_counts import FamilyCounts
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.readings._smoothing import pseudocount
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BudgetExceeded
 
@@ -243,7 +244,7 @@ class CountedNetwork:
         first = np.zeros(1, np.longlong)
         for along in places[:-1]:
             first = np.add.outer(first, along).reshape(-1)
-        add = self.strength / (len(places[-1]) if self.spread else 1)
+        add = pseudocount(self.strength, len(places[-1]), self.spread)
         if self.given is None:
             return SmoothedRows(first, places[-1], add)
         return SmoothedRows(first, places[-1], add, self._known(variable, self.given), self.weight)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from stream_bayes.core.live_networks.counted_network import check_bytes, shares_of
 from stream_bayes.core.live_networks.labelled_counts import LabelledCounts, members_of
 from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.readings._smoothing import pseudocount
 from stream_bayes.core.values.values import Value
 
 __all__ = ["LabelledNetwork"]
@@ -111,7 +112,7 @@ class LabelledNetwork:
             counted = counted.sum(axis=-1)
             axes = [members.index(name) for name in family]
         counted = counted.transpose(axes)
-        smoothed: Numbers = counted + self.strength / (counted.shape[-1] if self.spread else 1)
+        smoothed: Numbers = counted + pseudocount(self.strength, counted.shape[-1], self.spread)
         return smoothed
 
     def _counted(self, members: tuple[Value, ...], variable: Value, shape: list[int]) -> Numbers:

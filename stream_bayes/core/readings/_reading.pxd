@@ -1,7 +1,7 @@
 from stream_bayes.core.counts._tables cimport Tables
 from stream_bayes.core.encoding._rows cimport Batch, Row, RowSource
 from stream_bayes.core.encoding._vocabulary cimport Vocabulary
-from stream_bayes.core.readings._smoothing cimport pseudocount_of
+from stream_bayes.core.readings._smoothing cimport pseudocount
 
 cdef double log_of(double value) noexcept
 

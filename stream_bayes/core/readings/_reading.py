@@ -24,7 +24,7 @@ from stream_bayes.errors import BadState
 if not cython.compiled:
     from stream_bayes.core.counts._tables import Tables
     from stream_bayes.core.encoding._rows import Batch, Row, RowSource
-    from stream_bayes.core.readings._smoothing import pseudocount_of
+    from stream_bayes.core.readings._smoothing import pseudocount
 
 IMPOSSIBLE = cython.declare(cython.double, float("-inf"))  # the logarithm of 0
 NEVER = cython.declare(cython.longlong, 0x7FFFFFFFFFFFFFFF)  # a clock that is not reached
@@ -117,7 +117,7 @@ class Reading:
     @cython.cfunc
     def pseudocount(self, cells: cython.Py_ssize_t) -> cython.double:
         """Return the weight that smoothing adds to each of so many cells, on the scale of the tables."""
-        return pseudocount_of(self.strength * self.tables.unit, cells, self.spread)
+        return pseudocount(self.strength * self.tables.unit, cells, self.spread)
 
     @cython.cfunc
     @cython.exceptval(check=False)

@@ -1,1 +1,1 @@
-cdef double pseudocount_of(double strength, Py_ssize_t cells, bint spread) noexcept
+cpdef double pseudocount(double strength, Py_ssize_t cells, bint spread) noexcept

@@ -13,11 +13,11 @@ from __future__ import annotations
 import cython
 
 
-@cython.cfunc
+@cython.ccall
 @cython.exceptval(check=False)
-def pseudocount_of(strength: cython.double, cells: cython.Py_ssize_t, spread: cython.bint) -> cython.double:
+def pseudocount(strength: cython.double, cells: cython.Py_ssize_t, spread: cython.bint) -> cython.double:
     """Return the weight that smoothing adds to each cell; `spread` is the m-estimate's, over all of them."""
-    return strength / cells if spread else strength
+    return strength / cells if spread and cells > 0 else strength
 
 
 def m_estimate(weight, total, cells, strength=1.0):

@@ -1,7 +1,7 @@
 """Search for the structure of a Bayesian network in a sample of rows.
 
 `sample` holds the rows and numbers their configurations. By score: `hill_climbing` and `k2` maximise one of `scores`,
-which `family_scores` counts and caches family by family; they return a `search_result`. By mutual information from
+which `family_scorer` counts and caches family by family; they return a `search_result`. By mutual information from
 `pair_tables`: `trees`. By tests of independence: `pc`, which directs edges in a `pdag`. `_counting` has the inner
 loops.
 """

@@ -26,7 +26,7 @@ from stream_bayes.core.search.constraints import (
     read_tiers,
 )
 from stream_bayes.core.search.draws import Draws
-from stream_bayes.core.search.family_scores import FamilyScorer
+from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.sample import Sample, check_sample
 from stream_bayes.core.search.scores import BIC, Score, check_score
 from stream_bayes.core.search.search_result import Move, SearchResult

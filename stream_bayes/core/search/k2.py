@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.constraints import ROUNDING, check_limit
-from stream_bayes.core.search.family_scores import FamilyScorer
+from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.sample import Sample, check_sample
 from stream_bayes.core.search.scores import K2, Score, check_score
 from stream_bayes.core.search.search_result import Move, SearchResult

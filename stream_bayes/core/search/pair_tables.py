@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.search import _counting
-from stream_bayes.core.search.family_scores import CELLS, count_families
+from stream_bayes.core.search.family_scorer import CELLS, count_families
 from stream_bayes.core.search.sample import MOST_SPARE, Numbers, Sample, numbered
 
 __all__ = ["PairTable", "pair_information", "pair_tables"]

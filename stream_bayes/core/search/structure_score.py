@@ -8,7 +8,7 @@ import numpy as np
 
 from stream_bayes.core.networks.equivalence import Edge
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.search.family_scores import FamilyScorer
+from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample, check_sample
 from stream_bayes.core.search.scores import BIC, Score, check_score

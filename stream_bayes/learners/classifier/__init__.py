@@ -1,6 +1,6 @@
 """The verbs that all classifiers share: learn, unlearn, predict, merge, save, explain.
 
 `base` has the public verbs for one sample, `batches` for many rows, `samples` test-then-train. `state` saves and
-merges. `predictions`, `explanation`, `intervals`, `posteriors` and `feature_tables` read a model. `arguments`,
+merges. `predictions`, `explanation`, `intervals`, `cumulants` and `feature_tables` read a model. `arguments`,
 `binning` and `traits` describe one.
 """

@@ -21,6 +21,7 @@ from stream_bayes.core.drawing.html import bars_table, block, plain_table
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.networks.drawing import drawn_structure, links_of
 from stream_bayes.core.readings._reading import Reading
+from stream_bayes.core.readings._smoothing import pseudocount
 from stream_bayes.core.values.values import canonical_label, shown
 from stream_bayes.data.frames import Native
 from stream_bayes.data.schema import Schema
@@ -438,7 +439,7 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
             return None
         tables, reading = self._store.tables, self._reading
         codes = {label: self._store.encoder.labels.find(label) for label in self.classes_}
-        add = reading.prior_strength / (len(codes) if reading.spread else 1)
+        add = pseudocount(reading.prior_strength, len(codes), reading.spread)
         return {label: tables.class_weight[code] / tables.unit + add for label, code in codes.items()}
 
     # -- derived parts ------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.readings._smoothing import pseudocount
 from stream_bayes.core.values.values import Value, canonical
 from stream_bayes.errors import BadLabel, NotSupported, UnknownFeature
 
@@ -96,6 +97,6 @@ class FeatureTables:
 
     def _smoothed(self, counts: Mapping[Any, float]) -> dict[Any, float]:
         """Return each cell's smoothed share; nothing if it is 0/0."""
-        add = self.reading.strength / (len(counts) if self.reading.spread and counts else 1)
+        add = pseudocount(self.reading.strength, len(counts), self.reading.spread)
         total = math.fsum(counts.values()) + add * len(counts)
         return {cell: (n + add) / total for cell, n in counts.items()} if total > 0 else {}

@@ -14,9 +14,9 @@ from stream_bayes.errors import NotSupported
 from stream_bayes.learners.classifier.arguments import check_choice, check_number, warn_of_many_values
 from stream_bayes.learners.classifier.base import BayesClassifier, X
 from stream_bayes.learners.classifier.binning import Binning, bins_for, cuts_of, has_open_cuts
+from stream_bayes.learners.classifier.cumulants import product_cumulants
 from stream_bayes.learners.classifier.feature_tables import FeatureTables
 from stream_bayes.learners.classifier.intervals import Cumulants
-from stream_bayes.learners.classifier.posteriors import product_cumulants
 from stream_bayes.learners.classifier.row_encoder import row_encoder
 from stream_bayes.learners.classifier.traits import Traits
 

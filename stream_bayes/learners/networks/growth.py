@@ -29,7 +29,7 @@ from stream_bayes.core.live_networks.labelled_counts import LabelledCounts
 from stream_bayes.core.live_networks.live_inference import LiveInference
 from stream_bayes.core.networks.equivalence import Difference, Edge
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.search.family_scores import FamilyScorer
+from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.search.search_result import SearchResult

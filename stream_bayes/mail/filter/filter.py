@@ -1,4 +1,7 @@
-"""The spam filter: messages in, verdicts out, one message at a time."""
+"""The spam filter: messages in, verdicts out, one message at a time.
+
+`profiles.py` has the costs of a verdict, `learners/decision_rules.py` decides by them.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Dead letters of a step: the records that it could not use, counted by reason.
 
 A record that cannot be used changes nothing but these counters. If too many of the last records are such, the stream is
-stopped: rather a wrong setting than wrong records.
+stopped: rather a wrong setting than wrong records. The engine writes them to a sink, with the answers of the batch.
 """
 
 from __future__ import annotations

@@ -32,13 +32,13 @@ from stream_bayes.streams.contracts.sink import DriftEntry, ReplaceableSink, Sin
 from stream_bayes.streams.contracts.slices import slices_of
 from stream_bayes.streams.contracts.source import EndlessSource, HasEndOffsets, HasRawRecords, Record, Source
 from stream_bayes.streams.engine.challengers import Challengers
+from stream_bayes.streams.engine.commands import Found, find_samples, obey
 from stream_bayes.streams.engine.history import History, Ranges
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.saving import Schedule, SnapshotWriter
 from stream_bayes.streams.engine.settings import changes_text, differences
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.engine.time_check import TimeCheck
-from stream_bayes.streams.engine.unlearning import Found, find_samples, obey
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.models.served import digest
 from stream_bayes.streams.records.commands import COMMANDS

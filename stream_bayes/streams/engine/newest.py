@@ -1,4 +1,4 @@
-"""The newest answers of a step, a bounded number of them, for those who look on."""
+"""The newest answers of a step, a bounded number of them, for the service and its page."""
 
 from __future__ import annotations
 

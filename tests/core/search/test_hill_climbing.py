@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from stream_bayes.core.networks.equivalence import Difference
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.search.family_scores import FamilyScorer
+from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.k2 import K2Search
 from stream_bayes.core.search.pc import PC

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core.search import family_scores
-from stream_bayes.core.search.family_scores import count_families
+from stream_bayes.core.search import family_scorer
+from stream_bayes.core.search.family_scorer import count_families
 from stream_bayes.core.search.sample import MOST_JOINT, MOST_SINGLE, PackedColumns, Sample, numbered
 
 SIZES = st.lists(st.sampled_from([1, 2, 3, 4, 9, 40, 255, 300]), min_size=2, max_size=7)
@@ -93,7 +93,7 @@ def test_tables_hold_what_the_rows_say_whichever_way_they_are_counted(
     cells = np.zeros(int(starts[-1]))
     with pytest.MonkeyPatch.context() as patch:
         for name, other in WAYS[way].items():
-            patch.setattr(family_scores, name, other)
+            patch.setattr(family_scorer, name, other)
         count_families(sample, sample.weights, numbers, configurations, child, candidates, starts[:-1], cells)
     for place, (candidate, table) in enumerate(
         zip(candidates, by_hand(sample, child, parents, candidates), strict=True)
@@ -109,13 +109,13 @@ def test_many_rows_are_counted_packed_and_few_are_not(monkeypatch: pytest.Monkey
     ways: list[str] = []
 
     def count_calls(name: str) -> None:
-        real = getattr(family_scores._Rows, name)
+        real = getattr(family_scorer._Rows, name)
 
         def count(*args: Any) -> None:
             ways.append(name)
             real(*args)
 
-        monkeypatch.setattr(family_scores._Rows, name, count)
+        monkeypatch.setattr(family_scorer._Rows, name, count)
 
     count_calls("packed")
     count_calls("plain")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.search.family_scores import FamilyScorer
+from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.scores import AIC, BIC, K2, BDeu, LogLikelihood, Score
 from stream_bayes.errors import BadValue
 from tests.core.search.drawn_samples import Drawn, drawn_samples

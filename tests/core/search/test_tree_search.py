@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.search.family_scores import FamilyScorer
+from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.search.scores import LogLikelihood
 from stream_bayes.core.search.trees import chow_liu_tree, tan_structure

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from stream_bayes import BayesNetClassifier, Schema, SlidingWindow
-from stream_bayes.core.search.family_scores import FamilyScorer
+from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.errors import BadValue, CannotMerge, NotSupported
 from stream_bayes.learners.classifier.predictions import log_loss
 from stream_bayes.networks import HillClimbing, Structure

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core.search import family_scores
-from stream_bayes.core.search.family_scores import FamilyScorer
+from stream_bayes.core.search import family_scorer
+from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.search.scores import BIC, K2, BDeu, LogLikelihood, Score
 from tests.core.search.drawn_samples import Drawn, drawn_samples, sample_of
@@ -51,8 +51,8 @@ def test_tables_of_any_size_say_the_same(drawn: Drawn, score: Score) -> None:
     # With hardly any room every family is counted a few rows of its table at a time.
     expected = scores_of(FamilyScorer(drawn.sample, score))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(family_scores, "CELLS", 1)
-        patch.setattr(family_scores, "MOST_SPARE", 0)
+        patch.setattr(family_scorer, "CELLS", 1)
+        patch.setattr(family_scorer, "MOST_SPARE", 0)
         assert scores_of(FamilyScorer(drawn.sample, score)) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 

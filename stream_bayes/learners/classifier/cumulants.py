@@ -1,4 +1,4 @@
-"""Posteriors of the counts: the cumulants of log P(x | class) and of log P(x, class), by model."""
+"""Cumulants of the counts, from which intervals come: those of log P(x | class) and of log P(x, class), by model."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._rows import Row
+from stream_bayes.core.readings._smoothing import pseudocount
 from stream_bayes.learners.classifier.intervals import (
     Cumulants,
     log_gaussian,
@@ -43,7 +44,7 @@ def value_cumulants(store: CountStore, reading: Any, row: Row, label: int) -> Cu
         slot = row.feature[k]
         position = layout.start[slot] + row.code[k]
         if values.held[position]:
-            add = reading.strength / (values.distinct[slot] if reading.spread else 1)
+            add = pseudocount(reading.strength, values.distinct[slot], reading.spread)
             total = values.present[slot * layout.classes + label] / tables.unit + add * values.distinct[slot]
             shares.append((values.weight[position * layout.classes + label] / tables.unit + add, total))
     moments = product_cumulants(shares)
