@@ -197,10 +197,13 @@ class CountStore:
         """Encode a sample and add it: all of it, or, where anything is refused, nothing."""
         self.tables.add(self.encode(x, y, weight))
 
-    def encode(self, x: Mapping[Any, Any], y: object, weight: float = 1.0, at: int = 0) -> Any:
+    def encode(self, x: Mapping[Any, Any], y: object, weight: float = 1.0, at: float | None = None) -> Any:
         """Return the row of a sample that is about to be learned, with room for everything it names."""
+        if at is None and not self.tables.timed:
+            return self.admit(x, self.encoder.encode(x, y, weight))
+        moment = self.moment(at)
         row = self.admit(x, self.encoder.encode(x, y, weight))
-        row.at = at
+        row.at = moment
         return row
 
     def moment(self, at: float | None) -> int:

@@ -146,7 +146,7 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
             With `half_life` in stream time: the sample's own time, in seconds since 1970. The order in which samples
             are learned then changes nothing.
         """
-        self._reading.learn(self._store.encode(x, y, w, self._store.moment(at)))
+        self._reading.learn(self._store.encode(x, y, w, at))
 
     def unlearn_one(self, x: X, y: Any, w: float = 1.0, at: float | None = None) -> None:
         """Unlearn a sample, with the weight it was learned with.
@@ -233,7 +233,7 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
 
     def predict_learn_one(self, x: X, y: Any, w: float = 1.0, at: float | None = None) -> dict[Any, float]:
         """Return the probabilities of a sample, then learn it: test-then-train, encoded once."""
-        row = self._store.encode(x, y, w, self._store.moment(at))
+        row = self._store.encode(x, y, w, at)
         answer: dict[Any, float] = self._reading.predict_learn(row)
         return answer
 
