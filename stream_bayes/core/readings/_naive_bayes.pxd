@@ -7,6 +7,7 @@ from stream_bayes.core.counts._values cimport ValueCounts
 
 cdef double left_share(double inside, long long before) noexcept
 cdef double right_share(double inside, long long after) noexcept
+cdef double log_gammas(double half) noexcept
 cdef double log_student(double away, double freedom, double scale) noexcept
 
 cdef class ValueReading(Reading):
@@ -20,6 +21,8 @@ cdef class ValueReading(Reading):
     cdef double[::1] freedom
     cdef double[::1] shared
     cdef double[::1] shared_freedom
+    cdef double[::1] last_freedom
+    cdef double[::1] last_gammas
     cdef double[::1] distance
     cdef double weight_of_all
     cdef double mean_of_all

@@ -21,6 +21,7 @@ if not cython.compiled:
 SMALL = cython.declare(cython.double, 1e-150)
 LARGE = cython.declare(cython.double, 1e150)
 MORE_THAN_ONE = cython.declare(cython.double, 1.000000001)  # sample: below, M2 / (W - 1) is rounding noise
+LARGE_EXPONENT = cython.declare(cython.double, 200.0)  # its exponential leaves room for a weight and a scale
 LARGEST = cython.declare(cython.double, 1.7976931348623157e308)
 TINIEST = cython.declare(cython.double, 1e-300)
 LOG_TAU = cython.declare(cython.double, 1.8378770664093453)  # log(2 pi)
@@ -36,18 +37,22 @@ OUTLIERS = cython.declare(cython.double, 1.0)  # fresh samples of the prior pred
 
 @cython.cfunc
 @cython.exceptval(check=False)
+def log_gammas(half: cython.double) -> cython.double:
+    """Return log(gamma(half + 1/2) / gamma(half)), above 10 by its series."""
+    if half < 10.0:
+        return lgamma(half + 0.5) - lgamma(half)
+    return 0.5 * log(half) - 0.125 / half + 1.0 / (192.0 * half**3) - 1.0 / (640.0 * half**5)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
 def log_student(away: cython.double, freedom: cython.double, scale: cython.double) -> cython.double:
     """Return the log-density of Student's t, `away` from its centre; `scale` is the square of its scale."""
     square: cython.double = away * away / (freedom * scale)
     half: cython.double = 0.5 * freedom
-    ratio: cython.double  # log(gamma((freedom + 1) / 2) / gamma(freedom / 2))
     if not square < LARGEST:
         square = LARGEST
-    if half < 10.0:
-        ratio = lgamma(half + 0.5) - lgamma(half)
-    else:
-        ratio = 0.5 * log(half) - 0.125 / half + 1.0 / (192.0 * half**3) - 1.0 / (640.0 * half**5)
-    return ratio - 0.5 * (LOG_PI + log(freedom * scale)) - (half + 0.5) * log1p(square)
+    return log_gammas(half) - 0.5 * (LOG_PI + log(freedom * scale)) - (half + 0.5) * log1p(square)
 
 
 @cython.cfunc
@@ -117,6 +122,7 @@ class ValueReading(Reading):
             np.zeros(2),
         )
         self.shared, self.shared_freedom = np.zeros(2), np.zeros(2)
+        self.last_freedom, self.last_gammas = np.zeros(2), np.zeros(2)
 
     @cython.cfunc
     def add_evidence(self, row: Row):
@@ -281,6 +287,7 @@ class ValueReading(Reading):
             size = 2 * self.tables.labels
             self.mean, self.variance, self.freedom = np.zeros(size), np.zeros(size), np.zeros(size)
             self.distance, self.shared, self.shared_freedom = np.zeros(size), np.zeros(size), np.zeros(size)
+            self.last_freedom, self.last_gammas = np.zeros(size), np.zeros(size)
         if self.shared_variance >= 2:
             self.share_variances()
 
@@ -384,7 +391,12 @@ class ValueReading(Reading):
 
     @cython.cfunc
     def add_students(self, row: Row):
-        """Add the log-densities of numbers by Student's t."""
+        """Add the log-densities of numbers by Student's t.
+
+        A density is a factor of its class, relative to the prior's; a logarithm is taken only where factors come near
+        the end of the range of a double. Features of a class mostly have the same degrees of freedom, whose gamma
+        functions are kept.
+        """
         numbers: Gaussians = self.tables.gaussians
         k: cython.Py_ssize_t
         y: cython.Py_ssize_t
@@ -392,8 +404,15 @@ class ValueReading(Reading):
         number: cython.double
         weight: cython.double
         prior: cython.double
-        ratio: cython.double
+        scale: cython.double
+        square: cython.double
+        away: cython.double
+        exponent: cython.double
+        factor: cython.double
+        product: cython.double
         self.reserve()
+        for y in range(self.tables.labels):
+            self.share[y] = 1.0
         for k in range(row.numbers):
             feature, number = row.numeric_feature[k], row.number[k]
             self.update(feature)
@@ -409,13 +428,23 @@ class ValueReading(Reading):
                     continue  # the prior alone
                 if self.constant:
                     weight = self.weight_of_all / self.tables.unit
-                ratio = log_student(
-                    number - self.mean[y],
-                    self.freedom[y],
-                    self.variance[y] * (1.0 + 1.0 / (PRIOR_MEANS + weight)),
-                )
-                ratio -= prior
-                if ratio < 50.0:
-                    self.score[y] += log((weight * exp(ratio) + OUTLIERS) / (weight + OUTLIERS))
+                if self.freedom[y] != self.last_freedom[y]:
+                    self.last_freedom[y] = self.freedom[y]
+                    self.last_gammas[y] = log_gammas(0.5 * self.freedom[y]) - 0.5 * LOG_PI
+                scale = self.freedom[y] * self.variance[y] * (1.0 + 1.0 / (PRIOR_MEANS + weight))
+                away = number - self.mean[y]
+                square = away * away / scale
+                if not square < LARGEST:
+                    square = LARGEST
+                exponent = self.last_gammas[y] - 0.5 * (self.freedom[y] + 1.0) * log1p(square) - prior
+                if exponent < LARGE_EXPONENT:
+                    factor = (weight * exp(exponent) / sqrt(scale) + OUTLIERS) / (weight + OUTLIERS)
+                    product = self.share[y] * factor
+                    if product < SMALL or product > LARGE:
+                        self.score[y] += log(self.share[y]) + log(factor)
+                        product = 1.0
+                    self.share[y] = product
                 else:
-                    self.score[y] += ratio - log1p(OUTLIERS / weight)
+                    self.score[y] += exponent - 0.5 * log(scale) - log1p(OUTLIERS / weight)
+        for y in range(self.tables.labels):
+            self.score[y] += log(self.share[y])

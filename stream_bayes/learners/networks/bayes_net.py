@@ -437,8 +437,10 @@ class BayesNet(CountLearner, base.AnomalyDetector):
             The event's weight; 2.0 is the same as learning it twice.
         """
         store = self._store
-        self._learn_row(store.encode(x, EVENT, w))
-        if not self._has_warned and not x.keys() <= self._names:
+        row = store.encode(x, EVENT, w)
+        counted = row.entries + (row.numbers if store.tables.bins is None else 0)
+        self._learn_row(row)
+        if counted != len(x) and not self._has_warned and not x.keys() <= self._names:
             self._warn_of_ignored(x)
 
     def _learn_row(self, row: Row) -> None:
