@@ -256,13 +256,12 @@ class BayesNetClassifier(PairClassifier):
         if y is not None or self.unlabelled == "refuse":
             super().learn_one(x, y, w, at)
             return
-        moment = self._store.moment(at)
         weight, shares = read_weight(w), self.predict_proba_one(x)
         if not shares:
             raise BadLabel(
                 "no class is known yet, so nothing is expected of an event without a label; learn one with"
             )
-        self._store.learn_shares(x, {label: weight * share for label, share in shares.items()}, moment)
+        self._store.learn_shares(x, {label: weight * share for label, share in shares.items()}, at)
 
     def fit(self, X: Native, y: Native = None, w: Native = None) -> Self:
         """Learn many samples, as `learn_many` does, and return the classifier."""
