@@ -134,7 +134,9 @@ class LabelledCounts(CountStore):
                     made.since[f] = 0
         self._notify()
 
-    def learn_shares(self, x: Mapping[Any, Any], weights: Mapping[Any, float], at: float | None = None) -> None:
+    def learn_shares(
+        self, x: Mapping[Any, Any], weights: Mapping[Any, float], at: float | None = None
+    ) -> None:
         """Count one event in several known classes with a weight in each: all of it, or nothing."""
         label, weight = next(
             (one for one in weights.items() if one[1] != int(one[1])), next(iter(weights.items()))
