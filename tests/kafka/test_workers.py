@@ -138,6 +138,24 @@ def test_workers_that_are_killed_lose_and_repeat_nothing(
     shards.check(count)
 
 
+@pytest.mark.parametrize("client", ONE_IN_SUITE)
+def test_shards_of_a_worker_that_dies_while_they_are_revoked_find_another(
+    made: Any, kafka_topics: KafkaTopics, client: str
+) -> None:
+    shards = made(client=client)
+    kafka_topics.put(shards.topic, days(100, 4))
+    dying = shards.start(instance_id="a", revoke_and_die=True)
+    shards.wait_for(100)
+    shards.start(instance_id="b")
+    assert dying.ended() == -signal.SIGKILL
+    shards.start(
+        instance_id="a"
+    )  # it gets what is left of its shards, and the group has no reason to rebalance
+    kafka_topics.put(shards.topic, days(100, 4, seed=8))
+    shards.wait_for(200, 60.0)
+    shards.check(200)
+
+
 @pytest.mark.soak
 def test_a_worker_that_was_paused_drops_its_shards_and_joins_again(
     made: Any, kafka_topics: KafkaTopics

@@ -143,8 +143,15 @@ def _end_in_transaction(delivery: Any, point: str, reaching: Callable[..., Any])
 
 
 def run_shards(told: dict[str, Any]) -> None:
-    """Run a worker of a pipeline with shards; `publish_and_die` is the publication during which it is killed."""
+    """Run a worker of a pipeline with shards.
+
+    `publish_and_die` is the publication during which it is killed; with `revoke_and_die` it is killed when the group
+    revokes shards.
+    """
     worker = build_worker(checked(told["pipeline"]), instance_id=told.get("instance_id"))
+    if told.get("revoke_and_die"):
+        revoking: Any = worker
+        revoking._on_revoked = lambda numbers: os.kill(os.getpid(), signal.SIGKILL)
     if "publish_and_die" in told:
         left, collect = told["publish_and_die"], ModelPublisher.collect
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from kafka import KafkaAdminClient, TopicPartition
 from kafka import errors as kafka_errors
-from kafka.admin import ConfigResource, ConfigResourceType, OffsetSpec, TransactionState
+from kafka.admin import ConfigResource, ConfigResourceType, MemberToRemove, OffsetSpec, TransactionState
 from kafka.structs import OffsetAndMetadata
 
 from stream_bayes.by_name import closest
@@ -35,6 +35,7 @@ STATE_UNKNOWN = (  # no such transaction, a cluster that is too old, or a user w
     kafka_errors.UnsupportedVersionError,
     kafka_errors.TransactionalIdAuthorizationFailedError,
 )
+SETTLED = "Stable"  # the state of a group that does not rebalance
 COMPACT = "compact"
 JOURNAL_SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
 
@@ -45,6 +46,14 @@ class Topic(NamedTuple):
     id: str
     partitions: int
     allowed: frozenset[str]  # such as READ; empty if the cluster does not report them
+
+
+class GroupMember(NamedTuple):
+    """A member of a consumer group, its instance id if it is static, and its partitions."""
+
+    member_id: str
+    instance_id: str | None
+    partitions: frozenset[Partition]
 
 
 class Cluster:
@@ -174,6 +183,29 @@ class Cluster:
         """Return the offsets committed by a group."""
         stored = self._call(lambda admin: admin.list_group_offsets(group)).get(group, {})
         return {Partition(*place): at.offset for place, at in stored.items() if at.offset >= 0}
+
+    def settled_members(self, group: str, seconds: float | None = None) -> frozenset[GroupMember]:
+        """Return the members of a consumer group that is not rebalancing; none while it is."""
+        described = self._call(lambda admin: admin.describe_groups([group]), seconds)[group]
+        if described["group_state"] != SETTLED:
+            return frozenset()
+        return frozenset(
+            GroupMember(
+                member["member_id"],
+                member["group_instance_id"],
+                frozenset(
+                    Partition(topic["topic"], number)
+                    for topic in (member["member_assignment"] or {}).get("assigned_partitions", ())
+                    for number in topic["partitions"]
+                ),
+            )
+            for member in described["members"]
+        )
+
+    def remove_member(self, group: str, member: GroupMember, seconds: float | None = None) -> None:
+        """Remove a member from a consumer group, which rebalances then; one that lives joins again."""
+        removed = MemberToRemove(member.member_id, member.instance_id)
+        self._call(lambda admin: admin.remove_group_members(group, [removed]), seconds)
 
     def is_deciding(self, transactional_id: str) -> bool:
         """Return True while a transaction is decided, and its markers are not yet in all partitions.

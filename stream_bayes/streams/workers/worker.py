@@ -10,8 +10,10 @@ from typing import Any
 
 from stream_bayes.errors import BrokerAway
 from stream_bayes.streams.kafka.client import Interrupted
+from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.membership import Membership, Subscription, join
+from stream_bayes.streams.workers.assignment_check import AssignmentCheck
 from stream_bayes.streams.workers.replicas import Replicas
 from stream_bayes.streams.workers.shard import Shard
 from stream_bayes.streams.workers.shard_filter import FilterTotal
@@ -138,6 +140,8 @@ class Worker:
         self._prepare()
         replicas = self.replicas = self._make_replicas()
         member: Membership | None = None
+        cluster, journal = Cluster(self.connection), f"{self.name}.journal"
+        check = AssignmentCheck(cluster, self.name, journal, self.shards, self.session_seconds)
         try:
             replicas.start()
             while not replicas.wait_until_current(POLL_SECONDS) and not self._is_stopping:
@@ -149,7 +153,7 @@ class Worker:
                 Subscription(
                     self.connection,
                     self.name,
-                    f"{self.name}.journal",
+                    journal,
                     instance_id=self.instance_id,
                     session_seconds=self.session_seconds,
                     assigned=self._on_assigned,
@@ -164,11 +168,13 @@ class Worker:
                     time.sleep(POLL_SECONDS)
                 self._check_shards()
                 self._raise_failure(replicas)
+                check.check()
         finally:
             self._is_running = False
             self._release(set(self._running), STOP_SECONDS)
             if member is not None:
                 member.close()
+            cluster.close()
             replicas.stop()
 
     # -- the group ----------------------------------------------------------------------------------------------------
