@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import uuid
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -66,7 +68,7 @@ class Shards:
                 "publish_events": 50,
                 "session_seconds": 6.0,
             },
-            "snapshots": {"directory": "unused", "every_events": 150},
+            "snapshots": {"directory": "cache", "every_events": 150},
             "batch": 50,
         }
         if self.labels is not None:
@@ -74,17 +76,27 @@ class Shards:
         for table, keys in tables.items():
             self.pipeline[table] = {**self.pipeline.get(table, {}), **keys}
         self.processes: list[Process] = []
+        self._directory = tempfile.TemporaryDirectory(prefix="shards-")
+
+    def cache(self, instance_id: str | None = None) -> Path:
+        """Return the directory of snapshots of a worker; those with an instance id are on machines of their own."""
+        return Path(self._directory.name, instance_id or "any")
+
+    def pipeline_of(self, instance_id: str | None) -> dict[str, Any]:
+        """Return the pipeline file on the machine of a worker."""
+        snapshots = self.pipeline["snapshots"] | {"directory": str(self.cache(instance_id))}
+        return self.pipeline | {"snapshots": snapshots}
 
     def start(self, **told: Any) -> Process:
         """Start a worker in a process."""
-        process = Process({"pipeline": self.pipeline} | told)
+        process = Process({"pipeline": self.pipeline_of(told.get("instance_id"))} | told)
         self.processes.append(process)
         process.wait_for("running")
         return process
 
     def worker(self, instance_id: str | None = None) -> Worker:
         """Make a worker, to run in this process."""
-        return build_worker(checked(self.pipeline), instance_id=instance_id)
+        return build_worker(checked(self.pipeline_of(instance_id)), instance_id=instance_id)
 
     def run(self) -> Worker:
         """Run a worker to the end of the topics."""
@@ -108,6 +120,7 @@ class Shards:
         """End all workers."""
         for process in self.processes:
             process.kill()
+        self._directory.cleanup()
 
     # -- what came of it ----------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import random
 import signal
 import threading
@@ -271,6 +272,35 @@ def test_shards_fade_by_the_times_of_their_samples(made: Any, kafka_topics: Kafk
         assert found.keys() == expected.keys()
         for name, weight in expected.items():
             assert found[name] == pytest.approx(weight, rel=1e-9, abs=1e-9)
+
+
+# -- the local cache of snapshots --------------------------------------------------------------------------------------
+
+
+def test_a_local_copy_of_the_state_is_used_where_it_is_as_new_and_never_needed(
+    made: Any, kafka_topics: KafkaTopics, caplog: pytest.LogCaptureFixture
+) -> None:
+    shards = made(shards=2, partitions=2)
+    caplog.set_level(logging.INFO, "stream_bayes.streams.workers.state_topic")
+
+    def run_on(machine: str, seed: int) -> int:
+        """Run a worker to the end of 200 further records; return how many shards started from its copy."""
+        caplog.clear()
+        kafka_topics.put(shards.topic, days(200, 2, seed=seed))
+        worker = shards.worker(machine)
+        worker.run(until_end=True)
+        assert worker.summary()["records"] == 200
+        return sum("which is as new as" in record.message for record in caplog.records)
+
+    assert run_on("one", 1) == 0
+    assert run_on("one", 2) == 2  # nobody else had its shards
+    assert run_on("other", 3) == 0  # a machine without a copy
+    assert run_on("one", 4) == 0  # with an old one
+    for copy in shards.cache("one").iterdir():
+        copy.write_bytes(copy.read_bytes()[:-1] + b"?")
+    assert run_on("one", 5) == 0
+    assert "is damaged" in caplog.text
+    shards.check(1000)
 
 
 # -- followers ---------------------------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from stream_bayes.streams.workers.replicas import Replicas
 from stream_bayes.streams.workers.shard import JournalSink, Shard, ShardRecovery, ShardTransactions
 from stream_bayes.streams.workers.shard_filter import FilterTotal, ShardFilterModel
 from stream_bayes.streams.workers.shard_model import ShardModel
+from stream_bayes.streams.workers.state_cache import StateCache
 from stream_bayes.streams.workers.state_topic import StateTopic
 from stream_bayes.streams.workers.summable import learner_of
 from stream_bayes.streams.workers.topic_reader import TopicReader
@@ -89,6 +90,7 @@ class _Parts:
         self.schema = config.schema_of_stream() or schema
         self.instance_id = instance_id
         self.accept_gap = accept_gap
+        self.cache = None if config.snapshots is None else directory / config.snapshots.directory
         model = make_model(config, self.schema, directory)
         self.total: Total | FilterTotal
         if isinstance(model, SpamFilter) and model.learner is None:
@@ -214,6 +216,7 @@ class _Parts:
             self.origin,
             self.part_bytes,
             self.key,
+            self._cache(number),
         )
         changed = Publisher(self.origin, number, self.key)
         publisher = ModelPublisher(
@@ -252,6 +255,11 @@ class _Parts:
                 reader.close()
 
         return Shard(number, engine, delivery, publisher, prepare, until_end)
+
+    def _cache(self, number: int) -> StateCache | None:
+        if self.cache is None:
+            return None
+        return StateCache(self.cache, self.config.name, number, self.part_bytes)
 
     def _schedule(self) -> Schedule:
         own = self.config.snapshots

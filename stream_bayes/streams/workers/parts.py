@@ -19,7 +19,7 @@ import numpy as np
 
 from stream_bayes.errors import BadState
 
-__all__ = ["PART_BYTES", "joined", "parts_of"]
+__all__ = ["PART_BYTES", "joined", "parts_of", "pieces"]
 
 PART_BYTES = 65_536
 KINDS = ("f8", "i8", "i4", "u1")  # of arrays in states
@@ -48,21 +48,16 @@ def parts_of(state: Mapping[str, Any], part_bytes: int = PART_BYTES) -> dict[str
                 data = values.encode("utf-8", "surrogatepass")
                 texts[str(number)] = len(data)
                 vocabularies[number] = None
-                _cut(parts, f"text/{number}", data, part_bytes)
+                parts |= pieces(f"text/{number}", data, part_bytes)
         rest["store"] = {**store, "vocabularies": vocabularies}
     arrays = {}
     for name, held in state.get("arrays", {}).items():
         array = np.ascontiguousarray(held)
         arrays[name] = [array.dtype.str[1:], list(array.shape)]
-        _cut(
-            parts,
-            f"array/{name}",
-            array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes(),
-            part_bytes,
-        )
+        data = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+        parts |= pieces(f"array/{name}", data, part_bytes)
     meta = json.dumps({"state": rest, "texts": texts, "arrays": arrays, "part": part_bytes}).encode()
-    _cut(parts, "meta", meta, part_bytes)
-    return parts
+    return parts | pieces("meta", meta, part_bytes)
 
 
 def joined(parts: Mapping[str, bytes]) -> dict[str, Any]:
@@ -100,9 +95,18 @@ def joined(parts: Mapping[str, bytes]) -> dict[str, Any]:
     return dict(state)
 
 
-def _cut(parts: dict[str, bytes], name: str, data: bytes, size: int) -> None:
-    for number in range(max(1, -(-len(data) // size))):
-        parts[f"{name}/{number}"] = data[number * size : (number + 1) * size]
+def pieces(name: str, data: bytes, size: int) -> dict[str, bytes]:
+    """Return data as numbered parts of a size; at least one.
+
+    Examples
+    --------
+    >>> pieces("text", b"abcde", 2)
+    {'text/0': b'ab', 'text/1': b'cd', 'text/2': b'e'}
+    """
+    return {
+        f"{name}/{number}": data[number * size : (number + 1) * size]
+        for number in range(max(1, -(-len(data) // size)))
+    }
 
 
 def _joined(left: dict[str, bytes], name: str, length: int, size: int) -> bytes:

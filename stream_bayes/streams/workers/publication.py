@@ -201,7 +201,7 @@ class Assembly:
             else:
                 self._held[name] = value, digest_of(value)
             return False
-        end = self._checked(value)
+        end = self.checked_end(value)
         held = self._held
         if any(part not in held or held[part][1] != digest for part, digest in end.parts.items()):
             return False  # compaction has left parts of a later publication, whose end follows
@@ -210,7 +210,14 @@ class Assembly:
         self.parts = {part: held[part][0] for part in end.parts}
         return True
 
-    def _checked(self, value: bytes | None) -> End:
+    def checked_end(self, value: bytes | None) -> End:
+        """Return an end that a worker with these settings and this key wrote.
+
+        Raises
+        ------
+        BadState
+            If it is another.
+        """
         try:
             form = msgspec.json.decode(value or b"", type=_Form).format
             if form > FORMAT:

@@ -1,25 +1,30 @@
 """Snapshots of a shard in `NAME.state`: a compacted topic in place of a directory.
 
 A snapshot is written in the transaction of the next batch. So the journal always goes on from it, and a worker on
-another machine finds both.
+another machine finds both. A directory may cache the snapshot: it is used if it is as new as the topic.
 """
 
 from __future__ import annotations
 
 import builtins
+import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from stream_bayes.errors import NoSnapshot
 from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.files.snapshot_store import Found, Newest
 from stream_bayes.streams.kafka.client import Send
-from stream_bayes.streams.workers.publication import Publisher, Source
+from stream_bayes.streams.workers.parts import pieces
+from stream_bayes.streams.workers.publication import End, Publisher, Source
+from stream_bayes.streams.workers.state_cache import StateCache
 from stream_bayes.streams.workers.topic_reader import TopicReader, record_key
 
 __all__ = ["StateTopic"]
+
+logger = logging.getLogger(__name__)
 
 
 class StateTopic:
@@ -37,6 +42,8 @@ class StateTopic:
         The size of a record.
     key
         A secret to sign with; None for no signature.
+    cache
+        A local copy of the newest snapshot; None for none.
     """
 
     def __init__(
@@ -47,6 +54,7 @@ class StateTopic:
         source: Source,
         part_bytes: int,
         key: bytes | None = None,
+        cache: StateCache | None = None,
     ) -> None:
         self.topic = topic
         self._open_reader = open_reader
@@ -54,6 +62,7 @@ class StateTopic:
         self._source = source
         self._part_bytes = part_bytes
         self._key = key
+        self._cache = cache
         self._lock = threading.Lock()
         self._publisher: Publisher | None = None
         self._found: Found | None = None
@@ -69,19 +78,41 @@ class StateTopic:
         if self._publisher is None:
             reader = self._open_reader()
             try:
-                reader.read_to_end()
-                assembly = reader.assemblies[self._shard]
-                self._publisher = Publisher(self._source, self._shard, self._key, assembly.digests)
-                if assembly.end is not None:
-                    parts = assembly.parts
-                    data = b"".join(parts[f"snapshot/{number}"] for number in range(len(parts)))
-                    snapshot = Snapshot.from_bytes(data)
-                    self._found = Found(0, snapshot, ())
-                    described = {"outputs": dict(snapshot.outputs)}
-                    self._committed = 0, described, Newest(assembly.end.written, len(data))
+                if not self._read_cached(reader):
+                    self._read(reader)
             finally:
                 reader.close()
         return self._found
+
+    def _read_cached(self, reader: TopicReader) -> bool:
+        """Take the snapshot from the cache. Return False if that is not as new as the topic."""
+        if self._cache is None or (newest := reader.newest_end(self._shard)) is None:
+            return False
+        value, end = newest
+        data = self._cache.read(value)
+        if data is None:
+            return False
+        logger.info(
+            "shard %d starts from %s, which is as new as %s", self._shard, self._cache.path, self.topic
+        )
+        self._begin_with(end, data, end.parts)
+        return True
+
+    def _read(self, reader: TopicReader) -> None:
+        reader.read_to_end()
+        assembly = reader.assemblies[self._shard]
+        if assembly.end is None:
+            self._publisher = Publisher(self._source, self._shard, self._key, assembly.digests)
+            return
+        parts = assembly.parts
+        data = b"".join(parts[f"snapshot/{number}"] for number in range(len(parts)))
+        self._begin_with(assembly.end, data, assembly.digests)
+
+    def _begin_with(self, end: End, data: bytes, published: Mapping[str, str]) -> None:
+        snapshot = Snapshot.from_bytes(data)
+        self._publisher = Publisher(self._source, self._shard, self._key, published)
+        self._found = Found(0, snapshot, ())
+        self._committed = 0, {"outputs": dict(snapshot.outputs)}, Newest(end.written, len(data))
 
     def newest(self) -> Newest | None:
         """Return time and size of the newest committed snapshot."""
@@ -107,11 +138,7 @@ class StateTopic:
         """Make the records of a snapshot; the next transaction takes them. Thread-safe. Return its generation."""
         assert self._publisher is not None
         data = snapshot.to_bytes()
-        size = self._part_bytes
-        parts = {
-            f"snapshot/{number}": data[number * size : (number + 1) * size]
-            for number in range(max(1, -(-len(data) // size)))
-        }
+        parts = pieces("snapshot", data, self._part_bytes)
         now = time.time()
         with self._lock:
             records = self._publisher.records(parts, snapshot.clock, now)
@@ -123,7 +150,14 @@ class StateTopic:
             self._generation += 1
             outputs = {"outputs": dict(snapshot.outputs)}
             self._waiting = sends, self._generation, outputs, Newest(now, len(data))
-            return self._generation
+            generation = self._generation
+        if (
+            self._cache is not None
+        ):  # before the commit: without that, the topic has another end, and this is not used
+            end = records[-1].value
+            assert end is not None
+            self._cache.write(end, data)
+        return generation
 
     def collect(self) -> builtins.list[Send]:
         """Return the records of a snapshot that waits for a transaction; it counts as committed now."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from stream_bayes.core.events.event import Partition, Position
@@ -13,13 +13,14 @@ from stream_bayes.streams.kafka.client_factory import make_reader
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.reconnecting import ReconnectingReader
-from stream_bayes.streams.workers.publication import Assembly, End, Source
+from stream_bayes.streams.workers.publication import END, Assembly, End, Source
 
 __all__ = ["TopicReader", "record_key"]
 
 POLL_LIMIT = 1000
 POLL_SECONDS = 0.2
 FETCH_MAX_BYTES = 2**24
+TAIL = 8  # offsets in which the last end of a partition is searched for: markers of transactions follow it
 
 
 def record_key(shard: int, name: str) -> bytes:
@@ -63,7 +64,8 @@ class TopicReader:
         self._source = source
         self._cluster = Cluster(connection)
         self._partitions = {shard: Partition(topic, shard) for shard in self.assemblies}
-        self._next = self._cluster.beginning_offsets(self._partitions.values())
+        self._beginnings = self._cluster.beginning_offsets(self._partitions.values())
+        self._next = dict(self._beginnings)
         self._ends = self._cluster.end_offsets(self._partitions.values())
         self._reader = ReconnectingReader(partial(make_reader, connection, FETCH_MAX_BYTES))
         self._reader.assign(self._next)
@@ -79,12 +81,17 @@ class TopicReader:
             As of a `Reader`.
         """
         published = set()
-        for message in self._reader.poll(POLL_LIMIT, seconds):
-            self._next[message.partition] = message.offset + 1
+        for message in self._poll(seconds):
             shard = message.partition.partition
             if self._add(self.assemblies[shard], message):
                 published.add(shard)
         return published
+
+    def _poll(self, seconds: float) -> list[Message]:
+        messages = self._reader.poll(POLL_LIMIT, seconds)
+        for message in messages:
+            self._next[message.partition] = message.offset + 1
+        return messages
 
     def read_to_end(self) -> None:
         """Read up to the present end.
@@ -95,11 +102,48 @@ class TopicReader:
             If no broker answers.
         """
         self._ends = self._cluster.end_offsets(self._partitions.values())
+        self._read_until_end(self.poll)
+
+    def newest_end(self, shard: int) -> tuple[bytes, End] | None:
+        """Return the newest end of a shard, as it was written and decoded; None if none is among the last records.
+
+        Only these are read. For a reader of one shard, before anything else is read.
+
+        Raises
+        ------
+        BadState
+            If the workers of this pipeline did not write it.
+        BrokerAway
+            If no broker answers.
+        """
+        partition = self._partitions[shard]
+        self._ends = self._cluster.end_offsets([partition])
+        first = max(self._beginnings[partition], self._ends[partition] - TAIL)
+        self._next = {**self._beginnings, partition: first}
+        self._reader.assign(self._next)
+        found: list[bytes] = []
+
+        def poll() -> None:
+            messages = self._poll(POLL_SECONDS)
+            found.extend(
+                message.value or b"" for message in messages if message.key == record_key(shard, END)
+            )
+
+        self._read_until_end(poll)
+        self._next = dict(self._beginnings)
+        self._reader.assign(self._next)
+        if not found:
+            return None
+        end = self.assemblies[shard].checked_end(found[-1])
+        self._check_source(end)
+        return found[-1], end
+
+    def _read_until_end(self, poll: Callable[[], object]) -> None:
         seconds = self._cluster.connection.seconds
         progress, since = dict(self._next), time.monotonic()
         while not self.is_at_end():
             try:
-                self.poll()
+                poll()
             except (BrokerAway, Interrupted):
                 time.sleep(POLL_SECONDS)
             if progress != self._next:
