@@ -306,7 +306,7 @@ def make_classifier(options: dict[str, str]) -> Callable[[bytes], Answer]:
         if answer is not None:
             return answer
         if not here:
-            from stream_bayes.cli.spam import local_classifier
+            from stream_bayes.cli.spam.classify import local_classifier
 
             here.append(local_classifier(home, options.get("key-env"), options.get("user")))
         return here[0](raw)

@@ -15,6 +15,7 @@ from stream_bayes.cli.explain import explain
 from stream_bayes.cli.follow import follow
 from stream_bayes.cli.inspect import inspect
 from stream_bayes.cli.models import models
+from stream_bayes.cli.option_groups import flattened
 from stream_bayes.cli.predict import predict
 from stream_bayes.cli.produce import produce
 from stream_bayes.cli.promote import promote
@@ -23,9 +24,7 @@ from stream_bayes.cli.replay import replay
 from stream_bayes.cli.run import run
 from stream_bayes.cli.serve import serve
 from stream_bayes.cli.snapshots import snapshots
-from stream_bayes.cli.spam import spam
-from stream_bayes.cli.spam_counts import add_count_commands
-from stream_bayes.cli.spam_serve import serve_spam
+from stream_bayes.cli.spam.app import spam
 from stream_bayes.cli.train import train
 from stream_bayes.cli.unlearn import unlearn
 
@@ -37,26 +36,24 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,  # locals may hold data and secrets
 )
-app.command()(inspect)
-app.command()(compare)
-app.command()(train)
-app.command()(predict)
-app.command()(replay)
-app.command()(run)
+app.command()(flattened(inspect))
+app.command()(flattened(compare))
+app.command()(flattened(train))
+app.command()(flattened(predict))
+app.command()(flattened(replay))
+app.command()(flattened(run))
 app.command()(produce)
 app.command()(promote)
 app.command()(redrive)
 app.command()(unlearn)
 app.command()(serve)
 app.command()(follow)
-app.command()(cuts)
+app.command()(flattened(cuts))
 app.command()(demo)
 app.command()(explain)
 app.command()(models)
 app.add_typer(snapshots)
 app.add_typer(drifts)
-add_count_commands(spam)
-spam.command("serve")(serve_spam)
 app.add_typer(spam)
 
 

@@ -18,26 +18,17 @@ from stream_bayes.by_name import Imported, closest
 from stream_bayes.cli.compared_models import MODELS, PEERS, SEED, compared_models
 from stream_bayes.cli.data_file import (
     DataOptions,
-    Decimal,
-    Delimiter,
-    DropIDs,
-    Encoding,
-    Ignore,
-    Missing,
-    NoHeader,
-    Nominal,
     Table,
-    Time,
     label_cuts,
     listed,
     merged_with,
     open_table,
     warn_of_misfits,
 )
-from stream_bayes.cli.decision_rules import Cost, Threshold, Unsure, mistake_costs
+from stream_bayes.cli.decision_rules import DecisionOptions
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, checked_output, note, print_json
-from stream_bayes.cli.service import Port, Serve, wait_for_signal
+from stream_bayes.cli.service import ServeOptions, wait_for_signal
 from stream_bayes.cli.train import records_of
 from stream_bayes.core.events.event import Event
 from stream_bayes.data.schema import Schema
@@ -82,6 +73,7 @@ def compare(
             show_default=False,
         ),
     ],
+    *,
     target: Annotated[str | None, typer.Option(help="Column with the labels.", show_default=False)] = None,
     model: Annotated[
         list[str] | None,
@@ -98,15 +90,7 @@ def compare(
         list[str],
         typer.Option("--arg", help="Argument of the models, as NAME=VALUE or MODEL.NAME=VALUE. Repeatable."),
     ] = [],
-    time: Time = None,
-    nominal: Nominal = [],
-    ignore: Ignore = [],
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    missing: Missing = [],
-    encoding: Encoding = None,
-    no_header: NoHeader = False,
-    drop_ids: DropIDs = False,
+    options: DataOptions,
     bins: Annotated[
         int | None,
         typer.Option(
@@ -117,9 +101,7 @@ def compare(
         bool,
         typer.Option("--shuffle", help="Shuffle the rows first (in memory), for a sorted table."),
     ] = False,
-    cost: Cost = [],
-    unsure: Unsure = None,
-    threshold: Threshold = [],
+    decisions: DecisionOptions,
     drift: Annotated[str | None, typer.Option(hidden=True)] = None,
     every: Annotated[int, typer.Option(help="Events between two checkpoints.", min=1)] = 100,
     delay: Annotated[int, typer.Option(help="Events between a prediction and its label.", min=0)] = 0,
@@ -136,8 +118,7 @@ def compare(
     save: Annotated[
         Path | None, typer.Option(help="Save the most accurate model of this package to this file.")
     ] = None,
-    serve: Serve = False,
-    port: Port = None,
+    serve: ServeOptions,
     json: JSON = False,
 ) -> None:
     """Compare models on one stream: each predicts, then learns, every event. Report accuracy and speed."""
@@ -150,27 +131,15 @@ def compare(
                 checked_output(option, path)
         if picture is not None:
             plots.check_can_draw(picture)
-        if port is not None and not serve:
-            raise BadValue("--port needs --serve")
-        costs = mistake_costs(cost, unsure, threshold)
-        options = DataOptions(
-            time=time,
-            nominal=nominal,
-            ignore=ignore,
-            delimiter=delimiter,
-            decimal=decimal,
-            missing=missing,
-            encoding=encoding,
-            no_header=no_header,
-            drop_ids=drop_ids,
-        )
+        serve.check()
+        costs = decisions.costs()
         file = files[0]
         source, schema, table = _stream(files, target, options, bins)
         with closing(source), ExitStack() as around:
             if table is not None:
                 note([*table.described(), *([] if bins else table.warnings())], quiet=json)
                 if len(files) > 1:
-                    note([_merging(files, time)], quiet=json)
+                    note([_merging(files, options.time)], quiet=json)
             learners = compared_models(model or MODELS, arg, schema)
             if save is not None and not any(map(_is_own, learners.values())):
                 raise BadValue(
@@ -179,7 +148,11 @@ def compare(
             learners |= {name: make() for name, make in BASELINES.items() if name not in learners}
             details = Details(costs) if html is not None or costs is not None else None
             stream = source if not shuffle else _shuffled(source)
-            service = around.enter_context(_service(learners, file, target, port, json)) if serve else None
+            service = (
+                around.enter_context(_service(learners, file, target, serve.port, json))
+                if serve.is_wanted
+                else None
+            )
             with _bar(_length(source, limit), quiet=json) as show:
                 try:
                     result = compare_learners(

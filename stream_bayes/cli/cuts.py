@@ -9,18 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from stream_bayes.cli.data_file import (
-    DataOptions,
-    Decimal,
-    Delimiter,
-    Encoding,
-    Ignore,
-    Missing,
-    NoHeader,
-    Nominal,
-    open_table,
-    warn_of_misfits,
-)
+from stream_bayes.cli.data_file import DataOptions, open_table, warn_of_misfits
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, checked_output, note, print_json
 from stream_bayes.core.events.event import Event
@@ -44,6 +33,7 @@ def cuts(
             show_default=False,
         ),
     ],
+    *,
     bins: Annotated[int, typer.Option(help="Bins of each numeric feature.", min=2)] = 16,
     servers: Annotated[
         str | None,
@@ -63,13 +53,7 @@ def cuts(
         list[Path], typer.Option("--merge", help="File of saved sketches to merge in. Repeatable.")
     ] = [],
     limit: Annotated[int | None, typer.Option(help="Read this many records only.", min=1)] = None,
-    nominal: Nominal = [],
-    ignore: Ignore = [],
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    missing: Missing = [],
-    encoding: Encoding = None,
-    no_header: NoHeader = False,
+    options: DataOptions,
     json: JSON = False,
 ) -> None:
     """Find cut points of numeric features, and write the [schema.features] table of a pipeline file."""
@@ -85,15 +69,6 @@ def cuts(
                 sketch.merge(CutSketch.from_bytes(path.read_bytes()))
             except (OSError, BadState) as error:
                 raise BadValue(f"--merge {path}: {error}") from error
-        options = DataOptions(
-            nominal=nominal,
-            ignore=ignore,
-            delimiter=delimiter,
-            decimal=decimal,
-            missing=missing,
-            encoding=encoding,
-            no_header=no_header,
-        )
         source, declared = _opened(data, servers, target, options)
         with closing(source):
             records, skipped = _read(source, sketch, limit)

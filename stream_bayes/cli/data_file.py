@@ -32,16 +32,10 @@ from stream_bayes.streams.sources.merged import MergedSource
 from stream_bayes.streams.sources.paced import Paced
 
 __all__ = [
+    "CSVOptions",
     "DataOptions",
-    "Decimal",
     "Delimiter",
-    "DropIDs",
-    "Encoding",
     "File",
-    "Ignore",
-    "Missing",
-    "NoHeader",
-    "Nominal",
     "Table",
     "Target",
     "Time",
@@ -58,45 +52,18 @@ MANY_LABELS = 50  # distinct numbers: more than this are measurements rather tha
 SHOWN_NAMES = 8  # of columns, in one line
 NAMED_LABELS = 6
 SOURCE = "replay"  # in snapshots and outputs
+FOR_CSV = ("delimiter", "decimal", "missing", "encoding", "no_header")
 
 File = Annotated[
     Path,
     typer.Argument(help="CSV, TSV, JSON lines, ARFF or Parquet; plain, .gz or .zst.", show_default=False),
 ]
 Target = Annotated[str, typer.Option(help="Column with the labels.", show_default=False)]
-Nominal = Annotated[
-    list[str],
-    typer.Option("--nominal", help="Numeric column to treat as nominal, such as a code. Repeatable."),
-]
-Ignore = Annotated[
-    list[str], typer.Option("--ignore", help="Column to leave out of the features. Repeatable.")
-]
 Delimiter = Annotated[
     str | None,
     typer.Option(
         help="Delimiter of a CSV file: one character, or 'tab'. Detected if not given.", show_default=False
     ),
-]
-Decimal = Annotated[
-    str | None,
-    typer.Option(help="Decimal mark of a CSV file, '.' or ','. Detected if not given.", show_default=False),
-]
-Missing = Annotated[
-    list[str],
-    typer.Option(
-        "--missing",
-        help="Cell that stands for a missing value. Repeatable. Default: ?, and those of pandas (NA, NULL, ...).",
-    ),
-]
-Encoding = Annotated[
-    str | None,
-    typer.Option(help="Encoding of a CSV file, such as latin-1. Detected if not given.", show_default=False),
-]
-NoHeader = Annotated[
-    bool, typer.Option("--no-header", help="The first line is data; the columns are called c1, c2, ...")
-]
-DropIDs = Annotated[
-    bool, typer.Option("--drop-ids", help="Leave out columns that look like identifiers of rows.")
 ]
 Time = Annotated[
     str | None, typer.Option(help="Column with the event time: seconds since 1970, or ISO 8601.")
@@ -104,18 +71,65 @@ Time = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class DataOptions:
-    """The options of a data file, as given on the command line."""
+class CSVOptions:
+    """The options of a CSV file: its format, detected where none is given."""
 
-    time: str | None = None
-    nominal: Sequence[str] = ()
-    ignore: Sequence[str] = ()
-    delimiter: str | None = None
-    decimal: str | None = None
-    missing: Sequence[str] = ()
-    encoding: str | None = None
-    no_header: bool = False
-    drop_ids: bool = False
+    delimiter: Delimiter = None
+    decimal: Annotated[
+        str | None,
+        typer.Option(
+            help="Decimal mark of a CSV file, '.' or ','. Detected if not given.", show_default=False
+        ),
+    ] = None
+    missing: Annotated[
+        list[str],
+        typer.Option(
+            "--missing",
+            help="Cell that stands for a missing value. Repeatable. Default: ?, and those of pandas (NA, NULL, ...).",
+        ),
+    ] = field(default_factory=list)
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            help="Encoding of a CSV file, such as latin-1. Detected if not given.", show_default=False
+        ),
+    ] = None
+
+    def form_of(self, file: Path) -> CSVFormat:
+        """Return the format of a CSV file: as given, else as guessed from its beginning."""
+        return guessed_format(
+            file,
+            delimiter=None if self.delimiter is None else delimiter_of(file, self.delimiter),
+            decimal=self.decimal,
+            encoding=self.encoding,
+            missing=self.missing or None,
+        )
+
+    def refuse(self, file: Path) -> None:
+        """Raise `BadValue` for an option that was given for a file of another format."""
+        for name, value in vars(self).items():
+            if value and name in FOR_CSV:
+                raise BadValue(f"--{name.replace('_', '-')} is for CSV files, and {file} is not one")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataOptions(CSVOptions):
+    """The options of a data file whose columns are taken as features."""
+
+    no_header: Annotated[
+        bool, typer.Option("--no-header", help="The first line is data; the columns are called c1, c2, ...")
+    ] = False
+    time: Time = None
+    nominal: Annotated[
+        list[str],
+        typer.Option("--nominal", help="Numeric column to treat as nominal, such as a code. Repeatable."),
+    ] = field(default_factory=list)
+    ignore: Annotated[
+        list[str], typer.Option("--ignore", help="Column to leave out of the features. Repeatable.")
+    ] = field(default_factory=list)
+    drop_ids: Annotated[
+        bool, typer.Option("--drop-ids", help="Leave out columns that look like identifiers of rows.")
+    ] = False
 
 
 @dataclass
@@ -278,9 +292,7 @@ def open_table(file: Path, target: str | None, options: DataOptions) -> Table:
     """
     kind = format_of(file)
     if kind != "csv":
-        for name in ("delimiter", "decimal", "missing", "encoding", "no_header"):
-            if getattr(options, name):
-                raise BadValue(f"--{name.replace('_', '-')} is for CSV files, and {file} is not one")
+        options.refuse(file)
         if options.nominal and kind == "jsonl":
             raise BadValue("--nominal is for tables; in JSON, strings are nominal and numbers are numeric")
     ignore = list(options.ignore)
@@ -288,13 +300,7 @@ def open_table(file: Path, target: str | None, options: DataOptions) -> Table:
     left_out: dict[str, str] = {}
     form = None
     if kind == "csv":
-        form = guessed_format(
-            file,
-            delimiter=None if options.delimiter is None else delimiter_of(file, options.delimiter),
-            decimal=options.decimal,
-            encoding=options.encoding,
-            missing=options.missing or None,
-        )
+        form = options.form_of(file)
         columns = None
         if options.no_header:
             columns = [f"c{number}" for number in range(1, len(first_cells(file, form)) + 1)]

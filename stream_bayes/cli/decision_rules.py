@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Annotated, Any
 
@@ -15,29 +16,48 @@ import typer
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.decision_rules import Costs, Thresholds
 
-__all__ = ["UNSURE", "Cost", "MistakeCosts", "Threshold", "Unsure", "mistake_costs"]
+__all__ = ["UNSURE", "DecisionOptions", "MistakeCosts"]
 
 UNSURE = "unsure"
 
-Cost = Annotated[
-    list[str],
-    typer.Option(
-        "--cost",
-        help="Cost of a mistake, as LABEL:DECISION=COST, such as ham:spam=30. Others cost 1. Repeatable.",
-    ),
-]
-Unsure = Annotated[
-    float | None,
-    typer.Option(help="Cost of not deciding; the decision is then 'unsure' where that is least.", min=0),
-]
-Threshold = Annotated[
-    list[str],
-    typer.Option(
-        "--threshold",
-        help="Least probability of a decision, as P for all labels or LABEL=P; below it the decision is 'unsure'. "
-        "Repeatable.",
-    ),
-]
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionOptions:
+    """The options that make decisions of probabilities."""
+
+    cost: Annotated[
+        list[str],
+        typer.Option(
+            "--cost",
+            help="Cost of a mistake, as LABEL:DECISION=COST, such as ham:spam=30. Others cost 1. Repeatable.",
+        ),
+    ] = field(default_factory=list)
+    unsure: Annotated[
+        float | None,
+        typer.Option(help="Cost of not deciding; the decision is then 'unsure' where that is least.", min=0),
+    ] = None
+    threshold: Annotated[
+        list[str],
+        typer.Option(
+            "--threshold",
+            help="Least probability of a decision, as P for all labels or LABEL=P; below it the decision is 'unsure'. "
+            "Repeatable.",
+        ),
+    ] = field(default_factory=list)
+
+    def costs(self) -> MistakeCosts | None:
+        """Return the costs and thresholds; None if none are given.
+
+        Raises
+        ------
+        BadValue
+            If one is not LABEL:DECISION=COST, or no threshold.
+        """
+        thresholds = _thresholds(self.threshold)
+        costs = dict(map(_mistake_cost, self.cost))
+        if not costs and self.unsure is None and thresholds is None:
+            return None
+        return MistakeCosts(costs, self.unsure, thresholds)
 
 
 class MistakeCosts:
@@ -107,38 +127,18 @@ class MistakeCosts:
         )
 
 
-def mistake_costs(
-    given: Sequence[str], unsure: float | None, threshold: Sequence[str] = ()
-) -> MistakeCosts | None:
-    """Return the costs and thresholds given on the command line; None if there are none.
-
-    Raises
-    ------
-    BadValue
-        If one is not LABEL:DECISION=COST, or no threshold.
-    """
-    thresholds = _thresholds(threshold)
-    costs: dict[tuple[str, str], float] = {}
-    for text in given:
-        mistake, equals, cost = text.rpartition("=")
-        label, colon, decision = mistake.partition(":")
-        try:
-            value = float(cost)
-        except ValueError:
-            value = math.nan
-        if (
-            not equals
-            or not colon
-            or not label
-            or not decision
-            or not 0 <= value < math.inf
-            or label == decision
-        ):
-            raise BadValue(f"--cost {text}: expected LABEL:DECISION=COST, such as ham:spam=30")
-        costs[label, decision] = value
-    if not costs and unsure is None and thresholds is None:
-        return None
-    return MistakeCosts(costs, unsure, thresholds)
+def _mistake_cost(text: str) -> tuple[tuple[str, str], float]:
+    """Return a mistake, (label, decision), and its cost."""
+    mistake, equals, cost = text.rpartition("=")
+    label, colon, decision = mistake.partition(":")
+    try:
+        value = float(cost)
+    except ValueError:
+        value = math.nan
+    is_written_so = equals and colon and label and decision and label != decision
+    if not is_written_so or not 0 <= value < math.inf:
+        raise BadValue(f"--cost {text}: expected LABEL:DECISION=COST, such as ham:spam=30")
+    return (label, decision), value
 
 
 def _thresholds(given: Sequence[str]) -> Thresholds | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,12 +17,13 @@ from stream_bayes.cli.snapshots import Key, key_of
 from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes, Opinion
 from stream_bayes.learners.catalogue import Learner
+from stream_bayes.mail.filter.explanation import SpamExplanation
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.model_files import load_explainable
 from stream_bayes.streams.mail.mailbox import mails
 from stream_bayes_start import without_own_fields
 
-__all__ = ["explain"]
+__all__ = ["explain", "print_mail_explanation"]
 
 
 def explain(
@@ -96,14 +98,12 @@ def explain(
 
 def _explain_mail(model: SpamFilter, file: str, json: bool) -> None:
     """Show the tokens that decide a filter's verdict on a message."""
-    from stream_bayes.cli.spam import print_explanation  # the modules of mail take a while to load
-
     if file != "-" and not Path(file).is_file():
         raise BadValue(f"the snapshot holds a spam filter: expected a file with a message, got {file}")
     mail = next(mails(file), None)
     if mail is None:
         raise BadValue(f"{'standard input' if file == '-' else file} holds no message")
-    print_explanation(model.explain_one(without_own_fields(mail.raw)), json)
+    print_mail_explanation(model.explain_one(without_own_fields(mail.raw)), json)
 
 
 def _print_opinions(opinions: dict[str, Opinion], answer: dict[Any, float], json: bool) -> None:
@@ -171,3 +171,31 @@ def _other_type(value: Any) -> Any:
 
 def _spread(evidence: dict[Any, float]) -> float:
     return max(evidence.values(), default=0.0) - min(evidence.values(), default=0.0)
+
+
+def print_mail_explanation(explanation: SpamExplanation, json: bool) -> None:
+    """Print the verdict on a message and the tokens that decided it."""
+    if not json:
+        sys.stdout.write(f"{explanation}\n")
+        return
+    wanted, unwanted = explanation.labels
+    rows = [
+        {
+            "token": row.token,
+            "adds": row.adds,
+            str(wanted): _count_or_none(row.wanted),
+            str(unwanted): _count_or_none(row.unwanted),
+        }
+        for row in explanation.tokens
+    ]
+    verdict = {
+        "verdict": explanation.verdict,
+        "score": explanation.score,
+        "probability": explanation.probability,
+    }
+    print_json({**verdict, "tokens": rows})
+
+
+def _count_or_none(messages: float) -> float | None:
+    """Return a number of messages; None with a learner, which has no such counts."""
+    return None if math.isnan(messages) else messages

@@ -9,21 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from stream_bayes.cli.data_file import (
-    DataOptions,
-    Decimal,
-    Delimiter,
-    DropIDs,
-    Encoding,
-    File,
-    Ignore,
-    Missing,
-    NoHeader,
-    Nominal,
-    Table,
-    Time,
-    open_table,
-)
+from stream_bayes.cli.data_file import DataOptions, File, Table, open_table
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, print_json, print_table
 from stream_bayes.streams.files.csv_types import ColumnProfile
@@ -36,31 +22,13 @@ EXAMPLE_WIDTH = 24
 
 def inspect(
     file: File,
+    *,
     target: Annotated[str | None, typer.Option(help="Column with the labels.", show_default=False)] = None,
-    time: Time = None,
-    nominal: Nominal = [],
-    ignore: Ignore = [],
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    missing: Missing = [],
-    encoding: Encoding = None,
-    no_header: NoHeader = False,
-    drop_ids: DropIDs = False,
+    options: DataOptions,
     json: JSON = False,
 ) -> None:
     """Show the columns of a data file: kinds, missing values, identifiers, classes, suggestions, a schema to paste."""
     with exit_on_error():
-        options = DataOptions(
-            time=time,
-            nominal=nominal,
-            ignore=ignore,
-            delimiter=delimiter,
-            decimal=decimal,
-            missing=missing,
-            encoding=encoding,
-            no_header=no_header,
-            drop_ids=drop_ids,
-        )
         table = open_table(file, target, options)
         with closing(table.source):
             rows = [_row(table, name, profile) for name, profile in table.profiles.items()]

@@ -16,15 +16,8 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from stream_bayes.cli.data_file import (
-    Decimal,
-    Delimiter,
-    Encoding,
-    File,
-    Missing,
-    warn_of_misfits,
-)
-from stream_bayes.cli.decision_rules import UNSURE, Cost, MistakeCosts, Threshold, Unsure, mistake_costs
+from stream_bayes.cli.data_file import CSVOptions, File, warn_of_misfits
+from stream_bayes.cli.decision_rules import UNSURE, DecisionOptions, MistakeCosts
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, checked_output, note, print_json
 from stream_bayes.cli.snapshots import Key, key_of
@@ -37,7 +30,7 @@ from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.samples import process_samples
 from stream_bayes.model_files import load_learner
 from stream_bayes.streams.contracts.source import Source
-from stream_bayes.streams.files.csv_format import delimiter_of, first_cells, guessed_format
+from stream_bayes.streams.files.csv_format import first_cells
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.csv_types import inferred_schema
 from stream_bayes.streams.records.fields import Fields
@@ -53,6 +46,7 @@ def predict(
         Path, typer.Argument(help="Saved model, or directory of snapshots.", show_default=False)
     ],
     file: File,
+    *,
     out: Annotated[
         Path | None,
         typer.Option(help="CSV file for the predictions. Default: standard output.", show_default=False),
@@ -60,13 +54,8 @@ def predict(
     key: Annotated[
         str | None, typer.Option(help="Column to copy to the predictions. Default: the number of the row.")
     ] = None,
-    cost: Cost = [],
-    unsure: Unsure = None,
-    threshold: Threshold = [],
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    missing: Missing = [],
-    encoding: Encoding = None,
+    decisions: DecisionOptions,
+    options: CSVOptions,
     key_env: Key = None,
     json: JSON = False,
 ) -> None:
@@ -84,16 +73,10 @@ def predict(
         labels = list(learner._store.encoder.labels.values)
         if not labels:
             raise NotSupported(f"{model}: the model has not learned anything yet")
-        costs = mistake_costs(cost, unsure, threshold)
+        costs = decisions.costs()
         if costs is not None:
             costs.check(labels)
-        form = {
-            "delimiter": None if delimiter is None else delimiter_of(file, delimiter),
-            "decimal": decimal,
-            "encoding": encoding,
-            "missing": missing or None,
-        }
-        source = _source(file, learner, key, form)
+        source = _source(file, learner, key, options)
         start = time.perf_counter()
         with closing(source), _written(out) as text:
             rows, bad = write_predictions(learner, source, text, key, costs)
@@ -116,13 +99,13 @@ def _written(out: Path | None) -> Iterator[TextIO]:
         yield text
 
 
-def _source(file: Path, learner: Learner, key: str | None, given: dict[str, Any]) -> Source:
+def _source(file: Path, learner: Learner, key: str | None, options: CSVOptions) -> Source:
     """Return the file as a source of the model's features."""
     schema: Schema | None = learner.schema
     known = [*learner._store.encoder.features] if schema is None else [*schema.features]
     kind = format_of(file)
     if kind == "csv":
-        form = guessed_format(file, **given)
+        form = options.form_of(file)
         names = first_cells(file, form)
         _check_features(file, known, names)
         key_only = Fields(key=key)
@@ -133,10 +116,7 @@ def _source(file: Path, learner: Learner, key: str | None, given: dict[str, Any]
             )
             return CSVSource(file, key_only, inferred, form=form, misfits="missing")
         return CSVSource(file, Fields(key=key, only=known), schema, form=form, misfits="missing")
-    if any(value is not None for value in given.values()):
-        raise BadValue(
-            f"--delimiter, --decimal, --encoding and --missing are for CSV files, and {file} is not one"
-        )
+    options.refuse(file)
     source = from_file(file, key=key)
     if hasattr(source, "columns"):
         _check_features(file, known, source.columns)

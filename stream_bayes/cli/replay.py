@@ -9,25 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from stream_bayes.cli.arguments import learner_arguments
-from stream_bayes.cli.data_file import (
-    DataOptions,
-    Decimal,
-    Delimiter,
-    DropIDs,
-    Encoding,
-    File,
-    Ignore,
-    Missing,
-    NoHeader,
-    Nominal,
-    Target,
-    Time,
-    open_table,
-)
+from stream_bayes.cli.data_file import DataOptions, File, Target, open_table
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, note
 from stream_bayes.cli.run import run_engine, size_of
-from stream_bayes.cli.service import Port, Serve, service_of, with_service
+from stream_bayes.cli.service import ServeOptions, service_of
 from stream_bayes.drift.detectors import DETECTORS
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.catalogue import DEFAULT
@@ -42,6 +28,7 @@ ADAPTED = "nb"  # the default of a replay with a detector: the other default ada
 
 def replay(
     file: File,
+    *,
     target: Target,
     model: Annotated[
         str | None,
@@ -63,15 +50,7 @@ def replay(
     drift_log: Annotated[
         Path | None, typer.Option(help="Write the drift log to this file, as JSON lines.")
     ] = None,
-    time: Time = None,
-    nominal: Nominal = [],
-    ignore: Ignore = [],
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    missing: Missing = [],
-    encoding: Encoding = None,
-    no_header: NoHeader = False,
-    drop_ids: DropIDs = False,
+    options: DataOptions,
     speed: Annotated[
         float | None, typer.Option(help="Replay at this multiple of the original speed; needs --time.")
     ] = None,
@@ -82,13 +61,12 @@ def replay(
         Path | None, typer.Option(help="Keep snapshots in this directory; the next run resumes from them.")
     ] = None,
     limit: Annotated[int | None, typer.Option(help="Stop after this many records.", min=0)] = None,
-    serve: Serve = False,
-    port: Port = None,
+    serve: ServeOptions,
     json: JSON = False,
 ) -> None:
     """Predict each event of a file, then learn it, and report how good the predictions were."""
     with exit_on_error():
-        if speed is not None and time is None:
+        if speed is not None and options.time is None:
             raise BadValue("--speed needs --time, the column with the event time")
         table: dict[str, Any] = {
             "name": file.name.split(".")[0] or "replay",
@@ -113,23 +91,12 @@ def replay(
         if snapshots is not None:
             table["snapshots"] = {"directory": str(snapshots)}
         config = checked(table)
-        options = DataOptions(
-            time=time,
-            nominal=nominal,
-            ignore=ignore,
-            delimiter=delimiter,
-            decimal=decimal,
-            missing=missing,
-            encoding=encoding,
-            no_header=no_header,
-            drop_ids=drop_ids,
-        )
         opened = open_table(file, target, options)
         note([*opened.described(), *opened.warnings()], quiet=json)
         with closing(opened.source):
             paced = opened.source if speed is None else Paced(opened.source, speed)
             engine = build(config, source=paced, schema=opened.schema)
-            own = with_service(config, serve, port).serve
+            own = serve.with_service(config).serve
             if own is None:
                 run_engine(engine, size_of(file), limit, json)
                 return

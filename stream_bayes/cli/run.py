@@ -14,7 +14,7 @@ from stream_bayes.cli.data_file import listed
 from stream_bayes.cli.exit_codes import exit_on_error, exit_with_json_log
 from stream_bayes.cli.output import JSON, note, print_json, print_table
 from stream_bayes.cli.progress import bar_over, print_summary
-from stream_bayes.cli.service import Port, Serve, service_of, with_service
+from stream_bayes.cli.service import ServeOptions, service_of
 from stream_bayes.cli.workers import run_processes, run_worker
 from stream_bayes.data.features import Numeric
 from stream_bayes.errors import BadConfig, BadValue, OtherSettings
@@ -36,6 +36,7 @@ __all__ = ["MAY_CHANGE", "run", "run_engine", "size_of"]
 
 def run(
     file: Annotated[Path, typer.Argument(help="Pipeline file (TOML).", show_default=False)],
+    *,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show where the run would start, without changing anything.")
     ] = False,
@@ -63,8 +64,7 @@ def run(
     until_end: Annotated[
         bool, typer.Option("--until-end", help="Stop at the end that the source had at the start.")
     ] = False,
-    serve: Serve = False,
-    port: Port = None,
+    serve: ServeOptions,
     workers: Annotated[
         int | None,
         typer.Option(
@@ -97,12 +97,12 @@ def run(
         config = load_config(file)
         if start is not None:
             config = starting_from(config, start)
-        config = with_service(config, serve, port)
+        config = serve.with_service(config)
         if config.workers is not None:
             if config.ops is not None and ops_port is not None:
                 config = config.model_copy(update={"ops": config.ops.model_copy(update={"port": ops_port})})
             given = {
-                "--serve": serve,
+                "--serve": serve.is_wanted,
                 "--dry-run": dry_run,
                 "--rebuild": rebuild,
                 "--warm-start": warm,
@@ -159,7 +159,12 @@ def run(
                 if config.serve is not None:
                     service = around.enter_context(
                         service_of(
-                            engine, config.serve, config, file.parent, quiet=json or log_json, lasts=serve
+                            engine,
+                            config.serve,
+                            config,
+                            file.parent,
+                            quiet=json or log_json,
+                            lasts=serve.is_wanted,
                         )
                     )
                 with showing_changed_settings(json):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from typing import Annotated
@@ -16,14 +17,37 @@ from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.pipelines.config import PipelineConfig, ServeConfig
 from stream_bayes.streams.service.signals import stopping_on_signals
 
-__all__ = ["Port", "RunningService", "Serve", "service_of", "wait_for_signal", "with_service"]
+__all__ = ["RunningService", "ServeOptions", "service_of", "wait_for_signal"]
 
 
-Serve = Annotated[
-    bool,
-    typer.Option("--serve", help="Serve predictions and a page over HTTP, also after the end, until Ctrl-C."),
-]
-Port = Annotated[int | None, typer.Option(help="Port of --serve; 0 takes a free one.", min=0, max=65535)]
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions:
+    """The options that serve what a command does."""
+
+    is_wanted: Annotated[
+        bool,
+        typer.Option(
+            "--serve", help="Serve predictions and a page over HTTP, also after the end, until Ctrl-C."
+        ),
+    ] = False
+    port: Annotated[
+        int | None, typer.Option(help="Port of --serve; 0 takes a free one.", min=0, max=65535)
+    ] = None
+
+    def check(self) -> None:
+        """Raise `BadValue` for a port of no service."""
+        if self.port is not None and not self.is_wanted:
+            raise BadValue("--port needs --serve; a pipeline file names its port in [serve]")
+
+    def with_service(self, config: PipelineConfig) -> PipelineConfig:
+        """Return the configuration with the service that the options request."""
+        self.check()
+        if not self.is_wanted:
+            return config
+        own = config.serve or ServeConfig.model_validate({})
+        if self.port is not None:
+            own = own.model_copy(update={"port": self.port})
+        return config.model_copy(update={"serve": own})
 
 
 class RunningService:
@@ -58,18 +82,6 @@ class RunningService:
         if self._lasts:
             note([f"the stream has ended; {self.url} goes on serving, until Ctrl-C"], quiet=self._quiet)
             wait_for_signal()
-
-
-def with_service(config: PipelineConfig, serve: bool, port: int | None) -> PipelineConfig:
-    """Return the configuration with the service that the options request."""
-    if port is not None and not serve:
-        raise BadValue("--port needs --serve; a pipeline file names its port in [serve]")
-    if not serve:
-        return config
-    own = config.serve or ServeConfig.model_validate({})
-    if port is not None:
-        own = own.model_copy(update={"port": port})
-    return config.model_copy(update={"serve": own})
 
 
 @contextmanager

@@ -11,26 +11,13 @@ from typing import Annotated
 import typer
 
 from stream_bayes.cli.arguments import learner_arguments
-from stream_bayes.cli.data_file import (
-    DataOptions,
-    Decimal,
-    Delimiter,
-    DropIDs,
-    Encoding,
-    File,
-    Ignore,
-    Missing,
-    NoHeader,
-    Nominal,
-    Target,
-    open_table,
-    warn_of_misfits,
-)
+from stream_bayes.cli.data_file import DataOptions, File, Target, open_table, warn_of_misfits
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, checked_output, note, print_json
 from stream_bayes.core.events.event import Event
 from stream_bayes.errors import BadValue, BudgetExceeded, Exhausted, SchemaError, StreamBayesError
 from stream_bayes.learners.catalogue import DEFAULT, make_learner
+from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.model_files import save
 from stream_bayes.streams.contracts.source import Record, Source
 
@@ -41,6 +28,7 @@ BATCH = 1000
 
 def train(
     file: File,
+    *,
     target: Target,
     out: Annotated[
         Path, typer.Option(help="Save the model to this file, such as model.zip.", show_default=False)
@@ -49,29 +37,12 @@ def train(
     arg: Annotated[
         list[str], typer.Option("--arg", help="Argument of the model, as NAME=VALUE. Repeatable.")
     ] = [],
-    nominal: Nominal = [],
-    ignore: Ignore = [],
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    missing: Missing = [],
-    encoding: Encoding = None,
-    no_header: NoHeader = False,
-    drop_ids: DropIDs = False,
+    options: DataOptions,
     json: JSON = False,
 ) -> None:
     """Train a model on a data file, and save it for `predict`, `explain` and `run --warm-start`."""
     with exit_on_error():
         checked_output("--out", out)
-        options = DataOptions(
-            nominal=nominal,
-            ignore=ignore,
-            delimiter=delimiter,
-            decimal=decimal,
-            missing=missing,
-            encoding=encoding,
-            no_header=no_header,
-            drop_ids=drop_ids,
-        )
         table = open_table(file, target, options)
         note([*table.described(), *table.warnings()], quiet=json)
         learned = unlabelled = 0
@@ -81,6 +52,7 @@ def train(
                 learner = make_learner(model, learner_arguments(arg), table.schema)
             except SchemaError as error:
                 raise SchemaError(f"{model!r} cannot learn from this file: {error}") from error
+            timed = learner if isinstance(learner, BayesClassifier) and learner._store.tables.timed else None
             for record in records_of(table.source):
                 if not isinstance(record, Event):
                     bad[record.reason] += 1
@@ -88,7 +60,10 @@ def train(
                     unlabelled += 1
                 else:
                     try:
-                        learner.learn_one(record.x, record.y)
+                        if timed is None:
+                            learner.learn_one(record.x, record.y)
+                        else:
+                            timed.learn_one(record.x, record.y, at=record.time)
                     except BudgetExceeded:
                         raise
                     except StreamBayesError as error:

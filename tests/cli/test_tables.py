@@ -82,6 +82,22 @@ def test_what_is_guessed_is_printed_before_the_first_event(people: Path, tmp_pat
     assert "numbers (2): level, income" in run("run", pipeline).stderr
 
 
+def test_train_fades_samples_by_the_column_of_their_times(tmp_path: Path) -> None:
+    path, model = tmp_path / "visits.csv", tmp_path / "model.zip"
+    path.write_text("at,page,buys\n2026-01-01T00:00:00Z,home,no\n2026-01-08T00:00:00Z,shop,yes\n")
+    given = ("train", path, "--target", "buys", "--model", "nb", "--arg", "half_life=7d", "--out", model)
+    refused = run(*given)
+    assert refused.exit_code == 3 and "needs its time" in refused.stderr
+    result = run(*given, "--time", "at")
+    assert result.exit_code == 0, result.stderr
+    learner = stream_bayes.load(model)
+    expected = stream_bayes.NaiveBayes(half_life="7d")
+    expected.learn_one({"page": "home"}, "no", at=1767225600.0)
+    expected.learn_one({"page": "shop"}, "yes", at=1767830400.0)
+    assert learner.predict_proba_one({}) == pytest.approx(expected.predict_proba_one({}))
+    assert learner.predict_proba_one({})["yes"] > 0.55
+
+
 def test_a_trained_model_predicts_a_file_without_labels(people: Path, tmp_path: Path) -> None:
     model, new, out = tmp_path / "m.zip", tmp_path / "new.csv", tmp_path / "out.csv"
     result = run("train", people, "--target", "stays", "--out", model, "--model", "nb", "--drop-ids")

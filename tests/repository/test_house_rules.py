@@ -67,6 +67,8 @@ serve
 plots
 testing
 cli
+cli.spam
+cli.app
 """.split()
 
 # These gather or start what the others hold; nothing may import them.

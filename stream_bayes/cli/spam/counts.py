@@ -12,7 +12,7 @@ import msgspec
 import typer
 
 from stream_bayes.cli.exit_codes import exit_on_error
-from stream_bayes.cli.spam import Home, Key, home_at, report_waiting
+from stream_bayes.cli.spam.options import HomeOptions, report_waiting
 from stream_bayes.errors import BadFormat
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.filter.other_filters import (
@@ -28,24 +28,16 @@ from stream_bayes.mail.text.transformer import EmailTokens
 from stream_bayes.streams.mail.mailbox import mails
 from stream_bayes_start import number_of
 
-__all__ = ["add_count_commands"]
-
-
-def add_count_commands(spam: typer.Typer) -> None:
-    """Add these commands to the group `spam`."""
-    spam.command("export")(export)
-    spam.command("import")(import_)
-    spam.command()(merge)
+__all__ = ["export", "import_", "merge"]
 
 
 def export(
     file: Annotated[Path, typer.Argument(help="File to write.", show_default=False)],
-    home: Home = None,
-    key_env: Key = None,
+    home: HomeOptions,
 ) -> None:
     """Write the counts of messages and tokens by label, as JSON for other programs."""
     with exit_on_error():
-        counts = home_at(home, key_env).load().export_counts()
+        counts = home.open().load().export_counts()
         write_private(file, msgspec.json.format(msgspec.json.encode(counts), indent=1) + b"\n")
         typer.echo(f"wrote {len(counts['tokens']):,} tokens to {file}")
 
@@ -67,8 +59,8 @@ def import_(
             show_default=False,
         ),
     ],
-    home: Home = None,
-    key_env: Key = None,
+    home: HomeOptions,
+    *,
     words: Annotated[
         list[Path] | None,
         typer.Option(
@@ -78,7 +70,7 @@ def import_(
 ) -> None:
     """Add the counts of `export`, bogofilter or SpamAssassin to the filter: all, or none if anything is wrong."""
     with exit_on_error():
-        place = home_at(home, key_env)
+        place = home.open()
         with place.changing(lambda: SpamFilter(key=place.key), report_waiting) as model:
             counts, skipped = _counts_in(file, model.labels, words or [])
             model.import_counts(counts)
@@ -123,12 +115,11 @@ def tokens_of(paths: Sequence[Path]) -> set[str]:
 
 def merge(
     other: Annotated[Path, typer.Argument(help="Directory of another filter.", show_default=False)],
-    home: Home = None,
-    key_env: Key = None,
+    home: HomeOptions,
 ) -> None:
     """Add the counts of another filter with the same settings, which stays unchanged."""
     with exit_on_error():
-        theirs = home_at(other, key_env).load()
-        with home_at(home, key_env).changing(None, report_waiting) as model:
+        theirs = HomeOptions(home=other, key_env=home.key_env).open().load()
+        with home.open().changing(None, report_waiting) as model:
             model.merge(theirs)
         typer.echo(f"{number_of(sum(model.messages.values()), 'message')} in the filter now")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from stream_bayes.cli.exit_codes import exit_on_error
-from stream_bayes.cli.spam import Home, Key, home_at
+from stream_bayes.cli.spam.options import HomeOptions
 from stream_bayes.errors import BadValue
 from stream_bayes.mail.filter.user_filter import MAX_RECEIPTS, MAX_TOKENS
 from stream_bayes.streams.mail.judged_mails import DAYS, MAX_BYTES
@@ -18,14 +18,14 @@ from stream_bayes.streams.mail.users import Quota
 from stream_bayes.streams.service.signals import stopping_on_signals
 from stream_bayes_start import number_of
 
-__all__ = ["serve_spam"]
+__all__ = ["serve"]
 
 ADDRESS = "PORT on this machine, HOST:PORT, or the path of a Unix socket."
 
 
-def serve_spam(
-    home: Home = None,
-    key_env: Key = None,
+def serve(
+    home: HomeOptions,
+    *,
     spamd: Annotated[
         str | None, typer.Option(help=f"Also serve spamd's protocol, for spamc: {ADDRESS}")
     ] = None,
@@ -84,7 +84,7 @@ def serve_spam(
             raise BadValue("--strip-domain, --teach-site and --trusted need --users")
         given = {"spamd": spamd, "milter": milter, "http": http}
         server = SpamServer(
-            home_at(home, key_env),
+            home.open(),
             {name: address for name, address in given.items() if address is not None},
             inherited_sockets(os.environ),
             int(hold_megabytes * 2**20),
