@@ -66,8 +66,8 @@ from stream_bayes.streams.pipelines.config_model import (
     ModelConfig,
     TransformerConfig,
 )
-from stream_bayes.streams.records.avro_decoder import AvroDecoder
 from stream_bayes.streams.records.decoder import RawDecoder
+from stream_bayes.streams.records.decoders import needs_registry
 
 __all__ = [
     "CSVConfig",
@@ -338,16 +338,17 @@ class PipelineConfig(Table):
             raise ValueError("labels.topic: belongs to a source of kind 'kafka'")
         if self.labels is not None and self.labels.topic is None and self.labels.decoder is not None:
             raise ValueError("labels.decoder: is for records of labels.topic; add the topic, or leave it out")
-        if self.labels_decoder == AvroDecoder.name and getattr(self.source, "registry", None) is None:
-            raise ValueError(
-                "source.registry: is missing; labels.decoder 'avro' needs it, with the registry's url"
-            )
-        if getattr(self.source, "registry", None) is not None and AvroDecoder.name not in (
-            getattr(self.source, "decoder", None),
-            self.labels_decoder,
-        ):
+        registry = getattr(self.source, "registry", None)
+        decoders = [
+            name for name in (getattr(self.source, "decoder", None), self.labels_decoder) if name is not None
+        ]
+        if registry is not None and not any(map(needs_registry, decoders)):
             raise ValueError(
                 "source.registry: is for the decoder 'avro'; choose it, or leave the registry out"
+            )
+        if registry is None and self.labels_decoder is not None and needs_registry(self.labels_decoder):
+            raise ValueError(
+                f"source.registry: is missing; labels.decoder {self.labels_decoder!r} needs it, with the registry's url"
             )
         return self
 

@@ -11,8 +11,7 @@ from stream_bayes.streams.kafka.client import MAX_MESSAGE_BYTES, TRANSACTION_SEC
 from stream_bayes.streams.kafka.connection import SECONDS, Connection, default_client
 from stream_bayes.streams.kafka.oidc import ClientCredentials
 from stream_bayes.streams.pipelines.config_base import ObjectFieldsConfig, RenewedSecret, Secret, Table
-from stream_bayes.streams.records.avro_decoder import AvroDecoder
-from stream_bayes.streams.records.decoders import decoder_names
+from stream_bayes.streams.records.decoders import decoder_names, needs_registry
 from stream_bayes.streams.records.schema_registry import REQUEST_SECONDS, SchemaRegistry
 
 __all__ = ["TOPIC", "KafkaConfig", "KafkaSinkConfig", "KafkaSourceConfig", "RegistryConfig", "known_decoder"]
@@ -152,9 +151,9 @@ class KafkaSourceConfig(ObjectFieldsConfig):
 
     @model_validator(mode="after")
     def _has_registry(self) -> Self:
-        if self.decoder == AvroDecoder.name and self.registry is None:
+        if self.registry is None and needs_registry(self.decoder):
             raise ValueError(
-                "source.registry: is missing; the decoder 'avro' needs it, with the registry's url"
+                f"source.registry: is missing; the decoder {self.decoder!r} needs it, with the registry's url"
             )
         return self
 

@@ -14,10 +14,9 @@ from stream_bayes.streams.kafka.source import KafkaSource, Labels, Share
 from stream_bayes.streams.kafka.transactions import Transactions
 from stream_bayes.streams.pipelines.config import PipelineConfig
 from stream_bayes.streams.pipelines.config_kafka import KafkaSinkConfig, KafkaSourceConfig
-from stream_bayes.streams.records.avro_decoder import AvroDecoder
 from stream_bayes.streams.records.commands import COMMANDS
 from stream_bayes.streams.records.decoder import Decoder
-from stream_bayes.streams.records.decoders import make_decoder
+from stream_bayes.streams.records.decoders import make_decoder, needs_registry
 from stream_bayes.streams.records.fields import Fields
 
 __all__ = ["KafkaParts", "kafka_parts", "kafka_source"]
@@ -85,7 +84,7 @@ def kafka_source(
     registry = None if own.registry is None else own.registry.registry()
 
     def decoder_of(name: str, fields: Fields, schema: Schema | None) -> Decoder:
-        of_name = registry if name == AvroDecoder.name else None
+        of_name = registry if needs_registry(name) else None
         return make_decoder(name, fields, schema, own.max_record_bytes, of_name)
 
     decoder = decoder_of(own.decoder, own.fields(), schema)

@@ -33,6 +33,7 @@ __all__ = [
     "Reason",
     "decoder_names",
     "make_decoder",
+    "needs_registry",
     "register_decoder",
 ]
 
@@ -102,9 +103,7 @@ def make_decoder(
     >>> make_decoder("json").decode(b'{"sky": "grey"}')
     Event(x={'sky': 'grey'})
     """
-    if name not in DECODERS:
-        _load(name)
-    decoder: Any = DECODERS[name]
+    decoder: Any = _class_of(name)
     if not decoder.uses_registry:
         if registry is not None:
             raise BadValue(f"registry: the decoder {name!r} uses none; leave it out, or choose 'avro'")
@@ -114,6 +113,28 @@ def make_decoder(
             f"registry: is missing, and the decoder {name!r} needs it; give the registry of its schemas"
         )
     return decoder(fields, schema, max_record_bytes, registry=registry)  # type: ignore[no-any-return]  # a Decoder
+
+
+def needs_registry(name: str) -> bool:
+    """Return True for the name of a decoder that takes its schemas from a registry.
+
+    Raises
+    ------
+    BadValue
+        As of `make_decoder`.
+
+    Examples
+    --------
+    >>> needs_registry("avro"), needs_registry("json")
+    (True, False)
+    """
+    return _class_of(name).uses_registry
+
+
+def _class_of(name: str) -> type[Decoder]:
+    if name not in DECODERS:
+        _load(name)
+    return DECODERS[name]
 
 
 def _load(name: str) -> None:

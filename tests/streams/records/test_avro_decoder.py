@@ -21,7 +21,7 @@ from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.kafka_parts import kafka_parts
 from stream_bayes.streams.records.avro_decoder import AvroDecoder
 from stream_bayes.streams.records.bad_records import Reason
-from stream_bayes.streams.records.decoders import make_decoder
+from stream_bayes.streams.records.decoders import DECODERS, make_decoder
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.schema_registry import UNKNOWN_SECONDS, SchemaRegistry
 from tests.streams.records.registry_stub import RegistryStub, registry_stub
@@ -318,6 +318,20 @@ def test_labels_may_have_another_format() -> None:
     config = checked(pipeline("http://r") | {"labels": {"topic": "l", "wait_for": 5.0, "decoder": "json"}})
     source: Any = kafka_parts(config, None).source
     assert [decoder.name for decoder in source.decoders.values()] == ["avro", "json"]
+
+
+def test_a_decoder_of_a_user_may_use_the_registry_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Proto(AvroDecoder):
+        name = "proto"
+
+    monkeypatch.setitem(DECODERS, "proto", Proto)
+    config = checked(pipeline("http://r", decoder="proto"))
+    source: Any = kafka_parts(config, None).source
+    (decoder,) = source.decoders.values()
+    assert type(decoder) is Proto
+    assert decoder.registry is not None
+    with pytest.raises(BadConfig, match=r"source.registry: is missing; the decoder 'proto' needs it"):
+        checked(pipeline("", decoder="proto", registry=None))
 
 
 def test_the_service_offers_labels_only_where_they_are_read_as_the_json_that_it_writes() -> None:
