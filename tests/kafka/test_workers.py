@@ -22,6 +22,7 @@ from stream_bayes.mail import SpamFilter
 from stream_bayes.streams.following import follow
 from stream_bayes.streams.kafka.connection import CLIENTS
 from stream_bayes.streams.pipelines.config import checked
+from stream_bayes.streams.service.worker_metrics import WorkerMetrics
 from stream_bayes.streams.workers.worker import Worker
 from tests.cli.test_snapshots import run as run_command
 from tests.kafka.sharing import Shards, assert_equal
@@ -46,6 +47,16 @@ def counts_of(worker: Worker) -> dict[Any, Any]:
     """Return the counts of a worker's sum by name."""
     model: Any = worker.total.model
     return dict(model._store.by_name())
+
+
+def metrics_of(worker: Worker) -> dict[str, float]:
+    """Return a worker's figures at /metrics that are one number, by the ends of their names."""
+    samples = [sample for metric in WorkerMetrics(worker).collect() for sample in metric.samples]
+    return {
+        sample.name.removeprefix("stream_bayes_"): sample.value
+        for sample in samples
+        if set(sample.labels) == {"pipeline"}
+    }
 
 
 def holds(worker: Worker, expected: dict[Any, Any]) -> bool:
@@ -77,11 +88,28 @@ def test_workers_come_and_go_and_the_sum_is_one_pass(
         for worker in workers:  # each predicts from the whole sum
             until("the sum", partial(holds, worker, expected))
             assert_equal(counts_of(worker), expected)
+        metrics = [metrics_of(worker) for worker in workers]
+        assert sum(each["shards_owned"] for each in metrics) == 4
+        assert sum(each["records_total"] for each in metrics) == 400
+        for each in metrics:
+            assert each["shards_owned"] >= 1
+            assert each["rebalances_total"] >= 1
+            assert each["publications_total"] >= 1
+            assert each["published_bytes_total"] > 1000
+            assert each["publications_applied_total"] >= 4
+            assert 0 < each["oldest_shard_age_seconds"] < 60
+            assert 0 < each["restore_seconds"] < 60
     finally:
         for worker in workers:
             worker.stop()
         for thread in threads:
             thread.join(60)
+    for worker, before in zip(
+        workers, metrics, strict=True
+    ):  # what is counted stays when the shards are gone
+        after = metrics_of(worker)
+        assert after["shards_owned"] == 0
+        assert all(after[name] >= before[name] for name in before if name.endswith("_total"))
     shards.check(1200)
 
 

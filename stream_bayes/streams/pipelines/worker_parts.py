@@ -176,8 +176,8 @@ class _Parts:
         """The origin of this pipeline's publications."""
         return Source(self.config.name, digest(self.settings), self.own.shards, self.partitions)
 
-    def reader(self, topic: str, shards: range) -> TopicReader:
-        return TopicReader(self.connection, topic, shards, self.key, self.origin)
+    def reader(self, topic: str, shards: range, cluster: Cluster | None = None) -> TopicReader:
+        return TopicReader(self.connection, topic, shards, self.key, self.origin, cluster)
 
     def make_replicas(self) -> Replicas:
         return Replicas(self.reader(self.model_topic, range(self.own.shards)), self.total)
@@ -202,6 +202,8 @@ class _Parts:
             transaction_seconds=self.kafka.transaction_seconds,
             max_message_bytes=self.kafka.max_message_bytes,
         )
+        # A shard's parts run in one thread, so they share the connections for requests.
+        cluster = delivery.cluster = source.cluster
         letters = predictions = None
         if isinstance(config.dead_letters, KafkaSinkConfig):
             letters = KafkaDeadLetters(delivery, config.dead_letters.topic)
@@ -210,7 +212,7 @@ class _Parts:
         delivery.topics += [self.model_topic, self.state_topic]
         mine = range(number, number + 1)
         store = StateTopic(
-            partial(self.reader, self.state_topic, mine),
+            partial(self.reader, self.state_topic, mine, cluster),
             self.state_topic,
             number,
             self.origin,
@@ -247,7 +249,7 @@ class _Parts:
 
         def prepare() -> None:
             """Read which parts the model's topic holds: only others are published."""
-            reader = self.reader(self.model_topic, mine)
+            reader = self.reader(self.model_topic, mine, cluster)
             try:
                 reader.read_to_end()
                 changed.continue_from(reader.assemblies[number].digests)

@@ -54,7 +54,7 @@ class WorkerMetrics:
         )
         yield gauge("shards_owned", "Shards that run here.", (own, len(shards)))
         yield counter("rebalances", "Times that shards came or went.", (own, worker.rebalances))
-        yield counter("publications", "Publications of shards that run here.", (own, worker.publications))
+        yield counter("publications", "Publications that this worker has made.", (own, worker.publications))
         yield counter("published_bytes", "Bytes of these publications.", (own, worker.bytes_published))
         yield gauge(
             "total_memory_bytes",

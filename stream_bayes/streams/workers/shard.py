@@ -10,6 +10,7 @@ from typing import Any
 
 from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.errors import Fenced
+from stream_bayes.streams.contracts.recovery import ResumePoint
 from stream_bayes.streams.contracts.sink import Result
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.engine import Engine
@@ -94,6 +95,11 @@ class ShardRecovery(JournalRecovery):
         super().__init__(source, pipeline, delivery, **others)
         self._shard_delivery = delivery
         self._model = model
+
+    def check(self, point: ResumePoint | None, rebuild: bool) -> None:
+        """Wait until an earlier owner's last commit is readable. It is fenced already, so `resume` checks the rest."""
+        if point is not None:
+            self._shard_delivery.await_decision()
 
     def replay(self) -> Iterator[Sequence[Record]]:
         yield from super().replay()

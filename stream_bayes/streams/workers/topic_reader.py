@@ -49,6 +49,8 @@ class TopicReader:
         The secret of the signatures; None to take unsigned publications.
     source
         The pipeline whose publications these must be; None to take those of any.
+    cluster
+        The cluster's requests, left open by `close`; None for its own.
     """
 
     def __init__(
@@ -58,11 +60,13 @@ class TopicReader:
         shards: Iterable[int],
         key: bytes | None = None,
         source: Source | None = None,
+        cluster: Cluster | None = None,
     ) -> None:
         self.topic = topic
         self.assemblies = {shard: Assembly(shard, key) for shard in shards}
         self._source = source
-        self._cluster = Cluster(connection)
+        self._is_own_cluster = cluster is None
+        self._cluster = Cluster(connection) if cluster is None else cluster
         self._partitions = {shard: Partition(topic, shard) for shard in self.assemblies}
         self._beginnings = self._cluster.beginning_offsets(self._partitions.values())
         self._next = dict(self._beginnings)
@@ -169,7 +173,8 @@ class TopicReader:
     def close(self) -> None:
         """Close the connections."""
         self._reader.close()
-        self._cluster.close()
+        if self._is_own_cluster:
+            self._cluster.close()
 
     def _add(self, assembly: Assembly, message: Message) -> bool:
         shard, _, name = (message.key or b"").decode("utf-8", "replace").partition("/")

@@ -87,7 +87,8 @@ class Worker:
         self._running: dict[int, Shard] = {}
         self._restart_at: dict[int, float] = {}
         self._ended: set[int] = set()
-        self._finished = 0  # records of shards that have ended
+        # Records, publications and their bytes of shards that have ended.
+        self._finished = self._publications = self._bytes_published = 0
         self._is_stopping = False
         self._is_running = False
         self._until_end = False
@@ -116,13 +117,13 @@ class Worker:
 
     @property
     def publications(self) -> int:
-        """Number of publications of shards that run here."""
-        return sum(shard.publisher.published for shard in self.owned.values())
+        """Number of publications that this worker has made."""
+        return self._publications + sum(shard.publisher.published for shard in self.owned.values())
 
     @property
     def bytes_published(self) -> int:
         """Bytes of these publications."""
-        return sum(shard.publisher.bytes_published for shard in self.owned.values())
+        return self._bytes_published + sum(shard.publisher.bytes_published for shard in self.owned.values())
 
     def stop(self) -> None:
         """Let the worker end: each shard commits, publishes, and is left to the others. For signal handlers."""
@@ -214,6 +215,8 @@ class Worker:
         if self._running.get(shard.number) is shard:
             del self._running[shard.number]
             self._finished += shard.processed
+            self._publications += shard.publisher.published
+            self._bytes_published += shard.publisher.bytes_published
             assert self.replicas is not None
             self.replicas.release(shard.number)
 

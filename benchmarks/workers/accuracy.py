@@ -1,7 +1,7 @@
 """The cost in accuracy of many workers: shards that know each other as of their last publications, against one model.
 
-    python -m benchmarks.speed.workers                       LED and SEA, published every 1,000 events
-    python -m benchmarks.speed.workers CORPUS.jsonl.gz ...   corpora of mail, published every 100 mails
+    python -m benchmarks.workers.accuracy                    LED and SEA, published every 1,000 events
+    python -m benchmarks.workers.accuracy CORPUS.jsonl.gz ...   corpora of mail, published every 100 mails
 
 No broker is needed: each shard has a sum of its own, into which the parts that the others publish are read, as a worker
 does. Final counts are compared with one pass over all events.

@@ -1,0 +1,1 @@
+"""Many workers, one model: what it costs in time, traffic and accuracy."""

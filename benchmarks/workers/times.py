@@ -1,0 +1,211 @@
+"""Times and traffic of workers, through a broker.
+
+    python -m benchmarks.workers.times cost        processor time a record: no [workers], one shard, 16 shards
+    python -m benchmarks.workers.times scale       two workers against one: processor time, and records a second
+    python -m benchmarks.workers.times large       a model of 100 MB: a newcomer, a shard that moves
+    python -m benchmarks.workers.times bytes       bytes published, and how many the counts have
+
+The broker is that of the tests, or the one in STREAM_BAYES_KAFKA. All sides of a comparison alternate.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.workers.topics import input_topic, names_topic, pipeline, servers
+from stream_bayes.streams.following import follow
+from stream_bayes.streams.kafka.cluster import Cluster
+from stream_bayes.streams.kafka.connection import Connection
+from stream_bayes.streams.pipelines.config import checked
+from stream_bayes.streams.pipelines.pipeline import build
+from stream_bayes.streams.pipelines.worker_parts import build_worker
+from stream_bayes.streams.workers.worker import Worker
+
+FEW, MANY = 20_000, 160_000
+FORKED = multiprocessing.get_context("spawn")
+
+
+def cost(client: str, rounds: int) -> None:
+    """Print the processor time that a record adds, and that of a start, for each kind of pipeline."""
+    seconds: dict[tuple[int | None, int], list[float]] = {}
+    for _ in range(rounds):
+        for shards in (None, 1, 16):
+            for events in (FEW, MANY):
+                config = checked(pipeline(input_topic(events), client, shards))
+                began = time.process_time()
+                if shards is None:
+                    build(config).run(until_end=True)
+                else:
+                    worker = build_worker(config)
+                    worker.run(until_end=True)
+                    assert worker.processed_in_run == events
+                seconds.setdefault((shards, events), []).append(time.process_time() - began)
+    plain = 0.0
+    for shards in (None, 1, 16):
+        few, many = (min(seconds[shards, events]) for events in (FEW, MANY))
+        record = (many - few) / (MANY - FEW)
+        plain = plain or record
+        start = few - FEW * record
+        print(
+            f"{client}, shards {shards}: {1e6 * record:.1f} us a record, {record / plain:.2f}x; "
+            f"a start {1000 * start:.0f} ms; {1e6 * many / MANY:.1f} us with the start"
+        )
+
+
+# -- two workers against one -------------------------------------------------------------------------------------------
+
+
+def _worker(config: dict[str, Any], spent: Any) -> None:
+    worker = build_worker(checked(config))
+    signal.signal(signal.SIGTERM, lambda *_: worker.stop())
+    began = time.process_time()
+    worker.run()
+    spent.put((time.process_time() - began, worker.processed_in_run))
+
+
+def scale(client: str, rounds: int, model: str, fields: int, events: int) -> None:
+    """Print processor time a record, summed, and records a second, of one and of two workers."""
+    topic = input_topic(events, fields)
+    found: dict[int, list[tuple[float, float]]] = {1: [], 2: []}
+    for _ in range(rounds):
+        for count in found:
+            config = pipeline(topic, client, 4, model={"kind": model})
+            cluster = Cluster(Connection(servers=tuple(servers().split(","))))
+            spent: Any = FORKED.Queue()
+            workers = [FORKED.Process(target=_worker, args=(config, spent)) for _ in range(count)]
+            for process in workers:
+                process.start()
+
+            def committed(name: str = config["name"], cluster: Cluster = cluster) -> int:
+                return sum(cluster.committed_offsets(name).values())
+
+            first = _reach(committed, events // 4)
+            last = _reach(committed, events)
+            for process in workers:
+                assert process.pid is not None
+                os.kill(process.pid, signal.SIGTERM)
+            sums = [spent.get(timeout=120) for _ in workers]
+            for process in workers:
+                process.join()
+            cluster.close()
+            seconds = sum(each for each, _ in sums) / sum(each for _, each in sums)
+            speed = (last[1] - first[1]) / (last[0] - first[0])
+            found[count].append((seconds, speed))
+            shares = [each for _, each in sums]
+            print(
+                f"{count} workers: {1e6 * seconds:.1f} us a record, {speed:.0f} records/s, {shares}",
+                flush=True,
+            )
+    one, two = (min(row[0] for row in found[count]) for count in (1, 2))
+    slow, fast = (max(row[1] for row in found[count]) for count in (1, 2))
+    print(
+        f"{model}, {fields} fields, {client}: two workers {two / one:.2f}x the processor time a record, "
+        f"{fast / slow:.2f}x the records a second"
+    )
+
+
+def _reach(look: Callable[[], int], count: int, seconds: float = 600.0) -> tuple[float, int]:
+    """Wait until a number is reached. Return when, and the number then."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        found = look()
+        if found >= count:
+            return time.monotonic(), found
+        time.sleep(0.2)
+    raise AssertionError(f"waited {seconds:g} seconds for {count}")
+
+
+# -- a model of 100 MB -------------------------------------------------------------------------------------------------
+
+
+def large(client: str, rounds: int, events: int) -> None:
+    """Print the size of a model of many names, when a newcomer predicts from it, and how long a shard takes to move."""
+    config = pipeline(
+        names_topic(events), client, 16, workers={"publish_seconds": 5.0}, snapshots={"directory": "unused"}
+    )
+    del config["snapshots"]
+    first = build_worker(checked(config))
+    first.run(until_end=True)
+    size = first.replicas.memory_bytes if first.replicas is not None else 0
+    print(f"{events} records of unseen names, {first.bytes_published / 1e6:.0f} MB published in all")
+    for _ in range(rounds):
+        began = time.monotonic()
+        with follow(config["name"], servers=servers()) as model:
+            model.predict_proba_one({"f0": "v0"})
+            seconds = time.monotonic() - began
+            size = model._replicas.memory_bytes
+        print(f"a newcomer to {size / 1e6:.0f} MB predicts after {seconds:.1f} s", flush=True)
+    for _ in range(rounds):
+        worker: Worker = build_worker(checked(config))
+        thread = threading.Thread(target=worker.run)
+        began = time.monotonic()
+        thread.start()
+        restored: dict[int, float] = {}
+        while len(restored) < 16:
+            time.sleep(0.1)
+            restored = {
+                number: shard.restore_seconds
+                for number, shard in worker.owned.items()
+                if shard.restore_seconds is not None
+            }
+            assert thread.is_alive()
+            assert time.monotonic() - began < 300
+        print(
+            f"16 shards of {size / 16e6:.1f} MB that move at once go on after {min(restored.values()):.1f} to "
+            f"{max(restored.values()):.1f} s",
+            flush=True,
+        )
+        worker.stop()
+        thread.join()
+
+
+# -- traffic -----------------------------------------------------------------------------------------------------------
+
+
+def traffic(client: str) -> None:
+    """Print the bytes that are published, in small and large models."""
+    for name, topic, events in (
+        ("20 features of 8 values", input_topic(MANY), MANY),
+        ("unseen names", names_topic(20_000), 20_000),
+    ):
+        for shards in (1, 4):
+            worker = build_worker(checked(pipeline(topic, client, shards, workers={"publish_events": 1000})))
+            worker.run(until_end=True)
+            assert worker.processed_in_run == events
+            last = worker.replicas.memory_bytes if worker.replicas is not None else 0
+            print(
+                f"{name}, {shards} shards: {worker.publications} publications of "
+                f"{worker.bytes_published / worker.publications / 1000:.1f} kB, "
+                f"{worker.bytes_published / events:.0f} bytes a record; all counts are {last / 1e6:.2f} MB"
+            )
+
+
+def main() -> None:
+    """Run one of the benchmarks."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["cost", "scale", "large", "bytes"])
+    parser.add_argument("--client", default="confluent-kafka")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--model", default="a2de")
+    parser.add_argument("--fields", type=int, default=20)
+    parser.add_argument("--events", type=int)
+    own = parser.parse_args()
+    if own.what == "cost":
+        cost(own.client, own.rounds)
+    elif own.what == "scale":
+        scale(own.client, own.rounds, own.model, own.fields, own.events or 20_000)
+    elif own.what == "large":
+        large(own.client, own.rounds, own.events or 50_000)
+    else:
+        traffic(own.client)
+
+
+if __name__ == "__main__":
+    main()
