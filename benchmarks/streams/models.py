@@ -20,6 +20,7 @@ from river import (
 
 from benchmarks.streams.moa import MOA_MODELS
 from stream_bayes import AODE, AdaptiveBayes, LiveChoice, NaiveBayes
+from stream_bayes.learners.live_choice import READINGS
 
 __all__ = ["MODELS", "OURS"]
 
@@ -36,6 +37,7 @@ OURS: dict[str, Callable[[], base.Classifier]] = {
     "AdaptiveBayes": AdaptiveBayes,
     "AdaptiveBayes, label_memory=0": lambda: AdaptiveBayes(label_memory=0),
     "LiveChoice": LiveChoice,
+    "LiveChoice, more readings": lambda: LiveChoice((*READINGS, "weighted", "gaussian", "lda", "kdb3")),
     "AODE": AODE,
     "NaiveBayes": NaiveBayes,
 }

@@ -107,6 +107,16 @@ def _table(name: str, numbers: int | None = None) -> Callable[[Path], Iterator[S
     return samples
 
 
+def _dated(make: Callable[[Path], Iterator[Sample]], events: int) -> Callable[[Path], Iterator[Sample]]:
+    """Return a stream with the day that each event is of, counted from the first; so many events are a day."""
+
+    def samples(directory: Path) -> Iterator[Sample]:
+        for number, (x, y) in enumerate(make(directory)):
+            yield {"date": float(number // events), **x}, y
+
+    return samples
+
+
 def _river(make: Callable[[], Any], events: int | None = None) -> Callable[[Path], Iterator[Sample]]:
     def samples(directory: Path) -> Iterator[Sample]:
         for x, y in islice(iter(make()), events):
@@ -140,6 +150,7 @@ KEEL_NAMES = (
 
 STREAMS: dict[str, Stream] = {
     "electricity": Stream(_table("elec.csv"), MULTIFLOW, tuned=True),
+    "electricity with date": Stream(_dated(_table("elec.csv"), 48), MULTIFLOW, tuned=True),
     "weather": Stream(_table("weather.csv"), MULTIFLOW, tuned=True),
     "covertype": Stream(_table("covtype.csv", numbers=10), MULTIFLOW, tuned=True),
     "moving squares": Stream(_table("moving_squares.csv"), MULTIFLOW, tuned=True),

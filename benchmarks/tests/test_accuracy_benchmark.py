@@ -65,7 +65,7 @@ def test_a_mixture_must_be_as_sure_as_the_surest_reading_and_aode_above_its_floo
 
 def test_the_readings_are_those_that_are_chosen_among_with_the_same_settings() -> None:
     assert len(READINGS) == len(CHOSEN_AMONG)
-    assert set(ALL_READINGS) - set(CHOSEN_AMONG) == {"a2de"}
+    assert set(CHOSEN_AMONG) < set(ALL_READINGS)
     stream = [(x, y) for x, y in STREAMS[0].make()][:200]
     for reading, name in zip(CHOSEN_AMONG, READINGS, strict=True):
         alone, chosen = READINGS[name](), LiveChoice(readings=(reading,))

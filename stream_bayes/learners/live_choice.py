@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.readings._a2de import PairAverageReading
 from stream_bayes.core.readings._aode import AverageReading
 from stream_bayes.core.readings._naive_bayes import ValueReading
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.readings.choice import Choice
+from stream_bayes.core.readings.discriminant import Discriminant
+from stream_bayes.core.readings.kdb import FamilyDependences
 from stream_bayes.core.readings.parents import Dependences, SpanningTree
 from stream_bayes.core.readings.spode import SuperParent
+from stream_bayes.core.readings.weighted import WeightedValues
 from stream_bayes.core.values.values import name_order
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import BadValue, NotSupported
+from stream_bayes.errors import BadValue, CannotMerge, NotSupported
 from stream_bayes.learners.classifier.arguments import check_choice, check_number
 from stream_bayes.learners.classifier.base import X
 from stream_bayes.learners.classifier.binning import Binning
@@ -27,7 +31,9 @@ from stream_bayes.learners.one_dependence import check_average
 __all__ = ["READINGS", "Leader", "LiveChoice"]
 
 READINGS = ("nb", "spode", "tan", "kdb", "aode")  # the default choice
-ALL_READINGS = (*READINGS, "a2de")
+OF_MOMENTS = ("gaussian", "lda", "qda")  # read numbers as they are, not in bins
+ALL_READINGS = (*READINGS, "weighted", *OF_MOMENTS, "kdb3", "a2de")
+NEWEST_EVENTS = 10_000  # that are kept to count new parents of "kdb3"
 
 
 class Leader(NamedTuple):
@@ -38,7 +44,7 @@ class Leader(NamedTuple):
 
 
 class LiveChoice(PairClassifier):
-    """Naive Bayes, SPODE, TAN, KDB and AODE over one store of counts, chosen live by how well they predict.
+    """Several readings of one store of counts, chosen live by how well they predict.
 
     Each event is counted once. Before it is learned every reading predicts it, and minus the logarithm of what it
     gave the true class is added to the reading's loss, which fades.
@@ -46,8 +52,15 @@ class LiveChoice(PairClassifier):
     Parameters
     ----------
     readings
-        The readings to choose among: `"nb"`, `"spode"`, `"tan"`, `"kdb"`, `"aode"`, `"a2de"`; of equal ones the first
-        leads. `"a2de"` makes it a store of triples, whose memory grows with the cube of the features.
+        The readings to choose among; of equal ones the first leads. By default naive Bayes, SPODE, TAN, KDB and AODE
+        (`"nb"`, `"spode"`, `"tan"`, `"kdb"`, `"aode"`). There are also
+
+        - `"weighted"`: naive Bayes with each feature's evidence weighted by its information about the class beyond
+          what chance explains (`feature_weights_`). For wide tables, most of whose features are useless.
+        - `"gaussian"`: naive Bayes as `NaiveBayes` is, numbers by Student's t instead of bins.
+        - `"lda"`, `"qda"`: numbers as one Gaussian for each class, as `LDA` and `QDA`.
+        - `"kdb3"`: `KDB(k=3)`, for features that decide several together. It suits few bins, `Binning(bins=5)`.
+        - `"a2de"`: makes it a store of triples, whose memory grows with the cube of the features.
     combine
         `"best"`: the reading with the least loss answers. `"mixture"`: all answer, weighted by exp(-rate * loss).
     loss_half_life
@@ -65,6 +78,10 @@ class LiveChoice(PairClassifier):
     Promises: the counts are those of `AODE`, exactly. The losses depend on the order of events: replaying the same
     events gives the same bytes; merging adds the counts and starts the losses anew. The readings share one pass over
     an event's pairs, so that an event costs little more than with the dearest of them.
+
+    `"gaussian"`, `"lda"` and `"qda"` have the numbers counted as moments besides; those are equal to 1e-9 of the
+    largest magnitude held in any order, split, merge, and after unlearning. With `"kdb3"` learners cannot be merged,
+    and unlearn as `KDB(k=3)` does.
 
     Examples
     --------
@@ -115,6 +132,18 @@ class LiveChoice(PairClassifier):
         check_average(min_count, half_life)
         super().__init__(prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget)
 
+    def _store_of(self, encoder: Encoder, **settings: Any) -> CountStore:
+        return super()._store_of(
+            encoder,
+            moments=any(name in OF_MOMENTS for name in self.readings),
+            co_moments="lda" in self.readings or "qda" in self.readings,
+            **settings,
+        )
+
+    @property
+    def kept_events(self) -> int | None:
+        return NEWEST_EVENTS if "kdb3" in self.readings else None
+
     @property
     def order(self) -> int:  # type: ignore[override]  # A2DE reads triples
         return 3 if "a2de" in self.readings else 2
@@ -136,6 +165,16 @@ class LiveChoice(PairClassifier):
         tables, encoder = store.tables, store.encoder
         if name == "nb":
             return ValueReading(tables, encoder.labels, **settings)
+        if name == "weighted":
+            return WeightedValues(tables, encoder, **settings)
+        if name == "gaussian":
+            return ValueReading(tables, encoder.labels, student=True, reads_moments=True, **settings)
+        if name in ("lda", "qda"):
+            return Discriminant(
+                tables, encoder.labels, name == "lda", -1.0, ddof=0.0, reads_moments=True, **settings
+            )
+        if name == "kdb3":
+            return FamilyDependences(store, None, 3, **settings)
         if name == "spode":
             return SuperParent(
                 tables, encoder, None, self.loss_half_life, min_count=self.min_count, **settings
@@ -158,7 +197,19 @@ class LiveChoice(PairClassifier):
 
     @property
     def traits(self) -> Traits:
-        return super().traits._replace(is_order_dependent=True)
+        return super().traits._replace(is_order_dependent=True, is_mergeable="kdb3" not in self.readings)
+
+    def merge(self, other: Self) -> Self:
+        """Add the counts of another learner of the same class and settings, which stays unchanged.
+
+        Raises `CannotMerge` with the reading `"kdb3"`.
+        """
+        if not self.traits.is_mergeable:
+            raise CannotMerge(
+                'LiveChoice with the reading "kdb3" cannot be merged: what it counts beside three parents depends on '
+                "the order of its events"
+            )
+        return super().merge(other)
 
     @property
     def leader_(self) -> Leader:
@@ -168,18 +219,26 @@ class LiveChoice(PairClassifier):
     @property
     def structures_(self) -> dict[str, dict[Any, Any]]:
         """For TAN, KDB and SPODE each feature's present parent, None if it depends on the class alone, in the order of
-        names.
+        names; for `"kdb3"` a tuple of its parents.
         """
-        found = {}
+        found: dict[str, dict[Any, Any]] = {}
         for name, reading in zip(self.readings, self._reading.members, strict=True):
             if isinstance(reading, SuperParent):
                 features = self._store.encoder.nominal
                 above = features[reading.chosen].name if reading.chosen >= 0 else None
                 names = sorted((feature.name for feature in features), key=name_order)
                 found[name] = {one: above if one != above else None for one in names}
-            elif isinstance(reading, SpanningTree | Dependences):
+            elif isinstance(reading, SpanningTree | Dependences | FamilyDependences):
                 found[name] = reading.parents_by_name()
         return found
+
+    @property
+    def feature_weights_(self) -> dict[Any, float]:
+        """Each feature's weight in the reading `"weighted"`, the greatest first; empty without that reading."""
+        for reading in self._reading.members:
+            if isinstance(reading, WeightedValues):
+                return reading.weights_by_name()
+        return {}
 
     @property
     def losses_(self) -> dict[str, float]:

@@ -135,6 +135,9 @@ SETTINGS: dict[type[BayesClassifier], list[dict[str, Any]]] = {
         {"combine": "best", "readings": ("tan", "aode"), "loss_half_life": None},
         {"readings": ("spode", "nb")},
         {"readings": ("a2de", "tan", "aode")},
+        {"readings": ("weighted", "gaussian", "lda", "aode")},
+        {"readings": ("weighted", "gaussian", "qda"), "schema": CUT, "half_life": 30.0},
+        {"readings": ("kdb3", "nb", "lda")},
     ],
     BayesNetClassifier: [
         *({"structure": None} | settings for settings in SOME_PAIRS),
@@ -176,6 +179,7 @@ SLIDING: list[tuple[type[BayesClassifier], dict[str, Any], int]] = [
     (KDB, {"k": 2}, 25),
     (KDB, {"k": 2, "schema": CUT}, 1000),
     (LiveChoice, {}, 25),
+    (LiveChoice, {"readings": ("weighted", "gaussian", "lda"), "combine": "best"}, 25),
     (BayesNetClassifier, {"structure": DEPENDENT}, 25),
     (BayesNetClassifier, {"window": 80}, 80),
     (BayesNetClassifier, {"structure": OF_CUT, "schema": CUT}, 25),

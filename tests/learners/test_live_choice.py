@@ -7,12 +7,13 @@ import pickle
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stream_bayes
-from stream_bayes import AODE, KDB, SPODE, TAN, LiveChoice, NaiveBayes, Nominal, Schema
+from stream_bayes import AODE, KDB, LDA, QDA, SPODE, TAN, Binning, LiveChoice, NaiveBayes, Nominal, Schema
 from stream_bayes.errors import BadState, BadValue, CannotMerge
 from stream_bayes.testing.assertions import changes_nothing, same_bytes
 from tests.learners.biased_events import biased_events
@@ -338,6 +339,134 @@ def test_rederive_lets_every_reading_derive_what_it_derives():
     assert both[0] != plain.predict_proba_one(x)
     expected = {y: (both[0][y] + both[1][y]) / 2 for y in both[0]}  # so far they lost the same
     assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-12)
+
+
+# -- readings of moments, of several parents, and by weight ----------------------------------------------------------
+
+NUMERIC = ("nb", "gaussian", "lda", "qda", "kdb3", "aode")
+
+
+def numeric_events(seed: int, count: int, noise: int = 0) -> list[tuple[dict[str, Any], str]]:
+    """Return events with names, numbers that tell the class, numbers that are noise, and values that are absent."""
+    source, events = random.Random(seed), []
+    for number in range(count):
+        y = source.choice("uv" if number < count // 3 else "uvw")
+        centre = "uvw".index(y)
+        x: dict[str, Any] = {"name": source.choice("xyz"), "n": source.gauss(centre, 1.0)}
+        x["m"] = x["n"] + source.gauss(centre / 2, 0.5)
+        x |= {f"noise {place}": source.gauss(0.0, 1.0) for place in range(noise)}
+        if source.random() < 0.1:
+            del x[source.choice(list(x))]
+        events.append((x, y))
+    return events
+
+
+@pytest.mark.parametrize("half_life", [None, 40.0])
+def test_readings_of_moments_and_of_three_parents_are_the_learners_of_these_names(half_life):
+    shared: dict[str, Any] = {"prior": "m-estimate", "half_life": half_life}
+    apart: dict[str, Any] = {
+        "nb": NaiveBayes(numbers="bins", **shared),
+        "gaussian": NaiveBayes(**shared),
+        "lda": LDA(**shared),
+        "qda": QDA(**shared),
+        "kdb3": KDB(k=3, **shared),
+        "aode": AODE(min_count=1, **shared),
+    }
+    model, compared = LiveChoice(NUMERIC, half_life=half_life), 0
+    given = np.zeros((len(NUMERIC), 3))
+    for x, y in numeric_events(1, 150):
+        codes = model._store.encoder.labels
+        if model._reading.predict_members(model._store.encoder.lookup(x), False, given, 0):
+            for place, name in enumerate(NUMERIC):
+                for label, p in apart[name].predict_proba_one(x).items():
+                    assert given[place, codes.find(label)] == pytest.approx(p, abs=1e-12), name
+                    compared += 1
+        model.learn_one(x, y)
+        for learner in apart.values():
+            learner.learn_one(x, y)
+    assert compared > 2000
+    assert model.structures_["kdb3"] == apart["kdb3"].parents_
+    before = model.predict_proba_one({"n": 1.0, "m": 2.0})
+    twin = LiveChoice.from_state(model.state())
+    assert twin.predict_proba_one({"n": 1.0, "m": 2.0}) == before
+    same_bytes(twin, model, "state")
+
+
+def test_where_lines_decide_numbers_as_they_are_win_over_bins():
+    source = random.Random(2)
+    events = []
+    for _ in range(1500):
+        x = {name: source.random() for name in "abcdef"}
+        events.append((x, "over" if x["a"] + x["b"] + x["c"] > x["d"] + x["e"] + x["f"] else "under"))
+    bins, both = LiveChoice(), LiveChoice(("nb", "spode", "tan", "kdb", "aode", "gaussian", "lda"))
+    right = {model: sum(y == max(p, key=p.get) for p, y in _answers(model, events)) for model in (bins, both)}
+    assert right[both] > right[bins] + 30
+    assert both.leader_.reading == "lda"
+
+
+def _answers(model: Any, events: list[tuple[dict[str, Any], str]]) -> list[tuple[Any, str]]:
+    answers = [(model.predict_learn_one(x, y), y) for x, y in events]
+    return [(answer, y) for answer, y in answers if answer]
+
+
+def test_a_weight_is_the_share_of_information_that_chance_does_not_explain():
+    model = LiveChoice(("weighted", "nb"), binning=Binning(bins=4, after=20, window=20))
+    events = numeric_events(3, 400, noise=2)
+    trained(model, events)
+    model.rederive()
+    weights = model.feature_weights_
+    samples = [(x["name"], y) for x, y in events if "name" in x]
+    total, information = len(samples), 0.0
+    for pair in set(samples):
+        joint = samples.count(pair) / total
+        value = sum(one == pair[0] for one, _ in samples) / total
+        label = sum(one == pair[1] for _, one in samples) / total
+        information += joint * math.log(joint / value / label)
+    assert weights["name"] == pytest.approx(max(0.0, 1.0 - 2 * 2 / (2 * total * information)), abs=1e-9)
+    assert weights["n"] > 0.9 and weights["m"] > 0.9
+    assert max(weights["noise 0"], weights["noise 1"]) < 0.7
+    assert list(weights.values()) == sorted(weights.values(), reverse=True)
+    assert LiveChoice().feature_weights_ == {}
+
+
+def test_features_without_weight_change_nothing_and_others_by_their_power():
+    model = LiveChoice(("weighted",))
+    trained(model, [({"a": a, "useless": u}, "uv"[a == u == "x"]) for a in "xyx" for u in "xy"] * 5)
+    model._reading.members[0].exponent = np.array([0.5, 0.0])
+    plain = trained(NaiveBayes(prior="m-estimate"), [({}, "uv"[k % 3 == 0]) for k in range(30)])
+    counted = model.predict_proba_one({"a": "x"})
+    assert model.predict_proba_one({"a": "x", "useless": "y"}) == counted
+    assert set(counted) == set(plain.predict_proba_one({}))
+    prior, likelihood = model.class_prior_, model.conditional("a")
+    odds = {y: prior[y] * likelihood[y]["x"] ** 0.5 for y in prior}
+    assert counted == pytest.approx({y: odds[y] / sum(odds.values()) for y in odds}, abs=1e-12)
+
+
+def test_in_a_wide_table_of_noise_a_weighted_choice_is_no_worse_than_naive_bayes():
+    events = numeric_events(4, 400, noise=24)
+    naive, choice = NaiveBayes(), LiveChoice(("nb", "weighted", "gaussian", "aode"))
+    plain = LiveChoice(("nb", "aode"))
+    lost = {
+        model: math.fsum(-math.log(max(p.get(y, 0.0), 1e-3)) for p, y in _answers(model, events))
+        for model in (naive, choice, plain)
+    }
+    assert lost[choice] < lost[plain] * 0.9
+    assert lost[choice] < lost[naive] * 1.02
+
+
+def test_a_choice_with_three_parents_refuses_to_merge_and_names_the_reading():
+    one, other = LiveChoice(("nb", "kdb3")), LiveChoice(("nb", "kdb3"))
+    assert not one.traits.is_mergeable and LiveChoice().traits.is_mergeable
+    with pytest.raises(CannotMerge, match="kdb3"):
+        one.merge(other)
+
+
+@pytest.mark.parametrize("weights", [[1.5], [math.nan], ["x"], [0.5] * 9, None], ids=repr)
+def test_weights_that_are_none_are_bad_state(weights):
+    state = trained(LiveChoice(("weighted", "nb")), biased_events(15, 20)).state()
+    state["reading"]["members"][0]["weights"] = weights
+    with pytest.raises(BadState):
+        LiveChoice.from_state(resealed(state))
 
 
 # -- what is refused -------------------------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ cdef class Tables:
     cdef public Gaussians gaussians
     cdef public CoMoments co_moments
     cdef public Bins bins
+    cdef public bint counts_moments
     cdef public NumberObserver observer
     cdef public FamilyTables families
     cdef public Ring window

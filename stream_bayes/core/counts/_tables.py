@@ -104,6 +104,7 @@ class Tables:
         self.gaussians = Gaussians(0, 2, self.exact)
         self.co_moments = ABSENT
         self.bins = None  # the cut points, if numbers are counted in bins
+        self.counts_moments = True  # of numbers; in bins only where a reading needs both
         self.observer = None  # while any of these are to be set
         self.families = ABSENT
         self.window = ABSENT
@@ -286,7 +287,7 @@ class Tables:
             self.class_samples[row.label] += samples_of(row.weight)
         self.values.add(row, unit)
         self.raise_peak(row)
-        if row.numbers and self.bins is None:
+        if row.numbers and self.counts_moments:
             self.gaussians.add(row, unit)
             if self.co_moments is not None:
                 self.co_moments.add(row, unit)
@@ -358,7 +359,7 @@ class Tables:
         found = self.values.missing_entry(row, unit, least)
         if found >= 0:
             return found
-        if row.numbers and self.bins is None:
+        if row.numbers and self.counts_moments:
             found = self.gaussians.missing_number(row, unit, self.class_peak[y])
             if found >= 0:
                 return row.entries + found
@@ -384,7 +385,7 @@ class Tables:
                         self.pairs.clear_position(cell, y)
                         if self.triples is not None:
                             self.triples.clear_position(cell, y)
-        if row.numbers and self.bins is None:
+        if row.numbers and self.counts_moments:
             self.gaussians.forget(row, unit, least)
             if self.co_moments is not None:
                 self.co_moments.forget(row, unit, min(least, ROUNDING * max(self.unit, amount)))

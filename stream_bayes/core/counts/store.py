@@ -85,6 +85,8 @@ class CountStore:
         Keep how many words were seen in how many messages, for models that also judge the absent words.
     window
         Keep so many of the newest events, encoded; None: none.
+    moments
+        Where the encoder has bins: count mean and variance of each number, too.
     co_moments
         Count how each pair of numeric features varies together, by class.
 
@@ -117,6 +119,7 @@ class CountStore:
         binning: Mapping[str, Any] | None = None,
         window: int | None = None,
         on_many_values: OnManyValues | None = None,
+        moments: bool = False,
         co_moments: bool = False,
     ) -> None:
         self.encoder = encoder
@@ -131,6 +134,9 @@ class CountStore:
         self.discretizer: Discretizer | None = None
         if encoder.bins is not None:
             self.tables.bins = encoder.bins
+            self.tables.counts_moments = moments
+            if moments:
+                encoder.numeric = encoder.nominal  # a number's moments have the slot of its bins
             self.discretizer = Discretizer(self.tables, encoder, **(binning or {}))
             self.tables.observer = self.discretizer
         self._memory = MemoryUse(encoder, self.tables, order, word_histogram, self.discretizer, memory_budget)

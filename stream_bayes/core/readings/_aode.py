@@ -359,6 +359,7 @@ class AverageReading(PairReading):
             and self.subsumption.least < 0.0
             and tables.pairs.beside is None
             and tables.triples is None
+            and tables.families is None
             and self.keeps_complete(row)
         )
 

@@ -2,6 +2,8 @@ from stream_bayes.core.readings._aode cimport AverageReading
 from stream_bayes.core.readings._reading cimport Reading, log_of
 from stream_bayes.core.encoding._rows cimport Row
 from stream_bayes.core.readings._spode cimport SuperParentReading, loss_of
+from stream_bayes.core.readings._discriminant cimport DiscriminantReading
+from stream_bayes.core.readings._kdb cimport DependenceReading
 from stream_bayes.core.readings._a2de cimport PairAverageReading
 from stream_bayes.core.readings._naive_bayes cimport ValueReading
 
@@ -18,6 +20,7 @@ cdef class ChoiceReading(Reading):
     cdef SuperParentReading super_parents
     cdef Py_ssize_t place_of_super_parents
     cdef Py_ssize_t place_of_naive_bayes
+    cdef list watchful
     cdef double[:, ::1] shares
     cdef bint scored
     cdef score_with(self, Py_ssize_t m, Row row)

@@ -20,6 +20,8 @@ if not cython.compiled:
     from stream_bayes.core.encoding._rows import Row
     from stream_bayes.core.readings._a2de import PairAverageReading
     from stream_bayes.core.readings._aode import AverageReading
+    from stream_bayes.core.readings._discriminant import DiscriminantReading
+    from stream_bayes.core.readings._kdb import DependenceReading
     from stream_bayes.core.readings._naive_bayes import ValueReading
     from stream_bayes.core.readings._reading import Reading, log_of
     from stream_bayes.core.readings._spode import SuperParentReading, loss_of
@@ -64,8 +66,9 @@ class ChoiceReading(Reading):
                 self.super_parents, self.place_of_super_parents = member, place
             elif isinstance(member, AverageReading) and not isinstance(member, PairAverageReading):
                 self.average, self.place_of_average = member, place
-            elif type(member) is ValueReading:
+            elif type(member) is ValueReading and not cython.cast(ValueReading, member).reads_moments:
                 self.place_of_naive_bayes = place
+        self.watchful = [one for one in members if isinstance(one, (DependenceReading, DiscriminantReading))]
         self.shares = np.zeros((len(self.members), 2))
         self.forget_losses()
 
@@ -203,14 +206,23 @@ class ChoiceReading(Reading):
     @cython.cfunc
     def learn_scored(self, row: Row):
         if not self.scored:
-            Reading.learn(self, row)
-            return
-        self.add_losses_of_members(row)
-        if self.average is not None:
-            self.average.learn_scored(row)
-        else:
             self.tables.add(row)
+        else:
+            self.add_losses_of_members(row)
+            if self.average is not None:
+                self.average.learn_scored(row)
+            else:
+                self.tables.add(row)
+        self.check_due(row)
         self.derive_if_due()
+
+    @cython.cfunc
+    def check_due(self, row: Row):
+        member: Reading
+        for member in self.watchful:
+            member.check_due(row)
+            if member.due < self.due:
+                self.due = member.due
 
     @cython.ccall
     def learn(self, row: Row):

@@ -101,9 +101,7 @@ class DiscriminantReading(ValueReading):
 
     @cython.cfunc
     def derive_if_due(self):
-        if self.tables.clock >= self.due or self.groups < (
-            1 if self.shares_covariance else self.tables.labels
-        ):
+        if self.tables.clock >= self.due:
             self.derive()
 
     def derive(self):
@@ -290,14 +288,20 @@ class DiscriminantReading(ValueReading):
     @cython.ccall
     def learn(self, row: Row):
         """Learn a row; a number of a feature that is not derived yet makes a derivation due."""
-        k: cython.Py_ssize_t
         self.tables.add(row)
+        self.check_due(row)
+        self.derive_if_due()
+
+    @cython.cfunc
+    def check_due(self, row: Row):
+        k: cython.Py_ssize_t
+        if self.groups < (1 if self.shares_covariance else self.tables.labels):
+            self.due = self.tables.clock
         for k in range(row.numbers):
             if row.weight > 0.0 and (
                 row.numeric_feature[k] >= self.place_of.shape[0] or self.place_of[row.numeric_feature[k]] < 0
             ):
                 self.due = self.tables.clock
-        self.derive_if_due()
 
     @cython.cfunc
     def add_evidence(self, row: Row):

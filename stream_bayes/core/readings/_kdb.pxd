@@ -15,6 +15,7 @@ cdef class DependenceReading(PairReading):
     cdef double[::1] whole
     cdef double[::1] count
     cdef double[::1] total
+    cdef bint has_lost_families(self)
     cdef Py_ssize_t scatter_row(self, Row row)
     cdef score_entry(self, Py_ssize_t k)
     cdef back_off(self)

@@ -48,9 +48,18 @@ class DependenceReading(PairReading):
 
     @cython.cfunc
     def derive_if_due(self):
-        # New cut points drop the families, which are then chosen anew.
-        if self.tables.clock >= self.due or (self.has_families and self.tables.families is None):
+        if self.tables.clock >= self.due or self.has_lost_families():
             self.derive()
+
+    @cython.cfunc
+    def has_lost_families(self) -> cython.bint:
+        """Return True if new cut points have dropped the families, which are then chosen anew."""
+        return self.has_families and self.tables.families is None
+
+    @cython.cfunc
+    def check_due(self, row: Row):
+        if self.has_lost_families():
+            self.due = self.tables.clock
 
     @cython.cfunc
     def scatter_row(self, row: Row) -> cython.Py_ssize_t:

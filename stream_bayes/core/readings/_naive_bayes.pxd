@@ -1,6 +1,7 @@
 from stream_bayes.core.counts._gaussians cimport Gaussians
 from stream_bayes.core.readings._reading cimport Reading, log_of
 from stream_bayes.core.counts._layout cimport Layout
+from stream_bayes.core.encoding._bins cimport Bins
 from stream_bayes.core.encoding._rows cimport Row
 from stream_bayes.core.counts._tables cimport Tables
 from stream_bayes.core.counts._values cimport ValueCounts
@@ -15,6 +16,8 @@ cdef class ValueReading(Reading):
     cdef public double variance_floor
     cdef public double ddof
     cdef public bint student
+    cdef public bint reads_moments
+    cdef public double[::1] exponent
     cdef bint constant
     cdef double[::1] mean
     cdef double[::1] variance

@@ -15,6 +15,7 @@ if not cython.compiled:
     from stream_bayes.core.counts._layout import Layout
     from stream_bayes.core.counts._tables import Tables
     from stream_bayes.core.counts._values import ValueCounts
+    from stream_bayes.core.encoding._bins import Bins
     from stream_bayes.core.encoding._rows import Row
     from stream_bayes.core.readings._reading import Reading, log_of
 
@@ -95,6 +96,12 @@ class ValueReading(Reading):
         Plug-in: the degrees of freedom that the means take.
     student
         True for Student's t.
+    reads_moments
+        Of numbers that are counted both ways, read the moments, and not the bins.
+
+    Notes
+    -----
+    `exponent` weighs features, by slot: P(v | y) to that power. Features beyond its end weigh 1.
     """
 
     def __init__(
@@ -109,12 +116,15 @@ class ValueReading(Reading):
         variance_floor: cython.double = 1e-9,
         ddof: cython.double = 1.0,
         student: cython.bint = False,
+        reads_moments: cython.bint = False,
     ):
         Reading.__init__(self, tables, labels, strength, prior_strength, spread, class_prior)
         self.shared_variance = shared_variance
         self.variance_floor = variance_floor
         self.ddof = ddof
         self.student = student
+        self.reads_moments = reads_moments
+        self.exponent = np.zeros(0)
         self.mean, self.variance, self.freedom, self.distance = (
             np.zeros(2),
             np.zeros(2),
@@ -128,7 +138,7 @@ class ValueReading(Reading):
     def add_evidence(self, row: Row):
         if row.entries:
             self.add_values(row)
-        if row.numbers and self.tables.bins is None:
+        if row.numbers and (self.tables.bins is None or self.reads_moments):
             if self.student:
                 self.add_students(row)
             else:
@@ -152,12 +162,19 @@ class ValueReading(Reading):
         right: cython.double
         ratio: cython.double
         product: cython.double
+        power: cython.double
+        bins: Bins = self.tables.bins if self.reads_moments else None
         for y in range(classes):
             self.share[y] = 1.0
         for k in range(row.entries):
             f = row.feature[k]
             position = layout.start[f] + row.code[k]
             if not values.held[position]:
+                continue
+            if bins is not None and f < bins.count.shape[0] and bins.count[f] >= 0:
+                continue  # a number
+            power = self.exponent[f] if f < self.exponent.shape[0] else 1.0
+            if power == 0.0:
                 continue
             add = self.pseudocount(values.distinct[f])
             cell = position * stride
@@ -175,6 +192,8 @@ class ValueReading(Reading):
                 if right > 0.0:
                     count += values.weight[cell + stride + y] * right
                 ratio = (count + add) / below
+                if power != 1.0:
+                    ratio = ratio**power
                 product = self.share[y] * ratio
                 if product < SMALL:
                     self.score[y] += log_of(self.share[y]) + log_of(ratio)

@@ -34,6 +34,7 @@ cdef class Reading:
     cdef bint normalise(self)
     cpdef learn(self, Row row)
     cdef derive_if_due(self)
+    cdef check_due(self, Row row)
     cdef bint score_to_learn(self, Row row)
     cdef learn_scored(self, Row row)
     cpdef dict log_joint(self, Row row)

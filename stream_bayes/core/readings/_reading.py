@@ -231,6 +231,10 @@ class Reading:
             self.derive()
 
     @cython.cfunc
+    def check_due(self, row: Row):
+        """Make a derivation due at once if the row just learned needs it."""
+
+    @cython.cfunc
     def score_to_learn(self, row: Row) -> cython.bint:
         """Score a row that `learn_scored` learns next; a reading may do part of the learning on the way."""
         return self.score_row(row)

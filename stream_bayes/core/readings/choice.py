@@ -78,6 +78,7 @@ class Choice(ChoiceReading):
         self.forget_losses()
         for member in self.members:
             member.after_merge()
+        self.due = min(member.due for member in self.members)
 
     def set_prior(self, prior: Sequence[float]) -> None:
         super().set_prior(prior)
