@@ -25,6 +25,7 @@ __all__ = [
     "predicts",
     "predicts_after_learning",
     "predicts_learns",
+    "timed",
 ]
 
 Learner: TypeAlias = Any  # River's, scikit-learn's or ours: only the verbs matter
@@ -175,6 +176,18 @@ def learns(model: Learner) -> Callable[[Events], float]:
         for x, y in events:
             learn(x, y)
         return perf_counter() - start
+
+    return run
+
+
+def timed(step: Callable[[Any], object], rows: int = 1) -> Callable[[Any], float]:
+    """Return a pass that takes a step with each event, or with each batch of so many rows."""
+
+    def run(events: Iterable[Any]) -> float:
+        start = perf_counter()
+        for event in events:
+            step(event)
+        return (perf_counter() - start) / rows
 
     return run
 

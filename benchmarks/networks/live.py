@@ -5,14 +5,12 @@ Events are rows drawn from the known network: dicts, new ones for each pass, or 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import Case, Contest, Side
+from benchmarks.harness import Case, Contest, Side, timed
 from benchmarks.networks.questions import CLASS, alarm, file_of, questions, with_labels
 from stream_bayes import BayesNet, BayesNetClassifier, CodedColumns, Nominal, Schema
 from stream_bayes.core.inference.inference import Inference
@@ -69,18 +67,6 @@ def learned() -> BayesNet:
     model = BayesNet(alarm().structure, schema=schema())
     model.learn_many(columns(ROWS))
     return model
-
-
-def timed(step: Callable[[Any], object], rows: int = 1) -> Callable[[Any], float]:
-    """Return a pass over events, or over batches of so many rows."""
-
-    def run(events: Any) -> float:
-        start = perf_counter()
-        for event in events:
-            step(event)
-        return (perf_counter() - start) / rows
-
-    return run
 
 
 def learns() -> Contest:

@@ -12,12 +12,11 @@ from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import Case, Contest, Side
+from benchmarks.harness import Case, Contest, Side, timed
 from stream_bayes.core.inference.inference import Inference
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.formats.bif import read_bif
@@ -67,28 +66,18 @@ def with_labels(raw: Any) -> list[Any]:
 
 
 def asks(engine: Inference) -> Callable[[Any], float]:
-    def run(events: Any) -> float:
-        query = engine.query
-        start = perf_counter()
-        for target, evidence in events:
-            query(target, evidence)
-        return perf_counter() - start
-
-    return run
+    return timed(lambda question: engine.query(*question))
 
 
 def asks_after_loading(engine: Inference) -> Callable[[Any], float]:
     """Return a pass over a live network: its tables change before each query."""
     network = alarm()
 
-    def run(events: Any) -> float:
-        start = perf_counter()
-        for target, evidence in events:
-            engine.load(network)
-            engine.query(target, evidence)
-        return perf_counter() - start
+    def ask(question: Any) -> None:
+        engine.load(network)
+        engine.query(*question)
 
-    return run
+    return timed(ask)
 
 
 def pyagrum_side() -> Side | None:
@@ -103,16 +92,14 @@ def pyagrum_side() -> Side | None:
     made = as_pyagrum(alarm())
     engine = pyagrum.LazyPropagation(made)
 
-    def run(events: Any) -> float:
-        start = perf_counter()
-        for target, evidence in events:
-            engine.setEvidence(evidence)
-            engine.setTargets({target})
-            engine.makeInference()
-            engine.posterior(target)
-        return perf_counter() - start
+    def ask(question: Any) -> None:
+        target, evidence = question
+        engine.setEvidence(evidence)
+        engine.setTargets({target})
+        engine.makeInference()
+        engine.posterior(target)
 
-    return Side(QUESTIONS // 5, run, list)
+    return Side(QUESTIONS // 5, timed(ask), list)
 
 
 def posteriors(asking: Callable[[Inference], Callable[[Any], float]]) -> Contest:
@@ -125,13 +112,7 @@ def blanket() -> Contest:
     engine = Inference(alarm())
     codes = engine.sample_codes(ROWS, np.random.default_rng(2))
 
-    def run(events: Any) -> float:
-        start = perf_counter()
-        for rows in events:
-            engine.blanket_scores(CLASS, rows)
-        return (perf_counter() - start) / ROWS
-
-    return Contest([codes], Side(4, run, list))
+    return Contest([codes], Side(4, timed(lambda rows: engine.blanket_scores(CLASS, rows), ROWS), list))
 
 
 def cases() -> list[Case]:

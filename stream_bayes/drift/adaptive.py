@@ -53,6 +53,7 @@ from stream_bayes.learners.classifier.samples import samples_of
 from stream_bayes.learners.naive_bayes import NaiveBayes
 from stream_bayes.learners.networks.bayes_net import BayesNet
 from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
+from stream_bayes.learners.networks.surprise import Surprise
 
 __all__ = ["DriftAdaptive"]
 
@@ -454,9 +455,9 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         """Return the most probable class of many rows: a series for a data frame, a list for anything else."""
         return _classifier(self.model_).predict_many(X)
 
-    def explain_one(self, x: X) -> Explanation:
-        """Return the evidence of each feature for each class, as `BayesClassifier.explain_one` does."""
-        return _classifier(self.model_).explain_one(x)
+    def explain_one(self, x: X) -> Explanation | Surprise:
+        """Return the evidence of each feature for each class; without a class, the surprise of each value."""
+        return self.model_.explain_one(x)
 
     @property
     def _multiclass(self) -> bool:

@@ -187,9 +187,10 @@ class Growth:
             used, _ = sizes(self.encoder)
             need = self.memory.need(layout, used, columns, numeric, spare=False, coming=coming)
             if need > budget:
+                keep = "" if self.memory.window is None else "keep fewer events with window, "
                 raise BudgetExceeded(
-                    f"the tables would need {need:,} bytes, the budget is {budget:,}; raise "
-                    f"memory_budget, bound the values with max_values, or learn fewer features{self._widest(used)}"
+                    f"the tables would need {need:,} bytes, the budget is {budget:,}; raise memory_budget, {keep}"
+                    f"bound the values with max_values, or learn fewer features{self._widest(used)}"
                 )
         self._move(layout, numeric)
 

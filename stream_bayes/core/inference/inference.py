@@ -6,6 +6,7 @@ that it cannot answer a tree for each kind of question. Tables may change betwee
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import product
@@ -21,6 +22,7 @@ from stream_bayes.core.inference._sampling import Sampler
 from stream_bayes.core.inference.coded_network import CodedNetwork, Evidence, Network, Tables
 from stream_bayes.core.inference.exact import Exact
 from stream_bayes.core.inference.posterior import MostProbable, Posterior, Sampled
+from stream_bayes.core.inference.questions import NamedQuestions
 from stream_bayes.core.inference.sampling import Estimate, SamplingSettings, drawn_rows, estimates
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value, shown
@@ -35,7 +37,7 @@ MEMORY_BUDGET = 2**28  # bytes
 METHODS = ("auto", "exact", "likelihood-weighting", "gibbs")
 
 
-class Inference:
+class Inference(NamedQuestions):
     """Posteriors, most probable explanations, probabilities and samples of a network.
 
     It answers one question at a time: give each thread its own `Inference`.
@@ -274,6 +276,10 @@ class Inference:
         """
         with self._given(evidence):
             return self._exact.log_evidence()
+
+    def probability_of_evidence(self, evidence: Evidence) -> float:
+        """Return the probability of evidence; likelihoods of soft evidence are not normalised. Exact."""
+        return math.exp(self.log_probability(evidence))
 
     def families(self, evidence: Evidence | None = None) -> dict[Any, npt.NDArray[np.float64]]:
         """Return P(variable, its parents | evidence) for each variable, with the axes of its table. Exact.

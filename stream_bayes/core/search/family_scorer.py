@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,6 +129,19 @@ class _Rows:
         _counting.unpack(joint, self.configurations, width, total, columns, starts, cells)
 
 
+def _fitting(candidates: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
+    """Split candidates, each with the cells of its table, into parts whose tables fit the cache together."""
+    parts: list[list[tuple[int, int]]] = []
+    room = 0
+    for candidate, cells in candidates:
+        if cells > room or not parts:
+            parts.append([])
+            room = CELLS
+        parts[-1].append((candidate, cells))
+        room -= cells
+    return parts
+
+
 CELLS = 32_768  # of the tables counted in one pass: more do not fit the processor's first-level cache
 
 
@@ -177,36 +191,45 @@ class FamilyScorer:
         self.sample = sample
         self.how = score
         self.families = 0
-        self._known: dict[tuple[int, tuple[int, ...]], float] = {}
+        self._bits = [1 << place for place in range(len(sample.variables))]
+        # By child, the score of each set of parents: the sum of their bits.
+        self._known: list[dict[int, float]] = [{} for _ in self._bits]
         self._counted: list[_Tables] = []
 
     def score(self, child: int, parents: Sequence[int]) -> float:
         """Return the score of a child with these parents."""
-        key = child, tuple(sorted(parents))
-        if key not in self._known:
-            if key[1]:
-                self.with_each(child, key[1][:-1], [key[1][-1]])
+        known, key = self._known[child], self._key(parents)
+        if key not in known:
+            if key:
+                *others, last = sorted(parents)
+                self.with_each(child, others, [last])
             else:
-                self._known[key] = self._alone(child)
-        return self._known[key]
+                known[key] = self._alone(child)
+        return known[key]
 
     def with_each(self, child: int, parents: Sequence[int], candidates: Sequence[int]) -> NDArray[np.float64]:
         """Return the scores of a child with these parents and each candidate in turn."""
-        keys = [(child, tuple(sorted((*parents, candidate)))) for candidate in candidates]
-        new = [place for place, key in enumerate(keys) if key not in self._known]
+        bits, known, own = self._bits, self._known[child], self._key(parents)
+        keys = [own | bits[candidate] for candidate in candidates]
+        new = [candidate for candidate, key in zip(candidates, keys, strict=True) if key not in known]
         if new:
             numbers, configurations = numbered(self.sample, parents)
-            narrow: list[int] = []
-            wide: list[int] = []
-            for place in new:
-                most = max(CELLS, MOST_SPARE * len(self.sample))
-                fits = self._cells(child, configurations, candidates[place]) <= most
-                (narrow if fits else wide).append(candidates[place])
-            for part in self._parts(child, configurations, narrow):
+            lengths = (self.sample.sizes[new] * (configurations * int(self.sample.sizes[child]))).tolist()
+            most = max(CELLS, MOST_SPARE * len(self.sample))
+            narrow = [(one, cells) for one, cells in zip(new, lengths, strict=True) if cells <= most]
+            for part in _fitting(narrow):
                 self._count(child, tuple(parents), part, numbers, configurations)
-            for candidate in wide:
-                self._count_wide(child, tuple(parents), candidate, numbers, configurations)
-        return np.array([self._known[key] for key in keys])
+            for candidate, cells in zip(new, lengths, strict=True):
+                if cells > most:
+                    self._count_wide(child, tuple(parents), candidate, numbers, configurations)
+        return np.array([known[key] for key in keys])
+
+    def _key(self, parents: Sequence[int]) -> int:
+        """Return a set of parents as the sum of their bits."""
+        key = 0
+        for parent in parents:
+            key |= self._bits[parent]
+        return key
 
     def total(self, parents: Sequence[Sequence[int]]) -> float:
         """Return the score of a whole structure: each variable's parents."""
@@ -214,37 +237,23 @@ class FamilyScorer:
 
     # -- counting -----------------------------------------------------------------------------------------------------
 
-    def _parts(self, child: int, configurations: int, candidates: Sequence[int]) -> list[list[int]]:
-        """Split candidates into parts whose tables fit the cache together."""
-        parts: list[list[int]] = []
-        room = 0
-        for candidate in candidates:
-            size = self._cells(child, configurations, candidate)
-            if size > room or not parts:
-                parts.append([])
-                room = CELLS
-            parts[-1].append(candidate)
-            room -= size
-        return parts
-
-    def _cells(self, child: int, configurations: int, candidate: int) -> int:
-        sizes = self.sample.sizes
-        return configurations * int(sizes[candidate]) * int(sizes[child])
-
     def _count(
         self,
         child: int,
         parents: tuple[int, ...],
-        candidates: Sequence[int],
+        part: Sequence[tuple[int, int]],
         numbers: Numbers,
         configurations: int,
     ) -> None:
-        """Count and score a child with the parents and each candidate, in one pass over the rows."""
-        lengths = [self._cells(child, configurations, candidate) for candidate in candidates]
-        starts = np.cumsum([0, *lengths], dtype=np.longlong)
+        """Count and score a child with the parents and each candidate, in one pass over the rows.
+
+        A part has the candidates, each with the cells of its table.
+        """
+        candidates = tuple([candidate for candidate, _ in part])
+        starts = np.array([0, *accumulate(cells for _, cells in part)], np.longlong)
         extends = configurations == self._configurations(parents)
         tables = _Tables(
-            child, parents, tuple(candidates), configurations, starts, np.zeros(int(starts[-1])), extends
+            child, parents, candidates, configurations, starts, np.zeros(int(starts[-1])), extends
         )
         self._add(tables, self.sample, numbers, self.sample.weights)
         self._score(tables)
@@ -271,8 +280,8 @@ class FamilyScorer:
             table = np.zeros(min(step, len(found) - first) * width)
             table[(row[begin:end] - first) * width + cells[begin:end] % width] = weights[begin:end]
             own += self.how.explained(table, 0, len(table) // width, width, whole)
-        key = child, tuple(sorted((*parents, candidate)))
-        self._known[key] = self.how.balanced(own, float(weights.sum()), width, whole, sample.weight)
+        key = self._key((*parents, candidate))
+        self._known[child][key] = self.how.balanced(own, float(weights.sum()), width, whole, sample.weight)
         self.families += 1
 
     def _configurations(self, parents: Sequence[int]) -> int:
@@ -293,15 +302,17 @@ class FamilyScorer:
 
     def _score(self, tables: _Tables) -> None:
         others = self._configurations(tables.parents)
+        sizes = self.sample.sizes[list(tables.candidates)]
         scores = self.how.of_tables(
             tables.cells,
             tables.starts,
             int(self.sample.sizes[tables.child]),
-            [float(others * int(self.sample.sizes[candidate])) for candidate in tables.candidates],
+            sizes.astype(np.float64) * float(others),
             self.sample.weight,
         )
-        for candidate, score in zip(tables.candidates, scores, strict=True):
-            self._known[tables.child, tuple(sorted((*tables.parents, candidate)))] = score
+        bits, known, own = self._bits, self._known[tables.child], self._key(tables.parents)
+        for candidate, score in zip(tables.candidates, scores.tolist(), strict=True):
+            known[own | bits[candidate]] = score
 
     def _alone(self, child: int) -> float:
         """Return the score of a child without parents."""
@@ -345,7 +356,7 @@ class FamilyScorer:
             for other in (sample, *(part for part, _ in parts))
         )
         self.sample = sample
-        self._known = {}
+        self._known = [{} for _ in self._bits]
         self._counted = [tables for tables in self._counted if same and tables.extends]
         for tables in self._counted:
             for part, sign in parts:

@@ -25,7 +25,6 @@ from stream_bayes.core.search.constraints import (
     read_constraints,
     read_tiers,
 )
-from stream_bayes.core.search.draws import Draws
 from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.sample import Sample, check_sample
 from stream_bayes.core.search.scores import BIC, Score, check_score
@@ -35,6 +34,8 @@ from stream_bayes.core.values.values import Value, shown, tagged, untagged
 from stream_bayes.errors import BadStructure, BadValue
 
 __all__ = ["HillClimbing", "Move", "SearchResult"]
+
+MASK = 2**64 - 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,7 +210,7 @@ class HillClimbing:
                 f"{'this' if scorer.sample is sample else 'another'} sample by {scorer.how}; make one, or let it follow"
             )
         climb = _Climb(self, sample, scorer, start, should_stop, progress)
-        draws = Draws(self.seed if rng is None or not self.restarts else int(rng.integers(2**63)))
+        draws = _Draws(self.seed if rng is None or not self.restarts else int(rng.integers(2**63)))
         yield from climb.run()
         for _ in range(self.restarts):
             if climb.ended:
@@ -243,7 +244,9 @@ class _Climb:
         self.has = edge_matrix(self.start.edges, sample.variables)
         self.most = size if settings.max_parents is None else settings.max_parents
         self.gains = np.zeros((size, size))
-        self.now = self._total()
+        self.reach: NDArray[np.bool_] | None = None  # computed when it is needed
+        self.scores = self._scores()
+        self.now = float(sum(self.scores))
         self.start_score = self.best = self.now
         self.best_has = self.has.copy()
         self.path: list[Move] = []
@@ -326,7 +329,7 @@ class _Climb:
     def _count(self, child: int) -> None:
         """Compute the gain of each change of a child's parents."""
         own = self._parents(child)
-        now = self.scorer.score(child, own)
+        now = self.scores[child]
         others = np.flatnonzero(self.allowed[:, child] & ~self.has[:, child]).tolist()
         self.gains[:, child] = 0.0
         if others:
@@ -337,25 +340,32 @@ class _Climb:
 
     def _best_move(self, step: int) -> tuple[str, int, int, float] | None:
         """Return the change with the largest gain; the first of equal ones."""
-        has, gains = self.has, self.gains
-        reach, children = _reach(has), _lists(has)
-        reachable = _as_matrix(reach)
+        if self.reach is None:
+            self.reach = _reach(self.has)
+        has, gains, reach = self.has, self.gains, self.reach
         room = has.sum(axis=0) < self.most
-        tabu = np.zeros_like(has)
-        for (a, b), until in self.tabu_until.items():
-            tabu[a, b] = tabu[b, a] = until > step
-        adds = np.where(self.allowed & ~has & ~reachable.T & room, gains, -np.inf)
-        removes = np.where(has & ~self.required, gains, -np.inf)
-        reverses = np.full(has.shape, -np.inf)
-        for parent, child in np.argwhere(has & ~self.required & self.allowed.T).tolist():
-            # Reversing it closes a cycle if another path leads from parent to child.
-            others = [reach[other] for other in children[parent] if other != child] if room[parent] else [-1]
-            if not any(bits >> child & 1 for bits in others):
-                reverses[parent, child] = gains[parent, child] + gains[child, parent]
-        stacked = np.stack([adds, removes, reverses])
-        # A tabu change is allowed if it leads to a better structure than all before.
-        better = stacked > self.best - self.now + self._rounding()
-        stacked[:, tabu] = np.where(better[:, tabu], stacked[:, tabu], -np.inf)
+        stacked = np.full((3, *has.shape), -np.inf)
+        np.copyto(stacked[0], gains, where=self.allowed & ~has & ~reach.T & room)
+        free = has & ~self.required
+        np.copyto(stacked[1], gains, where=free)
+        parents, children = np.nonzero(free & self.allowed.T & room[:, None])
+        if len(parents):
+            # Reversing an edge closes a cycle if another path leads from the parent to the child.
+            ends, others = np.nonzero(has)
+            starts = np.searchsorted(ends, np.arange(len(has) + 1))
+            held = np.flatnonzero(np.diff(starts))  # variables with children
+            ways = np.add.reduceat(reach[others], starts[held], axis=0, dtype=np.intp)
+            place = np.searchsorted(held, parents)
+            alone = ways[place, children] == 1
+            parents, children = parents[alone], children[alone]
+            stacked[2, parents, children] = gains[parents, children] + gains[children, parents]
+        if self.tabu_until:
+            tabu = np.zeros_like(has)
+            for (a, b), until in self.tabu_until.items():
+                tabu[a, b] = tabu[b, a] = until > step
+            # A tabu change is allowed if it leads to a better structure than all before.
+            better = stacked > self.best - self.now + self._rounding()
+            stacked[:, tabu] = np.where(better[:, tabu], stacked[:, tabu], -np.inf)
         top = float(stacked.max(initial=-np.inf))
         if top == -np.inf:
             return None
@@ -373,13 +383,19 @@ class _Climb:
         self.has[parent, child] = kind == "add"
         if kind == "reverse":
             self.has[child, parent] = True
+            self.scores[parent] = self.scorer.score(parent, self._parents(parent))
+        self.scores[child] = self.scorer.score(child, self._parents(child))
+        if kind == "add" and self.reach is not None:
+            self.reach[self.reach[:, parent]] |= self.reach[child]
+        else:
+            self.reach = None
         before = self.now
-        self.now = self._total()
+        self.now = float(sum(self.scores))
         names = self.sample.variables
         self.path.append(Move(kind, names[parent], names[child], self.now - before))  # type: ignore[arg-type]  # one of three
 
-    def _total(self) -> float:
-        return self.scorer.total([self._parents(child) for child in range(len(self.sample.variables))])
+    def _scores(self) -> list[float]:
+        return [self.scorer.score(child, self._parents(child)) for child in range(len(self.has))]
 
     def _note_best(self) -> bool:
         if self.now <= self.best + self._rounding():
@@ -387,13 +403,14 @@ class _Climb:
         self.best, self.best_has, self.best_path = self.now, self.has.copy(), list(self.path)
         return True
 
-    def restart(self, draws: Draws) -> Iterator[None]:
+    def restart(self, draws: _Draws) -> Iterator[None]:
         """Return to the best structure, turn some edges within its equivalence class, and remove the edges of some
         variables. Yields after each slice of work.
         """
         counted = self.has.copy()
         if self.now < self.best - self._rounding():  # other structures of the best score are as good
             self.has, self.path, self.now = self.best_has.copy(), list(self.best_path), self.best
+            self.scores, self.reach = self._scores(), None
         self.tabu_until = {}
         size = len(self.sample.variables)
         for _ in range(self.settings.disturbance if self.has.any() else 0):
@@ -407,7 +424,7 @@ class _Climb:
             self._count(child)
             yield
 
-    def _turn(self, draws: Draws) -> None:
+    def _turn(self, draws: _Draws) -> None:
         """Reverse a random covered edge: one whose ends have all other parents in common (Chickering, 1995).
 
         The structure stays in its equivalence class, and every structure of the class can be reached so. Without it,
@@ -440,9 +457,42 @@ class _Climb:
         )
 
 
-def _reach(has: NDArray[np.bool_]) -> list[int]:
-    """Return, for each variable, the variables reachable along edges, itself included, as bits of a number."""
-    children = _lists(has)
+class _Draws:
+    """Pseudo-random draws from a seed, for restarts: the same on every machine.
+
+    The generator is SplitMix64 (Steele, Lea and Flood 2014).
+
+    Parameters
+    ----------
+    seed
+        A whole number of at least 0.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._state = seed & MASK
+
+    def below(self, limit: int) -> int:
+        """Draw one of the numbers 0 to limit - 1."""
+        self._state = (self._state + 0x9E3779B97F4A7C15) & MASK
+        z = self._state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+        return (z ^ (z >> 31)) * limit >> 64
+
+    def some(self, limit: int, number: int) -> list[int]:
+        """Draw different ones of the numbers 0 to limit - 1."""
+        drawn: dict[int, None] = {}
+        while len(drawn) < min(number, limit):
+            drawn[self.below(limit)] = None
+        return list(drawn)
+
+
+def _reach(has: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return a matrix that is True at [a, b] if b is reachable from a along edges, or is a itself."""
+    size = len(has)
+    children: list[list[int]] = [[] for _ in range(size)]
+    for parent, child in np.argwhere(has).tolist():
+        children[parent].append(child)
     waiting = has.sum(axis=0).tolist()
     order = [v for v, parents in enumerate(waiting) if not parents]
     for v in order:
@@ -450,26 +500,8 @@ def _reach(has: NDArray[np.bool_]) -> list[int]:
             waiting[child] -= 1
             if not waiting[child]:
                 order.append(child)
-    reach = [0] * len(has)
+    reach = np.eye(size, dtype=bool)
     for v in reversed(order):
-        bits = 1 << v
-        for child in children[v]:
-            bits |= reach[child]
-        reach[v] = bits
+        if children[v]:
+            reach[v] |= reach[children[v]].any(axis=0)
     return reach
-
-
-def _as_matrix(reach: list[int]) -> NDArray[np.bool_]:
-    """Return rows of bits as a matrix."""
-    size = len(reach)
-    width = (size + 7) // 8
-    packed = np.frombuffer(b"".join(bits.to_bytes(width, "little") for bits in reach), np.uint8)
-    return np.unpackbits(packed.reshape(size, width), axis=1, count=size, bitorder="little").astype(bool)
-
-
-def _lists(has: NDArray[np.bool_]) -> list[list[int]]:
-    """Return the children of each variable."""
-    children: list[list[int]] = [[] for _ in range(len(has))]
-    for parent, child in np.argwhere(has).tolist():
-        children[parent].append(child)
-    return children

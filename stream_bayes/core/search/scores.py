@@ -15,9 +15,8 @@ Logarithms are natural. All scores but K2 are score-equivalent: equivalent struc
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +26,9 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue
 
 __all__ = ["AIC", "BIC", "K2", "BDeu", "LogLikelihood", "Score", "check_score"]
+
+
+Amount = TypeVar("Amount", float, NDArray[np.float64])  # of one family, or of each of several
 
 
 class Score:
@@ -45,13 +47,13 @@ class Score:
 
     equivalent: ClassVar[bool] = True
 
-    def penalty(self, parameters: float, weight: float) -> float:
+    def penalty(self, parameters: Amount, weight: float) -> Amount:
         """Return the penalty for a number of free parameters, given the weight of all rows."""
-        return 0.0
+        return 0.0 * parameters
 
-    def prior(self, configurations: float, width: int) -> tuple[float, float]:
+    def prior(self, configurations: Amount, width: int) -> tuple[Amount, Amount]:
         """Return the prior's weight for each cell and for each configuration of the parents; 0 without a prior."""
-        return 0.0, 0.0
+        return 0.0 * configurations, 0.0 * configurations
 
     def family(self, counts: NDArray[np.float64], configurations: float, weight: float) -> float:
         """Return the score of one family.
@@ -85,9 +87,9 @@ class Score:
         cells: NDArray[np.float64],
         starts: NDArray[np.longlong],
         width: int,
-        configurations: Sequence[float],
+        configurations: NDArray[np.float64],
         weight: float,
-    ) -> list[float]:
+    ) -> NDArray[np.float64]:
         """Return the scores of families of one child, whose tables are laid end to end.
 
         Parameters
@@ -99,13 +101,12 @@ class Score:
         weight
             The weight of all rows.
         """
-        cell, row = np.array([self.prior(many, width) for many in configurations]).reshape(-1, 2).T.copy()
-        own, counted = np.empty(len(cell)), np.empty(len(cell))
-        _counting.score_families(cells, starts, width, cell, row, own, counted)
-        return [
-            self.balanced(one, held, width, many, weight)
-            for one, held, many in zip(own.tolist(), counted.tolist(), configurations, strict=True)
-        ]
+        priors = np.empty((2, len(configurations)))
+        priors[0], priors[1] = self.prior(configurations, width)
+        own, counted = np.empty(len(configurations)), np.empty(len(configurations))
+        _counting.score_families(cells, starts, width, priors[0], priors[1], own, counted)
+        explained = np.where(counted > 0.0, own * (weight / np.where(counted > 0.0, counted, 1.0)), 0.0)
+        return explained - self.penalty(configurations * (width - 1), weight)
 
     def explained(
         self, cells: NDArray[np.float64], start: int, rows: int, width: int, configurations: float
@@ -140,7 +141,7 @@ class AIC(Score):
     -4.249...
     """
 
-    def penalty(self, parameters: float, weight: float) -> float:
+    def penalty(self, parameters: Amount, weight: float) -> Amount:
         return parameters
 
 
@@ -154,7 +155,7 @@ class BIC(Score):
     -4.328...
     """
 
-    def penalty(self, parameters: float, weight: float) -> float:
+    def penalty(self, parameters: Amount, weight: float) -> Amount:
         return 0.5 * math.log(max(weight, 1.0)) * parameters
 
 
@@ -179,7 +180,7 @@ class BDeu(Score):
         if not 0.0 < self.sample_size < math.inf:
             raise BadValue(f"sample_size: expected a number above 0, got {self.sample_size!r}")
 
-    def prior(self, configurations: float, width: int) -> tuple[float, float]:
+    def prior(self, configurations: Amount, width: int) -> tuple[Amount, Amount]:
         return self.sample_size / (configurations * width), self.sample_size / configurations
 
 
@@ -195,8 +196,9 @@ class K2(Score):
 
     equivalent: ClassVar[bool] = False
 
-    def prior(self, configurations: float, width: int) -> tuple[float, float]:
-        return 1.0, float(width)
+    def prior(self, configurations: Amount, width: int) -> tuple[Amount, Amount]:
+        one = 0.0 * configurations + 1.0
+        return one, one * width
 
 
 def check_score(score: object) -> None:

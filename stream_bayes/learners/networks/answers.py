@@ -111,21 +111,40 @@ def _cumulants(slopes: NDArray[np.float64], weights: NDArray[np.float64]) -> Cum
 
 def probability_of_evidence(live: LiveInference, evidence: X, unseen: str) -> float:
     """Return the probability of evidence; likelihoods are not normalised."""
+    return math.exp(_log_probability(live, evidence, unseen)[0])
+
+
+def _log_probability(live: LiveInference, evidence: X, unseen: str) -> tuple[float, dict[Value, Value]]:
+    """Return the logarithm of the probability of evidence, and the new values in it."""
     engine, network = live.engine(), live.network()
     given, novel = _evidence(network, evidence, unseen)
-    found = engine.log_probability(given) + sum(_log_novel(network, v, unseen) for v in novel)
-    return math.exp(found)
+    return engine.log_probability(given) + sum(_log_novel(network, v, unseen) for v in novel), novel
 
 
-def marginals(live: LiveInference, evidence: X | None, unseen: str, **settings: Any) -> dict[Any, Posterior]:
+def _within(network: CountedNetwork, x: X) -> dict[Any, Any]:
+    """Return an event without what the network does not have."""
+    return {name: given for name, given in x.items() if name in network.structure}
+
+
+def _is_soft(x: X) -> bool:
+    """Return True if there is soft evidence: likelihoods of values."""
+    return any(isinstance(given, Mapping) for given in x.values())
+
+
+def marginals(
+    live: LiveInference, evidence: X | None, unseen: str, level: float | None = None, **settings: Any
+) -> dict[Any, Posterior]:
     """Return the probabilities of every variable's values; of a new value in the evidence, its certainty."""
     engine, network = live.engine(), live.network()
     given, novel = _evidence(network, evidence, unseen)
     found = {v: _noted(answer, novel) for v, answer in engine.marginals(given, **settings).items()}
-    return found | {
-        v: _noted(Posterior({value: 1.0}, found[v].method, found[v].reason), novel)
-        for v, value in novel.items()
-    }
+    if level is not None:
+        for v, answer in found.items():
+            answer.intervals = _intervals(engine, network, v, given, answer, checked_level(level))
+    for v, value in novel.items():
+        found[v] = _noted(Posterior({value: 1.0}, found[v].method, found[v].reason), novel)
+        found[v].intervals = None if level is None else {value: (1.0, 1.0)}
+    return found
 
 
 def most_probable(live: LiveInference, evidence: X | None, unseen: str) -> MostProbable:
@@ -151,8 +170,14 @@ def log_likelihood(
 
     It is read from the counts where that is enough, and inferred otherwise.
     """
+    try:
+        row = encoder.lookup(x)
+    except BadValue:
+        if not _is_soft(x):
+            raise
+        return _log_probability(live, _within(live.network(), x), unseen)
     reading = live.joint_reading()
-    found = math.nan if reading is None else reading.log_probability(encoder.lookup(x))
+    found = math.nan if reading is None else reading.log_probability(row)
     if reading is not None and reading.observed == len(x) and not math.isnan(found):
         return found, {}
     network = live.network()
@@ -161,7 +186,7 @@ def log_likelihood(
             f"the event has none of the network's variables, {shown(list(network.structure))}: {shown(dict(x))}"
         )
     if math.isnan(found):
-        found = float(live.engine().log_likelihoods(network.codes_of(encoder.lookup(x)))[0])
+        found = float(live.engine().log_likelihoods(network.codes_of(row))[0])
     novel = _novel(network, x, unseen)
     return found + sum(_log_novel(network, v, unseen) for v in novel), novel
 
@@ -188,7 +213,7 @@ def probabilities(
         if name != variable and name not in hidden and name in network.structure and not is_missing(value)
     }
     reading, joint = live.joint_reading(), [math.nan]
-    if reading is not None and not encoder.features[variable].measured:
+    if reading is not None and not encoder.features[variable].measured and not _is_soft(known):
         joint = [reading.log_probability(encoder.lookup({**known, variable: state})) for state in states]
     if any(map(math.isnan, joint)):
         try:
@@ -206,7 +231,7 @@ def probabilities(
 def explain(live: LiveInference, x: X, unseen: str) -> Surprise:
     """Return the surprise of each value of an event."""
     engine, network = live.engine(), live.network()
-    novel = _novel(network, x, unseen)
+    novel = _novel(network, {v: value for v, value in x.items() if not isinstance(value, Mapping)}, unseen)
     given = {
         name: _value(network, name, value)
         for name, value in x.items()
@@ -219,6 +244,13 @@ def explain(live: LiveInference, x: X, unseen: str) -> Surprise:
         if variable in novel:
             nats[variable] = -_log_novel(network, variable, unseen)
             expected[variable] = 0.0
+        elif isinstance(likelihoods := given.get(variable), Mapping):
+            ahead = engine.log_probability(before)
+            found = engine.log_probability({**before, variable: likelihoods})
+            nats[variable] = ahead - found
+            expected[variable] = -math.log(max(likelihoods.values()))
+            if found > -math.inf:
+                before[variable] = likelihoods
         elif variable in given:
             shares = engine.query(variable, before)
             share = shares[given[variable]]

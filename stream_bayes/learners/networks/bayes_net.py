@@ -15,17 +15,16 @@ from stream_bayes.by_name import closest
 from stream_bayes.core.encoding._features import read_weight
 from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.inference.posterior import MostProbable, Posterior
+from stream_bayes.core.inference.questions import NamedQuestions
 from stream_bayes.core.live_networks.batches import learn_rows
 from stream_bayes.core.live_networks.counted_network import CountedNetwork
 from stream_bayes.core.live_networks.em import ExpectedCounts, StepwiseCounts, WindowCounts
 from stream_bayes.core.live_networks.family_counts import EVENT, FamilyCounts
 from stream_bayes.core.live_networks.live_inference import LiveInference
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
-from stream_bayes.core.networks.equivalence import Edge
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
-from stream_bayes.core.search.structure_score import edge_confidence
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.columns import CodedColumns
@@ -47,11 +46,11 @@ from stream_bayes.learners.networks.answers import UNSEEN
 from stream_bayes.learners.networks.conditional_table import ConditionalTable
 from stream_bayes.learners.networks.drawing import network_html
 from stream_bayes.learners.networks.encoder import encoder_of
+from stream_bayes.learners.networks.growing_learner import GrowingLearner
 from stream_bayes.learners.networks.growth import (
     GROWING_WINDOW,
     LEARN,
     JointGrowth,
-    StructureChange,
     with_variables,
 )
 from stream_bayes.learners.networks.surprise import Surprise
@@ -63,7 +62,7 @@ X = Mapping[Any, Any]
 WINDOW = 2_000  # events
 
 
-class BayesNet(CountLearner, base.AnomalyDetector):
+class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetector):
     """A Bayesian network of nominal variables: the joint distribution as a product of P(variable | its parents).
 
     Parameters
@@ -202,10 +201,10 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         self._has_warned = self.is_growing and schema is None  # then no feature is ignored
         self._store: FamilyCounts = self._make_store()
         self._live = LiveInference(self._read_network, memory_budget)
-        self._growth: JointGrowth | None = None
+        self._joint_growth: JointGrowth | None = None
         if self.is_growing:
             search = HillClimbing() if search is None else search
-            self._growth = JointGrowth(self._store, search, seed, self._network_of, self._live)
+            self._joint_growth = JointGrowth(self._store, search, seed, self._network_of, self._live)
 
     def _make_store(self) -> FamilyCounts:
         structure = None if self.is_growing else self._structure
@@ -324,41 +323,8 @@ class BayesNet(CountLearner, base.AnomalyDetector):
     # -- structure ----------------------------------------------------------------------------------------------------
 
     @property
-    def changes(self) -> list[StructureChange]:
-        """The log of a structure that grows, the newest entry last; empty for a given structure.
-
-        Examples
-        --------
-        >>> from stream_bayes import BayesNet
-        >>> model = BayesNet("learn")
-        >>> for rain, lawn in 100 * [("yes", "wet"), ("no", "dry"), ("no", "dry")]:
-        ...     model.learn_one({"rain": rain, "lawn": lawn})
-        >>> print(model.changes[0])
-        event 89: adopted: added 'lawn' -> 'rain'; +0.6214 nats an event in 25
-        """
-        return [] if self._growth is None else list(self._growth.changes)
-
-    @property
-    def generation(self) -> int:
-        """The number of structures that were adopted; 0 for a given structure."""
-        return 0 if self._growth is None else self._growth.generation
-
-    def edge_confidence(
-        self, replicates: int = 50, search: HillClimbing | None = None
-    ) -> Mapping[Edge, float]:
-        """Return the share of bootstrap replicates of the newest events in whose structure each edge is found.
-
-        It takes a search for each replicate; `seed` draws them.
-
-        Parameters
-        ----------
-        replicates
-            The number of replicates.
-        search
-            The search; None is the learner's own, or `HillClimbing()`.
-        """
-        chosen = search or self.search or HillClimbing()
-        return edge_confidence(self.recent(), chosen, replicates, np.random.default_rng(self.seed))
+    def _growth(self) -> JointGrowth | None:
+        return self._joint_growth
 
     @property
     def structure(self) -> Structure:
@@ -531,18 +497,6 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         self._store.run_em()
         self._live.invalidate()
 
-    def work(self) -> bool:
-        """Do a slice of a search in an idle moment; return True if there is more to do. Answers do not change.
-
-        Examples
-        --------
-        >>> from stream_bayes import BayesNet
-        >>> model = BayesNet("learn")
-        >>> while model.work():  # the stream is silent
-        ...     pass
-        """
-        return self._growth is not None and self._growth.work()
-
     def advance(self, events: int) -> None:
         """Advance the clock by events that are learned elsewhere, so that the shards of a stream fade by one clock."""
         self._store.advance(events)
@@ -594,44 +548,14 @@ class BayesNet(CountLearner, base.AnomalyDetector):
     def marginals(self, evidence: X | None = None, **settings: Any) -> dict[Any, Posterior]:
         """Return the probabilities of every variable's values given evidence; for the arguments see `query`.
 
-        A variable without any known value gets the single value None.
+        With `level`, each variable takes as many further answers as it has values. A variable without any known value
+        gets the single value None.
         """
         return answers.marginals(self._live, evidence, self.unseen, **settings)
 
     def most_probable(self, evidence: X | None = None) -> MostProbable:
         """Return the most probable values of all variables together given evidence; None where no value is known."""
         return answers.most_probable(self._live, evidence, self.unseen)
-
-    def mpe(self, evidence: X | None = None) -> MostProbable:
-        """Return the most probable explanation: `most_probable`."""
-        return self.most_probable(evidence)
-
-    def map_query(
-        self, variables: Iterable[Any] | None = None, evidence: X | None = None, **settings: Any
-    ) -> dict[Any, Any]:
-        """Return the most probable values of some variables together; all others are summed out.
-
-        Parameters
-        ----------
-        variables
-            The variables; None takes all that are not in the evidence.
-        evidence, settings
-            As `query` takes them.
-
-        Examples
-        --------
-        >>> from stream_bayes import BayesNet
-        >>> model = BayesNet({"rain": [], "lawn": ["rain"]})
-        >>> for rain, lawn in [("yes", "wet"), ("no", "dry"), ("no", "wet"), ("no", "dry")]:
-        ...     model.learn_one({"rain": rain, "lawn": lawn})
-        >>> model.map_query(["rain"], {"lawn": "wet"}), model.map_query()
-        ({'rain': 'no'}, {'lawn': 'dry', 'rain': 'no'})
-        """
-        if variables is None:
-            known = evidence or {}
-            return {v: value for v, value in self.most_probable(evidence).items() if v not in known}
-        wanted = list(variables)
-        return dict(zip(wanted, self.query(wanted, evidence, **settings).argmax(), strict=True))
 
     def probability_of_evidence(self, evidence: X) -> float:
         """Return the probability of evidence; likelihoods of soft evidence are not normalised."""
@@ -643,7 +567,7 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         Parameters
         ----------
         x
-            The event; the variable's own value in it is not used.
+            The event; the variable's own value in it is not used. Soft evidence is given as `query` takes it.
         variable
             The variable to predict.
         hidden
@@ -688,7 +612,8 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         """Return the logarithm of the probability of an event; -inf if it is impossible.
 
         Missing values are summed out. A value that was never learned counts with the share of probability that `unseen`
-        keeps for it, and is summed out otherwise. Variables outside the structure are ignored.
+        keeps for it, and is summed out otherwise. Soft evidence, a likelihood for each value, is weighed by the
+        probabilities of the values. Variables outside the structure are ignored.
 
         Raises
         ------

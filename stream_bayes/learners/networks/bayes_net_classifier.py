@@ -6,19 +6,18 @@ import warnings
 from collections.abc import Container, Mapping
 from typing import Any, Self
 
-import numpy as np
-
 from stream_bayes.core.encoding._features import read_weight
+from stream_bayes.core.inference.inference import Inference
+from stream_bayes.core.inference.posterior import MostProbable, Posterior
+from stream_bayes.core.inference.questions import NamedQuestions
 from stream_bayes.core.live_networks.class_reading import ClassReading
 from stream_bayes.core.live_networks.labelled_counts import LabelledCounts
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
-from stream_bayes.core.networks.equivalence import Edge
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
-from stream_bayes.core.search.structure_score import edge_confidence
-from stream_bayes.core.values.values import Value, canonical, shown
+from stream_bayes.core.values.values import Value, canonical, is_missing, shown
 from stream_bayes.data.frames import Native
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import (
@@ -28,6 +27,7 @@ from stream_bayes.errors import (
     CannotMerge,
     CountsForgotten,
     NotSupported,
+    NoValueKnown,
     UnknownFeature,
 )
 from stream_bayes.learners.classifier.arguments import check_choice, check_count
@@ -38,7 +38,8 @@ from stream_bayes.learners.classifier.pairs import PairClassifier
 from stream_bayes.learners.classifier.traits import Traits
 from stream_bayes.learners.networks.answers import as_network
 from stream_bayes.learners.networks.class_growth import ClassGrowth, GrowingReading
-from stream_bayes.learners.networks.growth import GROWING_WINDOW, LEARN, StructureChange
+from stream_bayes.learners.networks.growing_learner import GrowingLearner
+from stream_bayes.learners.networks.growth import GROWING_WINDOW, LEARN
 from stream_bayes.learners.networks.view import ClassifierView
 
 __all__ = ["BayesNetClassifier"]
@@ -54,7 +55,7 @@ class _AllBut:
         return name != self.name
 
 
-class BayesNetClassifier(PairClassifier):
+class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
     """A Bayesian network as a classifier: the class is one of its variables and is predicted from its Markov blanket.
 
     Parameters
@@ -308,27 +309,6 @@ class BayesNetClassifier(PairClassifier):
             )
 
     @property
-    def changes(self) -> list[StructureChange]:
-        """The log of a structure that grows, the newest entry last; empty for a given structure.
-
-        Examples
-        --------
-        >>> from stream_bayes import BayesNetClassifier
-        >>> model = BayesNetClassifier()
-        >>> for number in range(400):
-        ...     a, b = number % 2 == 0, number // 2 % 2 == 0
-        ...     model.learn_one({"a": a, "b": b}, a != b)
-        >>> [(change.event, change.why) for change in model.changes], model.structure
-        ([(89, None)], Structure({'a': (), 'b': ('a', 'class'), 'class': ()}))
-        """
-        return [] if self._growth is None else list(self._growth.changes)
-
-    @property
-    def generation(self) -> int:
-        """The number of structures that were adopted; 0 for a given structure."""
-        return 0 if self._growth is None else self._growth.generation
-
-    @property
     def _growth(self) -> ClassGrowth | None:
         return self._reading.growth if isinstance(self._reading, GrowingReading) else None
 
@@ -342,32 +322,10 @@ class BayesNetClassifier(PairClassifier):
         """
         return self._growing().recent()
 
-    def edge_confidence(
-        self, replicates: int = 50, search: HillClimbing | None = None
-    ) -> Mapping[Edge, float]:
-        """Return the share of bootstrap replicates of the newest events in whose structure each edge is found.
-
-        It takes a search for each replicate; `seed` draws them.
-
-        Parameters
-        ----------
-        replicates
-            The number of replicates.
-        search
-            The search; None is the learner's own, or `HillClimbing()`.
-        """
-        growth = self._growing()
-        chosen = search or self.search or HillClimbing()
-        return edge_confidence(growth.recent(), chosen, replicates, np.random.default_rng(self.seed))
-
     def _growing(self) -> ClassGrowth:
         if self._growth is None:
             raise NotSupported(f"no events are kept to search over; that is for structure={LEARN!r}")
         return self._growth
-
-    def work(self) -> bool:
-        """Do a slice of a search in an idle moment; return True if there is more to do. Answers do not change."""
-        return self._growth is not None and self._growth.work()
 
     def _features_of(self, structure: Structure | None) -> Container[Any]:
         """Return the features to learn if nothing is declared."""
@@ -441,6 +399,63 @@ class BayesNetClassifier(PairClassifier):
             return dict(engine.query(self._target))
         both = engine.query([self._target, feature])
         return {y: {value: p for (label, value), p in both.items() if label == y} for y in self.classes_}
+
+    def query(self, targets: Any, evidence: Mapping[Any, Any] | None = None, **settings: Any) -> Posterior:
+        """Return the probabilities of variables given evidence, as `BayesNet.query` does. The class is one of them.
+
+        Parameters
+        ----------
+        targets
+            A variable, or a list of variables. The class has the name `target`, or "class" without one.
+        evidence
+            `{variable: value}`, or `{variable: {value: likelihood}}` for soft evidence. Numbers become their bins.
+        settings
+            As `Inference.query` takes them. For credible intervals of the class there is `predict_interval_one`.
+
+        Examples
+        --------
+        >>> from stream_bayes import BayesNetClassifier
+        >>> model = BayesNetClassifier({"rain": [], "lawn": ["rain"]}, target="rain", strength=0)
+        >>> for lawn, rain in [("wet", "yes"), ("dry", "no"), ("wet", "no"), ("dry", "no")]:
+        ...     model.learn_one({"lawn": lawn}, rain)
+        >>> model.query("lawn", {"rain": "yes"})["wet"], model.query("rain", {"lawn": {"wet": 0.9, "dry": 0.3}})["yes"]
+        (1.0, 0.375)
+        """
+        return self._engine().query(targets, self._evidence(evidence), **settings)
+
+    def marginals(self, evidence: Mapping[Any, Any] | None = None, **settings: Any) -> dict[Any, Posterior]:
+        """Return the probabilities of every variable's values given evidence, the class included; see `query`."""
+        return self._engine().marginals(self._evidence(evidence), **settings)
+
+    def most_probable(self, evidence: Mapping[Any, Any] | None = None) -> MostProbable:
+        """Return the most probable values of all variables together given evidence, the class included."""
+        return self._engine().most_probable(self._evidence(evidence))
+
+    def probability_of_evidence(self, evidence: Mapping[Any, Any]) -> float:
+        """Return the probability of evidence, which may include the class; likelihoods are not normalised."""
+        return self._engine().probability_of_evidence(self._evidence(evidence))
+
+    def do(self, values: Mapping[Any, Any]) -> DiscreteNetwork:
+        """Return the network as it is now after an intervention, for `Inference`."""
+        return self.to_network().do(values)
+
+    def _engine(self) -> Inference:
+        if not self.classes_:
+            raise NoValueKnown("no class is known yet; learn samples first")
+        return self._reading.engine()
+
+    def _evidence(self, evidence: Mapping[Any, Any] | None) -> dict[Any, Any]:
+        """Return evidence by the values that the network has."""
+        given = evidence or {}
+        return {
+            name: known
+            if name == self._target
+            or name not in self._store.encoder.features
+            or isinstance(known, Mapping)
+            or is_missing(known)
+            else self._value(name, known)
+            for name, known in given.items()
+        }
 
     def to_network(self) -> DiscreteNetwork:
         """Return the network as it is now, class included, as a `DiscreteNetwork`; `write_bif` takes it.

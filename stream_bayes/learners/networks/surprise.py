@@ -21,7 +21,8 @@ class Surprise(Mapping[Any, float]):
     nats
         The surprise of each variable's value.
     expected
-        The mean surprise of the variable's values there: the entropy. Of a new value, 0.
+        The mean surprise of the variable's values there: the entropy. Of a new value, 0; of soft evidence, the
+        surprise if its likeliest value were certain.
     novel
         The variables whose value was never learned.
 

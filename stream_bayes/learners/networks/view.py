@@ -6,15 +6,17 @@ call at the same time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 import numpy as np
 
 from stream_bayes.core.inference.posterior import MostProbable, Posterior
+from stream_bayes.core.inference.questions import NamedQuestions
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.data.frames import Native
+from stream_bayes.errors import UnknownFeature
 from stream_bayes.learners.classifier.explanation import Explanation
 from stream_bayes.learners.classifier.state import CountLearner
 from stream_bayes.learners.networks.conditional_table import ConditionalTable
@@ -60,7 +62,7 @@ class LearnerView:
         return {**self.__dict__, "_idle": []}
 
 
-class BayesNetView(LearnerView):
+class BayesNetView(LearnerView, NamedQuestions):
     """A `BayesNet` as it was at one moment; its methods are those of `BayesNet`.
 
     Examples
@@ -84,6 +86,14 @@ class BayesNetView(LearnerView):
         self.states = states
         self.clock = clock
 
+    def _call(self, method: str, *arguments: Any, **settings: Any) -> Any:
+        try:
+            return super()._call(method, *arguments, **settings)
+        except UnknownFeature as error:
+            raise UnknownFeature(
+                f"{error}; the view is as of event {self.clock:,}: if the variable came later, make a new view"
+            ) from None
+
     def _repr_html_(self) -> str:
         return network_html(self, f"view of a BayesNet after {self.clock:,} events")
 
@@ -101,6 +111,25 @@ class BayesNetView(LearnerView):
         """Return the most probable values of all variables together given evidence."""
         answer: MostProbable = self._call("most_probable", evidence)
         return answer
+
+    def probability_of_evidence(self, evidence: X) -> float:
+        """Return the probability of evidence."""
+        answer: float = self._call("probability_of_evidence", evidence)
+        return answer
+
+    def predict_proba_one(self, x: X, variable: Any, hidden: Container[Any] = ()) -> dict[Any, float]:
+        """Return P(variable | the other values of an event)."""
+        answer: dict[Any, float] = self._call("predict_proba_one", x, variable, hidden)
+        return answer
+
+    def predict_proba(self, X: Native, variable: Any) -> list[dict[Any, float]]:
+        """Return `predict_proba_one` of each row."""
+        answer: list[dict[Any, float]] = self._call("predict_proba", X, variable)
+        return answer
+
+    def do(self, values: X) -> DiscreteNetwork:
+        """Return the network after an intervention."""
+        return self.to_network().do(values)
 
     def log_likelihood_one(self, x: X) -> float:
         """Return the logarithm of the probability of an event."""
@@ -133,7 +162,7 @@ class BayesNetView(LearnerView):
         return answer
 
 
-class ClassifierView(LearnerView):
+class ClassifierView(LearnerView, NamedQuestions):
     """A `BayesNetClassifier` as it was at one moment; its methods are those of `BayesNetClassifier`."""
 
     def __init__(self, learner: CountLearner, structure: Structure | None, classes: tuple[Any, ...]) -> None:
@@ -162,6 +191,34 @@ class ClassifierView(LearnerView):
         """Return the evidence of each feature for each class."""
         answer: Explanation = self._call("explain_one", x)
         return answer
+
+    def query(self, targets: Any, evidence: X | None = None, **settings: Any) -> Posterior:
+        """Return the probabilities of some variables' values given evidence, the class included."""
+        answer: Posterior = self._call("query", targets, evidence, **settings)
+        return answer
+
+    def marginals(self, evidence: X | None = None, **settings: Any) -> dict[Any, Posterior]:
+        """Return the probabilities of every variable's values given evidence."""
+        answer: dict[Any, Posterior] = self._call("marginals", evidence, **settings)
+        return answer
+
+    def most_probable(self, evidence: X | None = None) -> MostProbable:
+        """Return the most probable values of all variables together given evidence."""
+        answer: MostProbable = self._call("most_probable", evidence)
+        return answer
+
+    def probability_of_evidence(self, evidence: X) -> float:
+        """Return the probability of evidence."""
+        answer: float = self._call("probability_of_evidence", evidence)
+        return answer
+
+    def do(self, values: X) -> DiscreteNetwork:
+        """Return the network after an intervention."""
+        return self.to_network().do(values)
+
+    def predict_proba(self, X: Native) -> Any:
+        """Return the probabilities of many rows."""
+        return self._call("predict_proba", X)
 
     def to_network(self) -> DiscreteNetwork:
         """Return the network, class included, as a `DiscreteNetwork`."""

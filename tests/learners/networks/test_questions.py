@@ -1,0 +1,125 @@
+"""The same questions, by the same names, to a network, its view, an engine and a classifier; soft evidence in all."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from stream_bayes import BayesNet, BayesNetClassifier, DriftAdaptive
+from stream_bayes.errors import BudgetExceeded, NoValueKnown, UnknownFeature
+from stream_bayes.networks import Inference
+
+ROWS = 20 * [("yes", "off", "wet"), ("no", "on", "wet"), ("no", "off", "dry"), ("no", "off", "dry")]
+EVENTS = [{"rain": rain, "sprinkler": sprinkler, "lawn": lawn} for rain, sprinkler, lawn in ROWS]
+PARENTS = {"rain": [], "sprinkler": ["rain"], "lawn": ["rain", "sprinkler"]}
+SOFT = {"lawn": {"wet": 0.9, "dry": 0.2}}
+HARD_AS_SOFT = {"lawn": {"wet": 1.0, "dry": 0.0}}
+
+
+def learned() -> BayesNet:
+    model = BayesNet(PARENTS)
+    model.learn_many(EVENTS)
+    return model
+
+
+def classifier() -> BayesNetClassifier:
+    model = BayesNetClassifier(PARENTS, target="rain")
+    model.learn_many([{v: x[v] for v in ("sprinkler", "lawn")} for x in EVENTS], [x["rain"] for x in EVENTS])
+    return model
+
+
+MODELS: dict[str, Any] = {
+    "network": learned(),
+    "view": learned().view(),
+    "engine": Inference(learned().to_network()),
+    "classifier": classifier(),
+    "view of a classifier": classifier().view(),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_answers_every_question_with_soft_evidence(name):
+    model, truth = MODELS[name], learned().to_network()
+    if "classifier" in name:
+        truth = classifier().to_network()
+    weighed: dict[tuple[str, str, str], float] = {}
+    for rain in ("yes", "no"):
+        for sprinkler in ("off", "on"):
+            for lawn in ("wet", "dry"):
+                x = {"rain": rain, "sprinkler": sprinkler, "lawn": lawn}
+                p = math.prod(truth.probability(v, x[v], x) for v in PARENTS)
+                weighed[rain, sprinkler, lawn] = p * SOFT["lawn"][lawn]
+    total = math.fsum(weighed.values())
+    rainy = math.fsum(p for row, p in weighed.items() if row[0] == "yes") / total
+    best = dict(zip(PARENTS, max(weighed, key=lambda row: weighed[row]), strict=True))
+    assert model.query("rain", SOFT)["yes"] == pytest.approx(rainy)
+    assert model.marginals(SOFT)["rain"]["yes"] == pytest.approx(rainy)
+    assert model.probability_of_evidence(SOFT) == pytest.approx(total)
+    assert dict(model.most_probable(SOFT)) == dict(model.mpe(SOFT)) == model.map_query(None, SOFT) == best
+    assert model.map_query(["rain"], SOFT) == {"rain": "yes" if rainy > 0.5 else "no"}
+    assert model.map_query(None, {"lawn": "dry", "rain": None}).keys() == {"rain", "sprinkler"}
+    if name != "engine":
+        done = Inference(model.do({"lawn": "wet"}))
+        assert done.query("rain")["yes"] == pytest.approx(model.query("rain")["yes"])
+
+
+@pytest.mark.parametrize("name", ["network", "view"])
+def test_scores_and_predictions_of_events_take_soft_evidence(name):
+    model = MODELS[name]
+    assert model.log_likelihood_one(SOFT) == pytest.approx(math.log(model.probability_of_evidence(SOFT)))
+    assert model.score_one({"rain": "yes", **HARD_AS_SOFT}) == pytest.approx(
+        model.score_one({"rain": "yes", "lawn": "wet"})
+    )
+    assert model.log_likelihood_one({"other": 1, **SOFT}) == pytest.approx(model.log_likelihood_one(SOFT))
+    novel = model.log_likelihood_one({"rain": "hail", **SOFT})
+    assert -math.inf < novel < model.log_likelihood_one(SOFT)
+    for_lawn = model.predict_proba_one(SOFT, "rain")
+    assert for_lawn == pytest.approx(dict(model.query("rain", SOFT)))
+    assert model.predict_proba([SOFT, {"lawn": "wet"}], "rain")[0] == pytest.approx(for_lawn)
+    why = model.explain_one({"rain": "yes", **SOFT})
+    assert why.total == pytest.approx(model.score_one({"rain": "yes", **SOFT}))
+    assert why["lawn"] == pytest.approx(
+        -math.log(sum(p * SOFT["lawn"][lawn] for lawn, p in model.query("lawn", {"rain": "yes"}).items()))
+    )
+
+
+def test_marginals_have_the_intervals_of_single_queries():
+    for model in (MODELS["network"], MODELS["view"]):
+        for variable, answer in model.marginals(SOFT, level=0.9).items():
+            single = model.query(variable, SOFT, level=0.9).intervals
+            assert {label: pytest.approx(pair) for label, pair in single.items()} == answer.intervals
+        assert model.marginals()["rain"].intervals is None
+        new = model.marginals({"rain": "hail"}, level=0.9)
+        assert new["rain"].intervals == {"hail": (1.0, 1.0)} and new["lawn"].intervals
+
+
+def test_a_variable_that_came_after_the_view_is_refused_with_what_to_do():
+    model = BayesNet("learn")
+    model.learn_many(EVENTS)
+    view = model.view()
+    model.learn_one({**EVENTS[0], "late": "x"})
+    assert model.query("rain", {"late": "x"})
+    for ask in (lambda: view.query("rain", {"late": "x"}), lambda: view.query("late")):
+        with pytest.raises(UnknownFeature, match=r"no variable 'late'.*as of event 80.*make a new view"):
+            ask()
+    assert sum(view.query("rain").values()) == pytest.approx(1.0)
+
+
+def test_a_structure_that_grows_names_the_window_among_what_a_budget_pays_for():
+    for kind in (BayesNet, BayesNetClassifier):
+        with pytest.raises(BudgetExceeded, match="window"):
+            kind("learn", memory_budget=1000)
+
+
+def test_a_network_that_drifts_explains_its_scores():
+    model = DriftAdaptive(BayesNet(PARENTS))
+    model.learn_many(EVENTS)
+    why = model.explain_one({"rain": "yes", "sprinkler": "on"})
+    assert why.total == pytest.approx(model.score_one({"rain": "yes", "sprinkler": "on"}))
+
+
+def test_a_classifier_without_a_class_answers_nothing():
+    with pytest.raises(NoValueKnown):
+        BayesNetClassifier(PARENTS, target="rain").query("rain")
