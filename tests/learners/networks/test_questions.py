@@ -53,7 +53,8 @@ def test_every_model_answers_every_question_with_soft_evidence(name):
                 weighed[rain, sprinkler, lawn] = p * SOFT["lawn"][lawn]
     total = math.fsum(weighed.values())
     rainy = math.fsum(p for row, p in weighed.items() if row[0] == "yes") / total
-    best = dict(zip(PARENTS, max(weighed, key=lambda row: weighed[row]), strict=True))
+    likeliest = max(weighed.items(), key=lambda row_and_weight: row_and_weight[1])[0]
+    best = dict(zip(PARENTS, likeliest, strict=True))
     assert model.query("rain", SOFT)["yes"] == pytest.approx(rainy)
     assert model.marginals(SOFT)["rain"]["yes"] == pytest.approx(rainy)
     assert model.probability_of_evidence(SOFT) == pytest.approx(total)
