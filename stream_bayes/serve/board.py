@@ -9,11 +9,13 @@ import asyncio
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
 from stream_bayes.core.measures.losses import Losses
+from stream_bayes.serve.channel import WANTED_SECONDS
 from stream_bayes.serve.plain_values import as_json, label_name
 from stream_bayes.serve.views import View
 
@@ -96,7 +98,8 @@ class Board:
         self._every = 1  # status that becomes a point of the curve
         self._statuses = 0
         self._viewed = asyncio.Event()
-        self._asked: dict[str | None, float] = {}
+        self._asked: dict[str | None, float] = {}  # when the engine was last requested to hand over views
+        self._wanted_since: dict[str | None, float] = {}
         self._numbers = 0
         self._stored: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._outcomes: dict[int, asyncio.Future[dict[str, Any]]] = {}
@@ -212,22 +215,28 @@ class Board:
     def want_view(self, challenger: str | None = None) -> None:
         """Request views of the model, or of a challenger, for the next seconds; at most one message a second."""
         now = time.monotonic()
-        if self._request is not None and now - self._asked.get(challenger, float("-inf")) >= FRESH_SECONDS:
+        passed = now - self._asked.get(challenger, float("-inf"))
+        if self._request is not None and passed >= FRESH_SECONDS:
+            if passed >= WANTED_SECONDS:
+                self._wanted_since[challenger] = now
             self._asked[challenger] = now
             self._request({"what": "want", "model": challenger})
 
     async def fresh_view(self, challenger: str | None = None) -> View | None:
-        """Return a view of at most about a second, waiting for it a little; or the newest there is."""
+        """Return the newest view. If nobody has looked for some seconds, wait a little for one of now.
+
+        Only the first requests wait: views that are requested all the time are as new as the engine can hand them over,
+        and those of a large model, or of an engine that a slow source holds up, are answered with their age.
+        """
         self.want_view(challenger)
-        deadline = time.monotonic() + PATIENCE
+        deadline = self._wanted_since.get(challenger, 0.0) + PATIENCE
         while True:
             view = self.view if challenger is None else self.challengers.get(challenger)
-            if view is not None and (self._is_fresh(view) or self._request is None):
+            left = deadline - time.monotonic()
+            if self._request is None or left <= 0.0 or (view is not None and self._is_fresh(view)):
                 return view
-            try:  # a large model is seen later; the answer states its age
-                await asyncio.wait_for(self._viewed.wait(), deadline - time.monotonic())
-            except TimeoutError:
-                return view
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._viewed.wait(), left)
 
     def _is_fresh(self, view: View) -> bool:
         if view.age <= 2 * FRESH_SECONDS or not self.status.get("running", True):

@@ -10,10 +10,11 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-__all__ = ["Channel", "Message"]
+__all__ = ["WANTED_SECONDS", "Channel", "Message"]
 
 Message: TypeAlias = dict[str, Any]  # with its kind under "what"
 
+WANTED_SECONDS = 5.0  # for which views are handed over after a request for one
 SIZE = struct.Struct("<Q")
 PIECE = 1 << 20  # bytes received at once
 

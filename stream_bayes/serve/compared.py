@@ -95,7 +95,6 @@ class ComparedModels:
 
     def finish(self, losses: Mapping[str, Losses], most_accurate: str) -> None:
         """Show all models of this package, the most accurate as the service's own."""
-        self._call(self._board.apply, self._status(is_running=False))
         moment = time.time()
         for name, learner in sorted(self._learners.items(), key=lambda item: item[0] != most_accurate):
             try:
@@ -107,6 +106,8 @@ class ComparedModels:
             if self._board.view is None and name == most_accurate:
                 self._call(self._board.show, view, evaluation)
             self._call(self._board.show_challenger, name, view, evaluation)
+        # Last, so that all models answer once the status is that the comparison has ended.
+        self._call(self._board.apply, self._status(is_running=False))
 
     def _status(self, *, is_running: bool) -> dict[str, Any]:
         newest = max((each.events for each in self._checkpoints.values()), default=0)

@@ -23,7 +23,7 @@ from typing import Any
 from stream_bayes.core.events.event import SAMPLE, Event
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.errors import StreamBayesError
-from stream_bayes.serve.channel import Channel, Message
+from stream_bayes.serve.channel import WANTED_SECONDS, Channel, Message
 from stream_bayes.serve.labels import LabelSink
 from stream_bayes.serve.plain_values import as_json, label_name
 from stream_bayes.snapshots.snapshot import Snapshot
@@ -43,7 +43,6 @@ logger = logging.getLogger(__name__)
 
 STATUS_SECONDS = 1.0
 VIEW_SECONDS = 0.5  # at least, between two views
-WANTED_SECONDS = 5.0  # for which one request asks for views
 SHARE = 0.01  # of the stream's time that views may take
 STOP_SECONDS = 5.0  # for the last view to be handed over
 MOST_LATE_LABELS = 100  # shown of one second

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from typing import Any
 
+import pytest
+
+from stream_bayes import NaiveBayes
+from stream_bayes.serve import board as boards
 from stream_bayes.serve.board import MOST_BEHIND, MOST_POINTS, Board, Follower
+from stream_bayes.serve.views import Copy, View
 
 
 def status(second: int) -> dict[str, Any]:
@@ -66,3 +73,25 @@ def test_a_key_that_is_no_text_is_found_by_its_text() -> None:
     board = Board("days")
     board.apply({"what": "events", "entries": [event(1) | {"key": 17}], "left_out": 0, "labels": []})
     assert board.key_of("17") == 17 and board.key_of("18") == "18"
+
+
+def test_requests_of_a_model_that_is_seen_seldom_wait_once_and_not_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(boards, "PATIENCE", 0.2)
+    board = Board("days", request=lambda message: None)
+    board.apply(status(1))
+    old = View(lambda: Copy(NaiveBayes()), processed=5, moment=time.time() - 60.0)
+
+    async def seconds_of(requests: int) -> float:
+        start = time.monotonic()
+        for _ in range(requests):
+            assert await board.fresh_view() is old
+        return time.monotonic() - start
+
+    async def look() -> tuple[float, float]:
+        board.show(old, {})
+        return await seconds_of(1), await seconds_of(20)
+
+    first, others = asyncio.run(look())
+    assert first >= 0.2 > others
