@@ -19,6 +19,7 @@ from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.edges import edges_of
 from stream_bayes.learners.classifier.explanation import explained_by_omission
 from stream_bayes.learners.classifier.predictions import most_probable
+from stream_bayes.learners.networks.answers import credible_intervals
 from stream_bayes.learners.networks.bayes_net import BayesNet
 from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
@@ -270,9 +271,14 @@ class Copy:
         wanted = variables if targets is None else list(targets)
         if level is None and targets is None:
             posteriors = engine.marginals(given)
-        else:
-            settings = {} if level is None or engine is not model else {"level": level}
+        elif engine is model:
+            settings = {} if level is None else {"level": level}
             posteriors = {name: engine.query(name, given, **settings) for name in wanted}
+        else:
+            posteriors = {name: engine.query(name, given) for name in wanted}
+        if level is not None and engine is not model:
+            for name, posterior in posteriors.items():
+                posterior.intervals = credible_intervals(engine, net, name, given, posterior, level)
         answer["posteriors"] = {
             label_name(name): {
                 "probabilities": {label_name(v): p for v, p in posterior.items()},

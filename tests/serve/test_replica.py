@@ -99,6 +99,25 @@ def test_a_classifier_that_is_a_network_is_queried_too(tmp_path: Path) -> None:
         )
 
 
+def test_intervals_of_a_classifier_are_those_of_a_network_with_the_same_tables(tmp_path: Path) -> None:
+    structure = {"class": [], "rain": ["class"], "sprinkler": ["class", "rain"]}
+    classifier, network = BayesNetClassifier(structure), BayesNet(structure)
+    for x in lawns(300):
+        features = {"rain": x["rain"], "sprinkler": x["sprinkler"]}
+        classifier.learn_one(features, x["lawn"])
+        network.learn_one({**features, "class": x["lawn"]})
+    stream_bayes.save(classifier, tmp_path / "lawn.zip")
+    with served(tmp_path / "lawn.zip") as client:
+        body = {"evidence": {"rain": "yes"}, "level": 0.9}
+        found = client.post("/v1/query", body)["posteriors"]
+        assert "< 1.0" in client.refusal("/v1/query", body | {"level": 2}, 422)
+    for name in ("class", "sprinkler"):
+        own = network.query(name, {"rain": "yes"}, level=0.9)
+        assert own.intervals is not None
+        for value, pair in own.intervals.items():
+            assert found[name]["intervals"][value] == pytest.approx(pair), (name, value)
+
+
 def test_a_directory_of_snapshots_is_followed(tmp_path: Path) -> None:
     days = [({"sky": "grey"}, "rain"), ({"sky": "blue"}, "sun")] * 50
     state = tmp_path / "state"

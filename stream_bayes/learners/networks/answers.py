@@ -15,6 +15,7 @@ from stream_bayes.core.inference.coded_network import Network
 from stream_bayes.core.inference.inference import Inference
 from stream_bayes.core.inference.posterior import MostProbable, Posterior
 from stream_bayes.core.live_networks.counted_network import CountedNetwork
+from stream_bayes.core.live_networks.labelled_network import LabelledNetwork
 from stream_bayes.core.live_networks.live_inference import LiveInference
 from stream_bayes.core.live_networks.novelty import novel_share, novel_values
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
@@ -29,6 +30,7 @@ __all__ = [
     "UNSEEN",
     "as_network",
     "conditional_table",
+    "credible_intervals",
     "explain",
     "log_likelihood",
     "marginals",
@@ -59,12 +61,17 @@ def query(
             _check_has_value(variable, network)
     answer = _noted(engine.query(targets, given, **settings), novel)
     if level is not None:
-        answer.intervals = _intervals(engine, network, targets, given, answer, checked_level(level))
+        answer.intervals = credible_intervals(engine, network, targets, given, answer, checked_level(level))
     return answer
 
 
-def _intervals(
-    engine: Inference, network: CountedNetwork, targets: Any, given: X, answer: Posterior, level: float
+def credible_intervals(
+    engine: Inference,
+    network: CountedNetwork | LabelledNetwork,
+    targets: Any,
+    given: X,
+    answer: Posterior,
+    level: float,
 ) -> dict[Any, tuple[float, float]]:
     """Return the credible interval of each probability by the delta method, for its log-odds.
 
@@ -73,7 +80,8 @@ def _intervals(
     logarithms are known. So only the sums over what is not observed are taken to first order.
     """
     several = targets if isinstance(targets, list) else [targets]
-    weights = {v: posterior_weights(network, v) for v in network.structure.variables}
+    found = {v: posterior_weights(network, v) for v in network.structure.variables}
+    weights = {v: each for v, each in found.items() if each is not None}
     average = engine.families(given)
     intervals = {}
     for label, share in answer.items():
@@ -291,15 +299,20 @@ def conditional_table(network: CountedNetwork, variable: Any) -> ConditionalTabl
     _check_has_value(variable, network)
     parents = structure.parents(variable)
     weights = posterior_weights(network, variable)
+    assert weights is not None  # no counted network has a given prior alone
     states = [network.states[name] for name in (*parents, variable)]
     return ConditionalTable(variable, parents, states, network.table(variable), weights)
 
 
-def posterior_weights(network: CountedNetwork, variable: Any) -> NDArray[np.float64]:
-    """Return the parameters of each row's Dirichlet posterior; without any prior, with Jeffreys' prior."""
+def posterior_weights(network: CountedNetwork | LabelledNetwork, variable: Any) -> NDArray[np.float64] | None:
+    """Return the parameters of each row's Dirichlet posterior; without any prior, with Jeffreys' prior.
+
+    None for a class whose probabilities were given, and so are certain.
+    """
     weights = network.weights(variable)
-    if not network.strength and (network.given is None or not network.weight):
-        weights += UNINFORMED
+    is_given = isinstance(network, CountedNetwork) and network.given is not None and network.weight
+    if weights is not None and not network.strength and not is_given:
+        weights = weights + UNINFORMED
     return weights
 
 
