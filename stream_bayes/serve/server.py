@@ -16,6 +16,7 @@ __all__ = ["Connections", "listen", "make_server", "serve_until"]
 
 MOST_CONNECTIONS = 900  # below the 1024 open files of many systems
 CHECK_SECONDS = 5.0  # between two checks of a connection
+SEND_BUFFER = 262_144  # bytes that the system holds for a slow reader; on its own it takes megabytes for each
 FULL = (
     b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\n"
     b"Content-Type: application/problem+json\r\nContent-Length: %d\r\n\r\n%s"
@@ -107,6 +108,7 @@ def listen(host: str, port: int) -> socket.socket:
     line = socket.socket(family, kind, proto)
     try:
         line.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)  # of its connections, too
         line.bind(address)
         line.listen(128)
         line.set_inheritable(True)

@@ -171,6 +171,64 @@ def test_one_address_cannot_send_without_end() -> None:
     assert statuses == ([200] * 20 + [429]) * 2
 
 
+def answer_of(app: Any, limits: Limits, **headers: str) -> tuple[int, Any]:
+    """Return the status and body of the guard's answer to a read."""
+    found: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        found.append(message)
+
+    given = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": "/v1/history",
+        "headers": [(b"host", b"localhost"), *given],
+    }
+    asyncio.run(Guard(app, limits)(scope, receive, send))
+    return found[0]["status"], found[1]["body"]
+
+
+def test_a_fault_of_the_service_is_a_problem_without_a_trace(caplog: pytest.LogCaptureFixture) -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        raise ZeroDivisionError("a secret of the data")
+
+    status, body = answer_of(app, Limits())
+    assert status == 500 and json.loads(body)["type"] == "urn:stream-bayes:internal"
+    assert b"secret" not in body and b"Traceback" not in body and b".py" not in body
+
+
+def test_an_answer_that_takes_too_long_is_cut_off() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await asyncio.sleep(30.0)
+
+    status, body = answer_of(app, Limits(seconds=0.05))
+    assert status == 503 and "longer than 0.05 s" in json.loads(body)["detail"]
+
+
+def test_reads_need_the_token_for_reads_if_there_is_one() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await Response("history")(scope, receive, send)
+
+    limits = Limits(token=TOKEN, read_token="a token for all readers")
+    for given in ({}, {"Authorization": "Bearer no"}):
+        status, body = answer_of(app, limits, **given)
+        assert status == 401 and b"history" not in body
+    for token in ("a token for all readers", TOKEN):
+        assert answer_of(app, limits, Authorization=f"Bearer {token}") == (200, b"history")
+
+
+def test_the_service_is_off_and_at_the_loopback_unless_told_otherwise() -> None:
+    from stream_bayes.streams.pipelines.config import parse_config
+
+    assert parse_config(pipeline_text().replace("[serve]\nport = 0", "")).serve is None
+    own = parse_config(pipeline_text()).serve
+    assert own is not None and own.host == "127.0.0.1"
+
+
 def test_bodies_that_arrive_together_take_bounded_memory() -> None:
     statuses: list[int] = []
 
@@ -214,6 +272,31 @@ def test_many_idle_connections_do_not_keep_others_out(client: Client) -> None:
     finally:
         for line in lines:
             line.close()
+
+
+@pytest.mark.soak
+def test_ten_thousand_connections_are_refused_and_the_stream_goes_on(
+    weather: tuple[Engine, Client], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    engine, client = weather
+    lines = []
+    try:
+        for _ in range(10_000):
+            try:
+                lines.append(socket.create_connection(("127.0.0.1", client.port), timeout=5))
+            except OSError:  # no more files, or the backlog is full
+                break
+        refused = lines[-1].recv(1000)
+        assert len(lines) > 2_000 and b" 503 " in refused and b"connections are open already" in refused
+        assert engine.running
+        end = time.monotonic() + 30.0
+        while client.send("GET", "/livez")[0] != 200:  # until the idle ones are closed
+            assert time.monotonic() < end
+            time.sleep(0.5)
+    finally:
+        for line in lines:
+            line.close()
+    assert client.post("/v1/predict", {"x": {"sky": "grey"}})["prediction"] == "yes"
 
 
 def test_tokens_too_short_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,113 @@
+"""Many followers at once, over real connections: slow ones are dropped, idle clients cut off, and memory is bounded."""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+
+from stream_bayes.serve import server
+from stream_bayes.serve.app import Service, Traits
+from stream_bayes.serve.board import MOST_BEHIND, Board
+from stream_bayes.serve.guard import Limits
+
+SLOW, SWIFT = 100, 100
+MESSAGES, SIZE = 96, 8_000
+
+
+@contextmanager
+def serving(board: Board) -> Iterator[tuple[int, asyncio.AbstractEventLoop]]:
+    """Serve a board from a thread of this process."""
+    line = server.listen("127.0.0.1", 0)
+    stopped, running = Event(), Event()
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    async def run() -> None:
+        loops.append(asyncio.get_running_loop())
+        connections = server.Connections()
+        service = Service(board, Traits("days"), Limits(), connections.abort)
+        running.set()
+        await server.serve_until(
+            server.make_server(service.app, connections), line, stopped.is_set, board.end
+        )
+
+    thread = Thread(target=lambda: asyncio.run(run()))
+    thread.start()
+    try:
+        assert running.wait(20)
+        yield int(line.getsockname()[1]), loops[0]
+    finally:
+        stopped.set()
+        thread.join()
+        line.close()
+
+
+def follow(port: int) -> socket.socket:
+    line = socket.socket()
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    line.connect(("127.0.0.1", port))
+    line.sendall(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    return line
+
+
+def wait_until(is_so: Callable[[], Any], seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_of_200_followers_the_slow_half_is_dropped_and_the_others_miss_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server, "SEND_BUFFER", 16_384)  # so that less has to be sent
+    board = Board("days")
+    with serving(board) as (port, loop), ExitStack() as around:
+        slow = [around.enter_context(follow(port)) for _ in range(SLOW)]
+        swift = [around.enter_context(follow(port)) for _ in range(SWIFT)]
+        wait_until(lambda: len(board.followers) == SLOW + SWIFT)
+        received, sent = dict.fromkeys(swift, 0), 0
+        with selectors.DefaultSelector() as ready:
+            for line in swift:
+                line.setblocking(False)
+                ready.register(line, selectors.EVENT_READ)
+
+            def read_until(number: int) -> None:
+                end = time.monotonic() + 60.0
+                while min(received.values()) < number * SIZE:
+                    assert time.monotonic() < end
+                    for key, _ in ready.select(0.1):
+                        line: Any = key.fileobj
+                        part = line.recv(1 << 20)
+                        assert part, "a reader that keeps up was dropped"
+                        received[line] += len(part)
+
+            while sent < MESSAGES:
+                for _ in range(MOST_BEHIND // 4):
+                    loop.call_soon_threadsafe(board.publish, "status", {"text": "x" * SIZE})
+                    sent += 1
+                read_until(sent)
+        assert board.dropped_followers == SLOW
+        held = {id(message) for each in board.followers for message in each.queue._queue}  # type: ignore[attr-defined]
+        assert len(board.followers) == SWIFT and len(held) <= MOST_BEHIND
+        for line in slow:
+            line.settimeout(20)
+            while line.recv(1 << 20):  # ends: what was sent before the reader was dropped, and no more
+                pass
+
+
+def test_a_client_that_sends_no_request_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "CHECK_SECONDS", 0.1)
+    with serving(Board("days")) as (port, _):
+        for begun in (b"", b"GET /v1/history HTT", b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Slow: "):
+            with socket.create_connection(("127.0.0.1", port), timeout=20) as line:
+                line.sendall(begun)
+                with suppress(ConnectionResetError):
+                    assert line.recv(1000) == b""
