@@ -77,6 +77,11 @@ test-browser: setup  ## run the tests of the page in a headless Chromium
 	$(call say,test: the page in a browser)
 	@$(BIN)/python -m pytest --quiet -rs --build=compiled -m browser tests/browser
 
+.PHONY: screenshots
+screenshots: setup  ## take the pictures of the page that the documentation shows; then look at them
+	$(call say,docs: pictures of the page)
+	@$(BIN)/python -m tests.browser.screenshots docs/images
+
 # Needs what tests/mail_systems/programs.py lists, and root for some of it; what is missing is skipped, and said.
 .PHONY: test-mail-systems
 test-mail-systems: setup  ## run the filter in Postfix, rspamd, Dovecot, procmail and systemd's programs

@@ -201,6 +201,17 @@ def test_everything_comes_from_the_service_itself_and_the_first_paint_within_a_s
     assert paint is not None and paint <= 1000.0
 
 
+def test_the_newest_values_stand_beside_the_names_of_the_lines(
+    driver: Any, stream: tuple[Engine, Client]
+) -> None:
+    open_page(driver, stream[1], "now")
+    accuracy = stream[1].get("/v1/evaluation")["status"]["measures"]["accuracy"]
+    shown = f"model {100 * accuracy:.1f}\N{NO-BREAK SPACE}%"
+    wait_until(lambda: shown in text(driver, "#panel-now .chart .legend"))
+    charts = driver.find_elements("css selector", "#panel-now .chart")
+    assert [len(chart.find_elements("css selector", "canvas")) for chart in charts] == [1, 1, 1, 1]
+
+
 def test_without_a_token_there_is_nothing_to_correct_with(driver: Any, stream: tuple[Engine, Client]) -> None:
     driver.get(f"http://127.0.0.1:{stream[1].port}/")
     driver.execute_script("sessionStorage.clear()")
@@ -253,7 +264,34 @@ def test_a_click_on_a_bar_is_evidence_and_every_posterior_follows(driver: Any, t
         named["lawn is wet"].send_keys(Keys.SPACE)
         wait_until(lambda: "1 observed" in text(driver, "#panel-model"))
         driver.find_element("id", "intervals").click()
-        wait_until(lambda: " observed" in text(driver, "#panel-model"))
+        wait_until(lambda: " to " in named["rain is yes"].get_attribute("aria-label"))
+        assert complaints(driver) == [] and errors(driver) == []
+
+
+def test_the_experts_of_a_mixture_are_shown_with_weights_and_probabilities(
+    driver: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "days.jsonl").write_text(drifting(1_500), "utf-8")
+    mixture = (
+        STREAM.replace('kind = "tan"', 'kind = "adaptive"').replace("drift = {}\n", "").partition("[[")[0]
+    )
+    with running(tmp_path, mixture) as (engine, client):
+        wait_until(lambda: engine.step.processed >= 1_500, 60)
+        open_page(driver, client, "model")
+        table = "#panel-model [aria-label^='Experts'] tbody tr"
+        wait_until(lambda: driver.find_elements("css selector", table))
+        rows = [
+            [cell.text for cell in row.find_elements("css selector", "td")]
+            for row in driver.find_elements("css selector", table)
+        ]
+        expected = client.post("/v1/explain", {"x": {}})["experts"]
+        weights = {row[0]: float(row[1].split()[0]) for row in rows}
+        assert weights == {each["expert"]: pytest.approx(100 * each["weight"], abs=0.06) for each in expected}
+        assert list(weights.values()) == sorted(weights.values(), reverse=True)
+        for row in rows:
+            shares = [float(cell.split()[0]) for cell in row[3:] if cell != "–"]
+            assert len(shares) == 1 or sum(shares) == pytest.approx(100, abs=0.2), row
+        take(driver, "experts")
         assert complaints(driver) == [] and errors(driver) == []
 
 

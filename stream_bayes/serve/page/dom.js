@@ -33,15 +33,20 @@ export function replace(element, ...children) {
   element.replaceChildren(...children.flat(Infinity).filter((child) => child));
 }
 
-// Rows are lists of cells; a cell is text, a number, null or a node.
+// Rows are lists of cells; a cell is text, a number, null or a node. Columns of numbers stand to the right.
 export function table(caption, headings, rows) {
-  const numeric = headings.map((_, place) => rows.length > 0 && rows.every((row) => row[place] === null || typeof row[place] === "number"));
+  const numeric = headings.map((_, place) => rows.length > 0 && rows.every((row) => isFigure(row[place])));
   return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
     el("table", {},
       el("caption", {}, caption),
       el("thead", {}, el("tr", {}, headings.map((each, place) => el("th", { scope: "col", class: numeric[place] ? "number" : "name" }, each)))),
       el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell, place) =>
         el("td", { class: numeric[place] ? "number" : "name" }, cell instanceof Node ? cell : typeof cell === "number" ? figure(cell) : cell ?? "–")))))));
+}
+
+function isFigure(cell) {
+  if (cell instanceof Node) return cell.nodeType === Node.ELEMENT_NODE && cell.classList.contains("figure");
+  return cell === null || cell === undefined || typeof cell === "number" || /^([\d.,-]+\u00a0%|–)$/.test(cell);
 }
 
 export function bar(share, label) {
@@ -69,6 +74,11 @@ export function figure(number) {
 export function percent(share) {
   if (share === null || share === undefined) return "–";
   return `${(100 * share).toFixed(1)}\u00a0%`;
+}
+
+export function size(bytes) {
+  const step = bytes < 1e3 ? 0 : bytes < 1e6 ? 1 : bytes < 1e9 ? 2 : 3;
+  return `${Number((bytes / 1000 ** step).toPrecision(3))}\u00a0${["bytes", "kB", "MB", "GB"][step]}`;
 }
 
 export function time(seconds) {

@@ -12,8 +12,8 @@ export class Drift {
     this.entries = [];
     this.line = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Time line" });
     this.list = el("div");
-    this.pictures = el("div");
-    panel.append(el("h2", {}, "Time line"), this.line, el("h2", {}, "Changes of structure"), this.pictures, el("h2", {}, "Log"), this.list);
+    this.pictures = el("div", { class: "pictures" });
+    panel.append(el("h2", {}, "Time line"), this.line, el("h2", {}, "Changes of structure"), el("p", { class: "soft" }, "Added edges are blue, reversed ones orange, removed ones dashed."), this.pictures, el("h2", {}, "Log"), this.list);
     this.refresh = throttled(() => this.load(), 1000);
   }
 
@@ -39,11 +39,11 @@ export class Drift {
     replace(this.line, timeline(entries, this.processed));
     const rows = entries.slice(-MOST).reverse().map((entry) => [
       entry.event, entry.what, entry.candidate, entry.since,
-      entry.score ? `${figure(entry.score.before)} → ${figure(entry.score.after)}` : null,
-      entry.score && (entry.what === "adopted" || entry.what === "refused") ? entry.score.before - entry.score.after : null, entry.why,
+      entry.score ? el("span", { class: "figure" }, `${loss(entry.score.before)} → ${loss(entry.score.after)}`) : null,
+      entry.score && (entry.what === "adopted" || entry.what === "refused") ? el("span", { class: "figure" }, loss(entry.score.before - entry.score.after)) : null, entry.why,
     ]);
     replace(this.list, table(`The newest first${entries.length > MOST ? `; ${figure(entries.length - MOST)} older entries are not shown` : ""}`,
-      ["event", "what", "candidate", "since event", "score before → after", "gain", "why"], rows));
+      ["event", "what", "candidate", "since event", "loss before → after", "gain", "why"], rows));
     this.drawPictures(entries.filter((entry) => entry.structure && ((entry.structure.added || []).length || (entry.structure.removed || []).length)).slice(-6).reverse());
   }
 
@@ -56,7 +56,7 @@ export class Drift {
       try {
         const picture = await getText(`v1/drifts/picture?number=${entry.number}`);
         return el("figure", {}, el("img", { class: "picture", alt: `Event ${entry.event}: ${words}`, src: `data:image/svg+xml,${encodeURIComponent(picture)}` }),
-          el("figcaption", { class: "soft" }, `Event ${figure(entry.event)}, ${entry.what}: ${words}. Added edges are blue, reversed ones orange, removed ones dashed.`));
+          el("figcaption", { class: "soft" }, `Event ${figure(entry.event)}, ${entry.what}: ${words}.${entry.score ? ` Loss ${loss(entry.score.before)} → ${loss(entry.score.after)}.` : ""}`));
       } catch (error) {
         return el("p", { class: "soft" }, `Event ${figure(entry.event)}: ${words}; ${error.message}`);
       }
@@ -65,9 +65,11 @@ export class Drift {
   }
 }
 
+function loss(score) { return typeof score === "number" ? score.toFixed(3) : "–"; }
+
 function timeline(entries, processed) {
   const width = 920, left = 80, row = 24, last = Math.max(...entries.map((entry) => entry.event), processed, 1);
-  const drawing = svg("svg", { class: "timeline", viewBox: `0 0 ${width} ${row * KINDS.length + 24}`, width, height: row * KINDS.length + 24, role: "img",
+  const drawing = svg("svg", { class: "timeline", viewBox: `0 0 ${width} ${row * KINDS.length + 24}`, role: "img",
     "aria-label": `Time line of ${entries.length} entries up to event ${last}` });
   KINDS.forEach((kind, place) => {
     const y = row * (place + 0.5);
@@ -80,6 +82,9 @@ function timeline(entries, processed) {
     drawing.append(svg("rect", { class: entry.what, x: x - 3, y: y - 7, width: 6, height: 14, rx: 1, "data-what": entry.what }, svg("title", {}, `event ${figure(entry.event)}: ${entry.what}`)));
   }
   const y = row * KINDS.length + 16;
-  drawing.append(svg("text", { x: left, y, "font-size": 11 }, "0"), svg("text", { x: width - 8, y, "font-size": 11, "text-anchor": "end" }, `event ${figure(last)}`));
+  for (let tick = 0; tick <= 4; tick++) {
+    const x = left + (width - left - 14) * tick / 4;
+    drawing.append(svg("text", { x, y, "font-size": 11, "text-anchor": tick === 0 ? "start" : tick === 4 ? "end" : "middle" }, tick === 0 ? "event 0" : figure(Math.round(last * tick / 4))));
+  }
   return drawing;
 }

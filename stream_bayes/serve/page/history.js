@@ -17,7 +17,7 @@ export class History {
     panel.append(el("h2", {}, "Newest events"),
       el("form", { class: "toolbar", onsubmit: (event) => { event.preventDefault(); this.load(); } },
         el("label", { for: "key" }, "Key"), this.key, el("button", { class: "act" }, "Find"),
-        el("span", {}, this.isPaused, " ", el("label", { for: "paused" }, "hold still")), this.outcome),
+        el("span", {}, this.isPaused, " ", el("label", { for: "paused" }, "pause")), this.outcome),
       this.why, this.list);
     this.refresh = throttled(() => { if (!this.isPaused.checked && !this.list.contains(document.activeElement)) this.load(); }, 1500);
   }
@@ -55,7 +55,7 @@ export class History {
         buttons,
       ];
     });
-    const headings = ["time", "key", "mail", "verdict", "probability", "surprise", "label", "evidence", "correct it"];
+    const headings = ["time", "key", "mail", "verdict", "probability", "surprise", "label", "evidence", "correct the label"];
     const used = headings.map((_, place) => rows.some((row) => row[place] !== null && row[place] !== "–"));
     const notes = [`${figure(answer.kept ?? rows.length)} events are held`];
     if (answer.left_out) notes.push(`${figure(answer.left_out)} came too fast to be shown`);
@@ -68,7 +68,7 @@ export class History {
   async explain(event) {
     try {
       const answer = await post("v1/explain", { id: event.id });
-      replace(this.why, el("div", { class: "chart" }, ...shown(answer), el("button", { class: "act", type: "button", onclick: () => replace(this.why) }, "Close")));
+      replace(this.why, el("div", { class: "chart" }, el("div", { class: "toolbar" }, el("h2", {}, `Evidence for ${label(event.key)}`), el("button", { class: "act", type: "button", onclick: () => replace(this.why) }, "Close")), ...shown(answer)));
       this.report(null);
     } catch (error) { this.report(error); }
   }

@@ -5,6 +5,7 @@ import { Graph } from "./graph.js";
 import { get, post } from "./service.js";
 
 const MOST_SHOWN = 40;
+const MOST_EXPERT_LABELS = 8;
 
 export class Model {
   constructor(panel, report) {
@@ -173,9 +174,9 @@ export class Model {
     if (!features.some((each) => each.table)) { replace(this.features); return; }
     const open = new Set([...this.features.querySelectorAll("details[open]")].map((each) => each.dataset.name));
     const most = Math.max(...features.map((each) => each.information || 0), 1e-9);
-    replace(this.features, el("h2", {}, "The most telling features"), features.map((feature) => {
+    replace(this.features, el("h2", {}, "The most telling features"), el("p", { class: "soft" }, "By their mutual information with the label. Open one to see its table."), features.map((feature) => {
       const details = el("details", { "data-name": feature.name, open: open.has(feature.name) },
-        el("summary", {}, bar((feature.information || 0) / most, `${feature.name}: ${figure(feature.information)} nats about the label`), ` ${feature.name} `, el("span", { class: "soft" }, `${figure(feature.information)} nats`)),
+        el("summary", {}, el("span", { class: "feature" }, el("span", {}, feature.name), bar((feature.information || 0) / most, `${feature.name}: ${nats(feature.information)} about the label`), el("span", { class: "soft" }, nats(feature.information)))),
         tableOf(feature));
       return details;
     }));
@@ -201,32 +202,46 @@ function tableOf(feature) {
 }
 
 function probabilities(found) {
-  return [table("Probabilities", ["label", "", ""], Object.entries(found).map(([label, p]) => [label, bar(p, `${label}: ${percent(p)}`), percent(p)]))];
+  return [table("Probabilities", ["label", "probability", ""], Object.entries(found).map(([label, p]) => [label, percent(p), bar(p, `${label}: ${percent(p)}`)]))];
 }
 
 // The answer of predict or explain: probabilities, and the evidence for the first label against the second.
 export function shown(answer) {
-  const parts = [el("h2", {}, `Prediction: ${answer.prediction ?? "none yet"}`), ...probabilities(answer.probabilities)];
+  const parts = [...probabilities(answer.probabilities)];
   if (answer.kind === "tokens") {
-    parts.push(table("Tokens that decided", ["token", "adds"], answer.evidence.map((each) => [each.token, each.adds])));
+    const most = Math.max(...answer.evidence.map((each) => Math.abs(each.adds)), 1e-9);
+    parts.push(table("Tokens that decided", ["token", "", "adds"], answer.evidence.map((each) => [
+      each.token, signedBar(each.adds / most, `${each.token}: ${each.adds.toFixed(2)}`), el("span", { class: "figure" }, each.adds.toFixed(3))])));
   } else if (answer.evidence && answer.evidence.length) {
     const [first, second] = Object.entries(answer.probabilities).sort((a, b) => b[1] - a[1]).map((pair) => pair[0]);
     const gaps = answer.evidence.map((each) => [each, (each.evidence[first] ?? 0) - (second === undefined ? 0 : each.evidence[second] ?? 0)]);
     gaps.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
     const most = Math.max(...gaps.map((pair) => Math.abs(pair[1])), 1e-9);
     parts.push(table(`Evidence for ${first}${second === undefined ? "" : ` against ${second}`}, in nats`, ["feature", "value", "", "nats"],
-      gaps.slice(0, MOST_SHOWN).map(([each, gap]) => [each.feature, each.value === null ? null : text(each.value), signedBar(gap / most, `${each.feature}: ${gap.toFixed(2)} nats`), Number(gap.toFixed(3))])));
+      gaps.slice(0, MOST_SHOWN).map(([each, gap]) => [each.feature, each.value === null ? null : text(each.value), signedBar(gap / most, `${each.feature}: ${gap.toFixed(2)} nats`), el("span", { class: "figure" }, gap.toFixed(3))])));
   }
   if (answer.experts) {
     const labels = Object.keys(answer.probabilities);
-    parts.push(table("Experts", ["expert", "weight", ...labels], answer.experts.map((each) => [each.expert, percent(each.weight), ...labels.map((label) => percent(each.probabilities[label] ?? 0))])));
+    const shares = labels.slice(0, MOST_EXPERT_LABELS);
+    const experts = [...answer.experts].sort((a, b) => b.weight - a.weight);
+    const more = labels.length > shares.length ? `; ${figure(labels.length - shares.length)} labels are not shown` : "";
+    parts.push(table(`Experts: their weights, and the probability of each label${more}`, ["expert", "weight", "", ...shares], experts.map((each) => [
+      each.expert, percent(each.weight), bar(each.weight, `${each.expert}: weight ${percent(each.weight)}`), ...shares.map((label) => percent(opinion(each.probabilities, label)))])));
     if (answer.asleep.length) parts.push(el("p", { class: "soft" }, `Asleep, as they have not helped: ${answer.asleep.join(", ")}`));
   }
   for (const [names, words] of [[answer.ignored, "No features of the model, ignored"], [answer.never_learned, "Values never learned, which tell nothing"]]) {
     if (names && names.length) parts.push(el("p", { class: "soft" }, `${words}: ${names.join(", ")}`));
   }
-  return parts;
+  return [el("h2", {}, `Prediction: ${answer.prediction ?? "none yet"}`), el("div", { class: "answers" }, parts)];
 }
+
+// An expert may have an opinion of one label alone, such as that the last one comes again; null for the others.
+function opinion(probabilities, label) {
+  const total = Object.values(probabilities).reduce((sum, p) => sum + p, 0);
+  return probabilities[label] || (total > 0.999 ? 0 : null);
+}
+
+function nats(information) { return information === null || information === undefined ? "–" : `${information.toFixed(3)}\u00a0nats`; }
 
 function text(value) {
   return typeof value === "string" ? value : value === true ? "true" : value === false ? "false" : Array.isArray(value) ? JSON.stringify(value) : String(value);

@@ -1,15 +1,19 @@
 // Models: the model beside its challengers and the baselines, on the same events.
 
-import { el, replace, table, throttled } from "./dom.js";
+import { el, figure, percent, replace, table, throttled } from "./dom.js";
 import { get } from "./service.js";
 
-const MEASURES = [["accuracy", "accuracy"], ["log_loss", "log-loss"], ["brier", "Brier score"], ["kappa", "kappa"], ["roc_auc", "ROC AUC"], ["calibration_error", "calibration error"], ["macro_f1", "F1, mean of labels"]];
+// Name, heading, whether a share, and whether more is better.
+const MEASURES = [
+  ["accuracy", "accuracy", true, true], ["log_loss", "log-loss", false, false], ["brier", "Brier score", false, false], ["kappa", "kappa", false, true],
+  ["roc_auc", "ROC AUC", false, true], ["calibration_error", "calibration error", true, false], ["macro_f1", "F1, mean of labels", false, true],
+];
 
 export class Models {
   constructor(panel, report) {
     this.report = report;
     this.list = el("div");
-    panel.append(el("h2", {}, "Models side by side"), this.list);
+    panel.append(el("h2", {}, "Models side by side"), el("p", { class: "soft" }, "On the same events, each predicted before it is learned. The best of a column is bold."), this.list);
     this.refresh = throttled(() => this.load(), 2000);
   }
 
@@ -18,18 +22,36 @@ export class Models {
   async load() {
     try {
       const [answer, model] = await Promise.all([get("v1/evaluation"), get("v1/model")]);
-      const measures = answer.measures || {}, status = answer.status || {};
-      const columns = [];
-      for (const [view, words] of [["fading", "newest events, fading"], ["cumulative", "all events"]]) {
+      const measures = answer.measures || {}, challengers = Object.entries((answer.status || {}).challengers || {});
+      const parts = [];
+      for (const [view, words] of [["fading", "Newest events, older ones fading"], ["cumulative", "All events"]]) {
         const found = measures[view];
-        if (found && found.weight) columns.push([`${model.learner}, ${words}`, found], [`most frequent label, ${words}`, { accuracy: found.majority_accuracy }], [`last label again, ${words}`, { accuracy: found.no_change_accuracy }]);
+        if (!found || !found.weight) continue;
+        const models = [[model.learner, found]];
+        if (view === "fading") for (const [name, each] of challengers) models.push([`challenger ${name}${note(each)}`, each]);
+        const baselines = [["no change: the last label again", { accuracy: found.no_change_accuracy }], ["majority: the most frequent label", { accuracy: found.majority_accuracy }]];
+        parts.push(table(words, ["model", ...MEASURES.map((each) => each[1])], rowsOf(models, baselines)));
       }
-      for (const [name, found] of Object.entries(status.challengers || {})) {
-        columns.push([`challenger ${name}, newest events, fading${found.failure ? `; dropped: ${found.failure}` : found.since ? `; since event ${found.since}` : ""}`, found]);
-      }
-      const rows = columns.map(([name, found]) => [name, ...MEASURES.map(([measure]) => found[measure] ?? null)]);
-      replace(this.list, rows.length ? table("The same events, each predicted before it was learned", ["model", ...MEASURES.map(([, words]) => words)], rows) : el("p", { class: "soft" }, "No event has been scored yet."),
-        status.challengers && Object.keys(status.challengers).length ? null : el("p", { class: "soft" }, "This pipeline has no challengers."));
+      replace(this.list, parts.length ? parts : el("p", { class: "soft" }, "No event has been scored yet."),
+        challengers.length ? null : el("p", { class: "soft" }, "This pipeline has no challengers. Add [[challengers]] to its file to compare models on its stream."));
     } catch (error) { this.report(error); }
   }
+}
+
+function note(challenger) {
+  return challenger.failure ? `; dropped: ${challenger.failure}` : challenger.since ? `, since event ${figure(challenger.since)}` : "";
+}
+
+function rowsOf(models, baselines) {
+  const rows = [...models, ...baselines];
+  const best = MEASURES.map(([name, , , isMore]) => {
+    const values = rows.map(([, found]) => found[name]).filter((value) => typeof value === "number");
+    return values.length < 2 ? null : Math[isMore ? "max" : "min"](...values);
+  });
+  return rows.map(([words, found]) => [words, ...MEASURES.map(([name, , isShare], place) => {
+    const value = found[name] ?? null;
+    if (value === null) return null;
+    const text = isShare ? percent(value) : value.toFixed(3);
+    return el(value === best[place] ? "strong" : "span", { class: "figure" }, text);
+  })]);
 }

@@ -1,7 +1,7 @@
 // Now: the figures of the stream, its curves, confusions and dead letters.
 
 import { Chart } from "./chart.js";
-import { ago, bar, el, figure, percent, replace, table, throttled } from "./dom.js";
+import { ago, bar, el, figure, percent, replace, size, table, throttled } from "./dom.js";
 import { get } from "./service.js";
 
 const MOST_POINTS = 1440;
@@ -15,14 +15,14 @@ export class Now {
     this.charts = [
       new Chart("Accuracy", [
         { label: "model", colour: "blue", of: (point) => point.accuracy },
-        { label: "last label again", colour: "orange", of: (point) => point.no_change_accuracy },
-        { label: "most frequent label", colour: "soft", of: (point) => point.majority_accuracy },
+        { label: "no change", colour: "orange", of: (point) => point.no_change_accuracy },
+        { label: "majority", colour: "soft", of: (point) => point.majority_accuracy },
       ], { isShare: true }),
       new Chart("Log-loss", [{ label: "model", colour: "blue", of: (point) => point.log_loss }]),
       new Chart("Calibration error", [{ label: "model", colour: "blue", of: (point) => point.calibration_error }], { isShare: true }),
       new Chart("Events a second, and lag", [
         { label: "events a second", colour: "blue", of: (point) => point.events_per_second },
-        { label: "lag", colour: "orange", of: (point) => lagOf(point.lag) },
+        { label: "lag", colour: "orange", of: (point) => lagOf(point.lag), isRight: true },
       ]),
     ];
     this.confusion = el("div");
@@ -58,12 +58,12 @@ export class Now {
     const tiles = [
       ["Events", figure(status.processed), `${figure(Math.round(status.events_per_second || 0))} a second`],
       ["Lag", lag === null ? "unknown" : figure(lag), "positions behind"],
-      ["Accuracy", percent(measures.accuracy), `last label again: ${percent(measures.no_change_accuracy)}`],
-      ["Log-loss", figure(measures.log_loss ?? null), "nats an event"],
-      ["Calibration error", percent(measures.calibration_error), "mean"],
+      ["Accuracy", percent(measures.accuracy), `baseline ${percent(baseline(measures))}`],
+      ["Log-loss", typeof measures.log_loss === "number" ? measures.log_loss.toFixed(3) : "–", "nats an event"],
+      ["Calibration error", percent(measures.calibration_error), "expected (ECE)"],
       ["Dead letters", figure(dead), dead ? "reasons below" : "none"],
-      ["Newest snapshot", newest ? ago(now - newest.time) : "none", newest ? `${figure(newest.bytes)} bytes` : ""],
-      ["Model", `no. ${figure(status.generation ?? 0)}`, status.drift_state ? `drift: ${status.drift_state}` : "no drift detection"],
+      ["Snapshot", newest ? ago(now - newest.time) : "none", newest ? size(newest.bytes) : "none was written"],
+      ["Replaced", status.generation === 1 ? "once" : `${figure(status.generation ?? 0)} times`, status.drift_state ? `drift: ${status.drift_state}` : "no drift detection"],
     ];
     replace(this.tiles, tiles.map(([name, value, more]) => el("div", { class: "tile" }, el("dt", {}, name), el("dd", {}, value, el("small", {}, more)))));
     const reasons = Object.entries(status.dead || {});
@@ -77,6 +77,12 @@ export class Now {
 }
 
 function text(value) { return typeof value === "string" ? value : JSON.stringify(value); }
+
+// The better one of the two baselines.
+function baseline(measures) {
+  const found = [measures.no_change_accuracy, measures.majority_accuracy].filter((value) => typeof value === "number");
+  return found.length ? Math.max(...found) : null;
+}
 
 function lagOf(lag) {
   if (typeof lag === "number") return lag; // a point of the service's own curve

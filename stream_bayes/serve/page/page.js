@@ -58,13 +58,16 @@ function receive(kind, data) {
     tabs.now.status(data);
     const running = data.running === false ? "ended" : "running";
     state.textContent = `${running}, ${data.ready === false ? "not ready" : "ready"}`;
+    state.dataset.state = data.running === false ? "ended" : data.ready === false ? "unready" : "ready";
   }
   if (document.hidden) return;
   for (const name of RECEIVERS[kind] || []) if (name === current) tabs[name].refresh();
 }
 
 follow(receive, (isConnected, why) => {
-  if (!isConnected) state.textContent = visible(`not connected${why ? `: ${why}` : ""}`);
+  if (isConnected) return;
+  state.textContent = visible(`not connected${why ? `: ${why}` : ""}`);
+  state.dataset.state = "unready";
 });
 get("v1/model").then((model) => {
   document.getElementById("name").textContent = visible(model.name);
