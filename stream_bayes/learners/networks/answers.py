@@ -148,7 +148,7 @@ def marginals(
     found = {v: _noted(answer, novel) for v, answer in engine.marginals(given, **settings).items()}
     if level is not None:
         for v, answer in found.items():
-            answer.intervals = _intervals(engine, network, v, given, answer, checked_level(level))
+            answer.intervals = credible_intervals(engine, network, v, given, answer, checked_level(level))
     for v, value in novel.items():
         found[v] = _noted(Posterior({value: 1.0}, found[v].method, found[v].reason), novel)
         found[v].intervals = None if level is None else {value: (1.0, 1.0)}
