@@ -33,6 +33,7 @@ SHRINKAGE: Final = 3.0  # pseudocount that draws a step towards the logistic cur
 MAX_LOG_ODDS: Final = 34.0  # beyond, 1 - P rounds to 0
 NEWTON_STEPS: Final = 25  # three or four suffice from a near start
 MIN_WRONG: Final = 4  # labels that disagree with a clear score, before people are held to have made mistakes
+PRIOR_LABELS: Final = 50.0  # pseudocount that draws the share of one label towards that of the other
 MIN_LABELLED: Final = 50  # scores of a label, before the mistakes among them are estimated
 MAX_WRONG: Final = 0.1  # of the labels
 EVIDENCE: Final = 6.0  # of log-likelihood, before labels are held to be wrong
@@ -73,9 +74,15 @@ class Calibration:
         self.slope, self.intercept = SLOPE, 0.0
         self.middles: list[float] = []  # of the isotonic steps, and their log-odds
         self.levels: list[float] = []
+        self.wrong = (0.0, 0.0)  # the shares of messages of true label 0 and 1 that have the other label
         self.seen = 0
         self.scores = np.zeros(self.window)
         self.labels = np.zeros(self.window)
+
+    @property
+    def doubt(self) -> float:
+        """The share of labels held to be wrong, mean of both labels'."""
+        return 0.5 * sum(self.wrong)
 
     def log_odds(self, score: float) -> float:
         """Return the log-odds of label 1, bent so that every score has a probability of its own."""
@@ -117,7 +124,9 @@ class Calibration:
             scores, labels = self.scores[:held], self.labels[:held]
             self._fit_logistic(scores, labels)
             wrong = wrong_label_rates(scores, labels)
+            self.wrong = (0.0, 0.0)
             if any(wrong) and self._explains(scores, labels, wrong):
+                self.wrong = wrong
                 for _ in range(CORRECTIONS):
                     labels = _true_labels(self._straight(scores), self.labels[:held], wrong)
                     self._fit_logistic(scores, labels)
@@ -188,7 +197,12 @@ class Calibration:
 
     def meta(self) -> dict[str, Any]:
         """Return the values that are no arrays, as JSON."""
-        return {"slope": self.slope, "intercept": self.intercept, "seen": self.seen}
+        return {
+            "slope": self.slope,
+            "intercept": self.intercept,
+            "seen": self.seen,
+            "wrong": list(self.wrong),
+        }
 
     def arrays(self) -> dict[str, Array]:
         """Return the recent scores, their labels, and the steps."""
@@ -209,6 +223,12 @@ class Calibration:
         )
         expect(type(intercept) is float and math.isfinite(intercept), "its calibration has no intercept")
         expect(type(seen) is int and 0 <= seen < 2**62, "its calibration has seen no number of scores")
+        wrong = meta["wrong"]
+        expect(
+            type(wrong) is list and len(wrong) == 2 and all(type(share) is float for share in wrong),
+            "its calibration has no shares of wrong labels",
+        )
+        expect(all(0.0 <= share <= MAX_WRONG for share in wrong), "a share of wrong labels is out of range")
         held = min(seen, self.window)
         scores, labels = _numbers("scores", arrays), _numbers("labels", arrays)
         expect(scores.shape == labels.shape == (held,), "its calibration's scores do not fit")
@@ -220,6 +240,7 @@ class Calibration:
             "its calibration does not rise",
         )
         self.slope, self.intercept, self.seen = slope, intercept, seen
+        self.wrong = (wrong[0], wrong[1])
         self.scores[:held], self.labels[:held] = scores, labels
         self.middles, self.levels = middles.tolist(), levels.tolist()
 
@@ -258,7 +279,8 @@ def wrong_label_rates(scores: Array, labels: Array) -> tuple[float, float]:
 
     Mistakes of people fall on messages of any score, those of the filter on scores in the middle. So among the half of
     each label with the clearest scores, the labels that disagree are mistakes of people, as far as they are as frequent
-    among the clearest quarter. Fewer than four prove nothing, and of a rare label nothing is estimated.
+    among the clearest quarter. Fewer than four prove nothing, and of a rare label nothing is estimated. Where only
+    one label is proved to have mistakes, the share of the other is drawn to that one.
 
     Examples
     --------
@@ -269,11 +291,17 @@ def wrong_label_rates(scores: Array, labels: Array) -> tuple[float, float]:
     >>> [round(rate, 3) for rate in wrong_label_rates(scores, labels)]
     [0.049, 0.046]
     """
-    return _disagreement(-scores, 1.0 - labels), _disagreement(scores, labels)
+    turned = 1.0 - labels
+    zeros, ones = _disagreement(-scores, turned), _disagreement(scores, labels)
+    if zeros and not ones:
+        ones = _disagreement(scores, labels, zeros)
+    elif ones and not zeros:
+        zeros = _disagreement(-scores, turned, ones)
+    return zeros, ones
 
 
-def _disagreement(scores: Array, labels: Array) -> float:
-    """Return the share of zeros among the highest scores of ones."""
+def _disagreement(scores: Array, labels: Array, prior: float | None = None) -> float:
+    """Return the share of zeros among the highest scores of ones, drawn towards a prior if there is one."""
     ones = np.sort(scores[labels == 1.0])
     if len(ones) < MIN_LABELLED:
         return 0.0
@@ -281,7 +309,10 @@ def _disagreement(scores: Array, labels: Array) -> float:
     for place in (len(ones) // 2, 3 * len(ones) // 4):
         clear = labels[scores >= ones[place]]
         wrong = float(len(clear) - clear.sum())
-        rates.append(wrong / len(clear) if wrong >= MIN_WRONG else 0.0)
+        if prior is not None:
+            rates.append((wrong + PRIOR_LABELS * prior) / (len(clear) + PRIOR_LABELS))
+        else:
+            rates.append(wrong / len(clear) if wrong >= MIN_WRONG else 0.0)
     return min(*rates, MAX_WRONG)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 from river import base
@@ -218,7 +219,10 @@ class SpamFilter(base.Classifier):
         selected, margin = parts.training.select(score.score, label, parts.calibration)
         # A learner may refuse the message, by its budget; until then nothing changes.
         both = 0.0 not in parts.scorer.messages
-        receipt = (parts.scorer.learn if selected else parts.scorer.skip)(bag, score, label)
+        if selected:
+            receipt = parts.scorer.learn(bag, score, label, parts.calibration.doubt)
+        else:
+            receipt = parts.scorer.skip(bag, score, label)
         parts.training.margin = margin
         if both:  # scores given before that cannot be compared with later ones
             parts.calibration.add(score.score, label)
@@ -235,14 +239,17 @@ class SpamFilter(base.Classifier):
         parts = self._parts
         key = parts.receipts.next_of(label, parts.rehearsal.cursors[label])
         if key is not None:
-            parts.scorer.unlearn(parts.receipts.by_id[key])
+            before = parts.receipts.by_id[key]
+            parts.scorer.unlearn(before)
             self._learn_again(key)
+            parts.receipts.put(key, parts.scorer.add_step(parts.receipts.by_id[key], before))
             parts.rehearsal.cursors[label] = key
 
     def _learn_again(self, key: str) -> None:
         """Score an unlearned message, and learn it."""
         parts = self._parts
-        score, receipt = parts.scorer.learn_again(parts.receipts.by_id[key])
+        now = replace(parts.receipts.by_id[key], doubt=parts.calibration.doubt)
+        score, receipt = parts.scorer.learn_again(now)
         parts.receipts.put(key, receipt)
         if 0.0 not in parts.scorer.messages:
             parts.calibration.add(score, receipt.label)

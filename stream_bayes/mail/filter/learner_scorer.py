@@ -79,11 +79,11 @@ class LearnerScorer:
                 score = (unwanted - wanted) / math.sqrt(max(len(bag), 1))
         return MessageScore(NO_CODES, min(max(score, -MAX_SCORE), MAX_SCORE), 0.5, self.version)
 
-    def learn(self, bag: dict[str, int], score: MessageScore, label: int) -> Receipt:
+    def learn(self, bag: dict[str, int], score: MessageScore, label: int, doubt: float = 0.0) -> Receipt:
         """Learn a message."""
         units = self.weights.units(len(bag))
         # The learner may refuse the message by its budget; until then nothing changes.
-        receipt = self._add(Receipt(NO_CODES, len(bag), label, units, 0, True, 0.5, _encoded(bag)), bag)
+        receipt = self._add(Receipt(NO_CODES, len(bag), label, units, 0, True, 0.5, bag=_encoded(bag)), bag)
         self.weights.count(len(bag))
         return receipt
 
@@ -91,7 +91,7 @@ class LearnerScorer:
         """Count a message without learning it. Its receipt allows to correct it later."""
         units = self.weights.units(len(bag))
         self.weights.count(len(bag))
-        return Receipt(NO_CODES, len(bag), label, units, 0, False, 0.5, _encoded(bag))
+        return Receipt(NO_CODES, len(bag), label, units, 0, False, 0.5, bag=_encoded(bag))
 
     def _add(self, receipt: Receipt, bag: dict[str, int]) -> Receipt:
         label = receipt.label
@@ -120,6 +120,10 @@ class LearnerScorer:
         bag = json.loads(receipt.bag)
         score = self.score(bag).score
         return score, self._add(receipt, bag) if receipt.learned else receipt
+
+    def add_step(self, receipt: Receipt, before: Receipt) -> Receipt:
+        """Return the receipt as it is: learners have no margin."""
+        return receipt
 
     def contributions(self, bag: dict[str, int]) -> list[TokenContribution]:
         """Return the contribution of each token to the score."""

@@ -35,12 +35,14 @@ class Receipt:
     units
         The message's weight, in units of the table.
     step
-        The change of the margin of each of its tokens.
+        The change of the margin of each of its tokens: a gradient step, and those of rehearsals since the last replay.
     learned
         False if the message was skipped in training.
     probability
         The probability of label 1 by the margin alone, before the message was learned. The step for the other label
         follows from it.
+    doubt
+        The share of labels that were held to be wrong when it was learned.
     bag, at
         For a filter with a learner: the bag as JSON, and the learner's clock when it was learned.
     """
@@ -52,6 +54,7 @@ class Receipt:
     step: int
     learned: bool
     probability: float
+    doubt: float = 0.0
     bag: bytes = b""
     at: int = 0
 
@@ -154,6 +157,7 @@ class Receipts:
             "receipt_steps": np.array([receipt.step for receipt in held], np.int64),
             "receipt_learned": np.array([receipt.learned for receipt in held], np.int64),
             "receipt_probabilities": np.array([receipt.probability for receipt in held], np.float64),
+            "receipt_doubts": np.array([receipt.doubt for receipt in held], np.float64),
             "receipt_bags": np.concatenate(bags) if bags else np.zeros(0, np.uint8),
             "receipt_bag_sizes": np.array([len(bag) for bag in bags], np.int64),
             "receipt_clocks": np.array([receipt.at for receipt in held], np.int64),

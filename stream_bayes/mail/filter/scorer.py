@@ -98,8 +98,8 @@ class Scorer(Protocol):
         """Score a message."""
         ...
 
-    def learn(self, bag: dict[str, int], score: MessageScore, label: int) -> Receipt:
-        """Learn a message as label 0 or 1. `score` must be its score now."""
+    def learn(self, bag: dict[str, int], score: MessageScore, label: int, doubt: float = 0.0) -> Receipt:
+        """Learn a message as label 0 or 1. `score` must be its score now, `doubt` the share of wrong labels."""
         ...
 
     def skip(self, bag: dict[str, int], score: MessageScore, label: int) -> Receipt:
@@ -116,6 +116,10 @@ class Scorer(Protocol):
 
     def learn_again(self, receipt: Receipt) -> tuple[float, Receipt]:
         """Return the score of an unlearned message, and its receipt when it is learned as if it came now."""
+        ...
+
+    def add_step(self, receipt: Receipt, before: Receipt) -> Receipt:
+        """Add the step of a message's receipt before to that of the message learned again, and return its receipt."""
         ...
 
     def contributions(self, bag: dict[str, int]) -> list[TokenContribution]:

@@ -7,7 +7,8 @@ r"""A spam filter's state as JSON and arrays, and back, with everything checked.
      "reading": {"slope": 1.0, "intercept": 0.0, "seen": 3},         the calibration
      "arrays": {"counts": (tokens, 2), "margins": (tokens,), "seen": (tokens,),
                 "receipt_codes": (all codes,), "receipt_sizes", "receipt_tokens", "receipt_labels",
-                "receipt_units", "receipt_steps", "receipt_learned", "receipt_probabilities": (receipts,),
+                "receipt_units", "receipt_steps", "receipt_learned", "receipt_probabilities",
+                "receipt_doubts": (receipts,),
                 "receipt_bags": (all bytes,), "receipt_bag_sizes", "receipt_clocks": (receipts,),   for a learner
                 "calibration_scores", "calibration_labels": (scores,)},
      "checksum": 1733}
@@ -254,6 +255,19 @@ def _load_scorer(scorer: Scorer, store: Mapping[str, Any], arrays: Mapping[str, 
     weights.clock, weights.lengths = clock, lengths
 
 
+def _shares(name: str, arrays: Mapping[str, Any], entries: int) -> NDArray[np.float64]:
+    """Return an array of receipts with numbers from 0 to 1, checked."""
+    array: NDArray[np.float64] = arrays[f"receipt_{name}"]
+    expect(
+        isinstance(array, np.ndarray) and array.dtype == np.float64 and array.shape == (entries,),
+        f"the {name} of its receipts do not fit",
+    )
+    expect(
+        bool(((array >= 0.0) & (array <= 1.0)).all()), f"one of the {name} of its receipts is out of range"
+    )
+    return array
+
+
 def _load_receipts(parts: FilterParts, store: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     ids = unpacked(store["receipts"])
     entries = len(ids)
@@ -275,12 +289,8 @@ def _load_receipts(parts: FilterParts, store: Mapping[str, Any], arrays: Mapping
     steps = _whole("receipt_steps", arrays, (entries,), least=-_MAX)
     learned = _whole("receipt_learned", arrays, (entries,), least=0)
     expect(bool((learned <= 1).all()), "a mark of its receipts, learned or not, is neither 0 nor 1")
-    chances = arrays["receipt_probabilities"]
-    expect(
-        isinstance(chances, np.ndarray) and chances.dtype == np.float64 and chances.shape == (entries,),
-        "the probabilities of its receipts do not fit",
-    )
-    expect(bool(((chances >= 0.0) & (chances <= 1.0)).all()), "a probability of its receipts is out of range")
+    chances = _shares("probabilities", arrays, entries)
+    doubts = _shares("doubts", arrays, entries)
     clocks = _whole("receipt_clocks", arrays, (entries,), least=0)
     bags = _loaded_bags(arrays, entries, of_learner=isinstance(parts.scorer, LearnerScorer))
     parts_of_codes = np.split(codes, np.cumsum(sizes)[:-1]) if entries else []
@@ -294,6 +304,7 @@ def _load_receipts(parts: FilterParts, store: Mapping[str, Any], arrays: Mapping
             int(steps[place]),
             bool(learned[place]),
             float(chances[place]),
+            float(doubts[place]),
             bags[place],
             int(clocks[place]),
         )

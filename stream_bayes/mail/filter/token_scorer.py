@@ -81,7 +81,7 @@ class TokenScorer:
             if code >= 0
         ]
 
-    def learn(self, bag: dict[str, int], score: MessageScore, label: int) -> Receipt:
+    def learn(self, bag: dict[str, int], score: MessageScore, label: int, doubt: float = 0.0) -> Receipt:
         """Count a message, and move the margin towards its label.
 
         Parameters
@@ -92,8 +92,10 @@ class TokenScorer:
             Its score now: nothing may have been learned since.
         label
             0 or 1.
+        doubt
+            The share of labels held to be wrong: a label that contradicts a clear margin then moves it little.
         """
-        receipt = _learned(self.skip(bag, score, label), label)
+        receipt = _learned(replace(self.skip(bag, score, label), doubt=doubt), label)
         self.table.add(receipt.codes, label, receipt.units, receipt.step, self.weights.clock)
         return receipt
 
@@ -124,6 +126,18 @@ class TokenScorer:
         score = margin + MEAN_WEIGHT * mean
         again = replace(receipt, probability=logistic(margin))
         return score, self.relearn(again, receipt.label) if receipt.learned else again
+
+    def add_step(self, receipt: Receipt, before: Receipt) -> Receipt:
+        """Add the step of a message's receipt before to that of the message learned again, and return its receipt.
+
+        Messages of a run push the margin to their label. Steps that replace older ones, larger ones mostly, would not
+        push it back.
+        """
+        if not (receipt.learned and before.learned):
+            return receipt
+        self.version += 1
+        self.table.add(receipt.codes, receipt.label, 0, before.step, 0)
+        return replace(receipt, step=receipt.step + before.step)
 
     def absorb(
         self,
@@ -299,8 +313,16 @@ def _checked_counts(
 
 
 def _learned(receipt: Receipt, label: int) -> Receipt:
-    """Return a message's receipt as learned with a label; the step is the gradient's when it came."""
-    step = RATE * (label - receipt.probability) / math.sqrt(max(receipt.tokens, 1))
+    """Return a message's receipt as learned with a label; the step is the gradient's when it came.
+
+    Where a share of labels is wrong, it is the gradient of the probability of the label as given, which is that of the
+    true label being so or having been mistaken: (label - p) in proportion to how probable the label is to be right.
+    """
+    p, doubt = receipt.probability, receipt.doubt
+    agrees = p if label else 1.0 - p
+    given = (1.0 - 2.0 * doubt) * agrees + doubt
+    error = (label - p) * ((1.0 - 2.0 * doubt) * agrees / given) if doubt else label - p
+    step = RATE * error / math.sqrt(max(receipt.tokens, 1))
     return replace(receipt, label=label, step=round(STEP * step), learned=True)
 
 

@@ -217,9 +217,9 @@ class ShardScorer(TokenScorer):
             )
         return MessageScore(self.table.codes_of(bag), self._last.score, self._last.probability, self.version)
 
-    def learn(self, bag: dict[str, int], score: MessageScore, label: int) -> Receipt:
+    def learn(self, bag: dict[str, int], score: MessageScore, label: int, doubt: float = 0.0) -> Receipt:
         """Count a message, and move the margin towards its label, here and in the sum."""
-        receipt = super().learn(bag, score, label)
+        receipt = super().learn(bag, score, label, doubt)
         if self.is_live:
             self._total.scorer.weights.count(len(bag))
             self._total.add(bag, label, receipt.units, receipt.step)

@@ -339,7 +339,7 @@ def test_a_token_of_many_messages_may_be_silent_for_longer() -> None:
     assert [row.token for row in model.explain_one("common rareaa").tokens] == ["common"]
 
 
-def test_with_wrong_labels_it_is_right_but_never_certain() -> None:
+def test_with_wrong_labels_verdicts_are_those_of_right_ones() -> None:
     rng = np.random.default_rng(0)
 
     def text(words: list[str]) -> str:
@@ -352,12 +352,9 @@ def test_with_wrong_labels_it_is_right_but_never_certain() -> None:
         model.learn_one(message, other[label] if place % 20 == 0 else label)
         sure.learn_one(message, label)
     spam, ham = [text(SPAM) for _ in range(100)], [text(HAM) for _ in range(100)]
-    assert {model.predict_one(message) for message in spam} == {sure.verdict_one(message) for message in spam}
-    assert {model.predict_one(message) for message in ham} == {"ham"}
-    assert [model.verdict_one(message) for message in spam].count("unsure") > 50
-    asking_less = Costs.false_positive(3, "spam", "ham")
-    called = [asking_less.decide(model.predict_proba_one(message)) for message in spam + ham]
-    assert called == ["spam"] * 100 + ["ham"] * 100
+    verdicts = ["spam"] * 100 + ["ham"] * 100
+    assert [sure.verdict_one(message) for message in spam + ham] == verdicts
+    assert [model.verdict_one(message) for message in spam + ham] == verdicts
 
 
 def test_an_explanation_adds_up_and_reads_as_a_table() -> None:

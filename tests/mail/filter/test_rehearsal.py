@@ -89,6 +89,15 @@ def test_learned_message_by_message_the_order_of_folders_loses_no_ham_and_no_ran
     assert 1.0 - area(model) <= 1.2 * (1.0 - area(mixed)) + 0.001
 
 
+@pytest.mark.parametrize("learned", [520, 700])
+def test_a_long_run_of_ham_does_not_lower_the_scores_of_later_mail(learned: int) -> None:
+    live = trained((of("spam") + of("ham"))[:learned])
+    scores = np.mean([live.score_one(raw) for raw, _ in LATER])
+    assert live.replay_is_due  # the last messages came after the last replay
+    live.replay()
+    assert abs(scores - np.mean([live.score_one(raw) for raw, _ in LATER])) < 1.5
+
+
 def test_a_folder_of_spam_after_mixed_mail_does_no_harm() -> None:
     more = [mail for mail in stream(800, seed=3) if mail[1] == "spam"]
     model = trained(MIXED + more, bulk=True)

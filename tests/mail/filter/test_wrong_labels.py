@@ -10,6 +10,7 @@ import pytest
 from stream_bayes.mail import SpamFilter
 from stream_bayes.mail.filter import calibration
 from stream_bayes.mail.filter.calibration import Calibration, wrong_label_rates
+from stream_bayes.mail.filter.token_scorer import TokenScorer
 
 WRONG = 0.05
 
@@ -27,6 +28,42 @@ def test_the_share_of_wrong_labels_is_found_and_right_ones_are_believed(seed: in
     scores, labels, given = scores_and_labels(2000, seed)
     assert wrong_label_rates(scores, labels) == (0.0, 0.0)
     assert all(0.5 * WRONG < rate < 1.5 * WRONG for rate in wrong_label_rates(scores, given))
+
+
+def test_a_label_without_proof_of_mistakes_is_held_to_have_as_many_as_the_other() -> None:
+    rng = np.random.default_rng(0)
+    labels = np.arange(1000) % 10 == 0  # clear scores: 900 of label 0, 100 of label 1
+    given = labels ^ (rng.random(1000) < WRONG)
+    scores = np.where(labels, 6.0, -6.0) + rng.normal(size=1000)
+    zeros, ones = wrong_label_rates(scores, given * 1.0)
+    assert 0.5 * WRONG < zeros < 2.0 * WRONG and 0.5 * zeros < ones < 2.0 * zeros
+
+
+def test_a_wrong_label_moves_the_margin_little_once_labels_are_known_to_be_wrong() -> None:
+    scorer = TokenScorer(700)
+    for _ in range(50):
+        scorer.learn(bag := {"pills": 1}, scorer.score(bag), 1)
+    score = scorer.score({"pills": 1})
+    assert score.probability > 0.95
+    steps = [scorer.learn({"pills": 1}, scorer.score({"pills": 1}), 0, doubt).step for doubt in (0.0, WRONG)]
+    right = scorer.learn({"pills": 1}, scorer.score({"pills": 1}), 1, WRONG)
+    assert steps[0] < 2 * steps[1] < 0 < right.step
+
+
+def test_the_shares_found_are_saved_and_the_correction_of_a_doubted_mail_is_exact() -> None:
+    model = SpamFilter()
+    rng = np.random.default_rng(0)
+    for place, (bag, label) in enumerate(bags(900)):
+        wrong = rng.random() < WRONG
+        model.learn_one(bag, ("ham" if label == "spam" else "spam") if wrong else label, id=str(place))
+    assert model._parts.calibration.doubt > 0.5 * WRONG
+    loaded = SpamFilter.from_state(model.state())
+    assert loaded._parts.calibration.wrong == model._parts.calibration.wrong
+    before = dict.fromkeys(["pills", "lunch"], 1)
+    model.learn_one(before, "spam", id="new")
+    loaded.learn_one(before, "ham", id="new")
+    loaded.correct("new", "spam")
+    assert loaded.state()["arrays"]["margins"].tolist() == model.state()["arrays"]["margins"].tolist()
 
 
 def test_confusions_of_the_filter_are_no_wrong_labels() -> None:
@@ -73,12 +110,12 @@ def missed_and_lost(wrong: float) -> tuple[float, float]:
     return 1.0 - spam.count("spam") / len(spam), ham.count("spam") / len(ham)
 
 
-def test_at_five_per_cent_wrong_labels_less_than_half_as_much_spam_is_missed_as_if_all_were_believed(
+def test_at_five_per_cent_wrong_labels_at_most_twice_the_spam_is_missed_and_half_as_much_as_if_all_were_believed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    _, lost = missed_and_lost(0.0)
+    right, lost = missed_and_lost(0.0)
     wrong, lost_then = missed_and_lost(WRONG)
     monkeypatch.setattr(calibration, "MAX_WRONG", 0.0)
     believed, _ = missed_and_lost(WRONG)
     assert lost_then <= lost + 0.005
-    assert wrong < 0.5 * believed, (wrong, believed)
+    assert wrong <= 2.0 * right and wrong < 0.5 * believed, (right, wrong, believed)
