@@ -1,7 +1,7 @@
-"""The build of the package: its version, and whether the kernels are compiled.
+"""The build of the package: its version, and the choice between compiled and uncompiled kernels.
 
 The kernels, every `_name.py` in a folder of the package, are Python files that Cython compiles. A compiled `.so`
-hides the `.py` beside it from Python's own import, so a finder of our own decides between the two.
+hides the `.py` beside it from Python's own import, so `KernelFinder` decides between the two.
 `STREAM_BAYES_PURE=1` in the environment chooses the `.py`, as it does at install.
 """
 
@@ -36,7 +36,7 @@ def pure_is_wanted() -> bool:
 
 
 class KernelFinder(MetaPathFinder):
-    """Finder of the kernels, and of nothing else, in the build that is wanted."""
+    """Finder of the kernels alone, in the selected build."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

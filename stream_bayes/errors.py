@@ -167,7 +167,7 @@ class OtherSettings(BadSnapshot):
     Attributes
     ----------
     changes
-        The path of each setting that differs, what it was, and what it is; `...` where it is not given.
+        The path, the saved value and the present value of each setting that differs; `...` if it is not given.
     """
 
     def __init__(self, message: str, changes: tuple[tuple[str, object, object], ...] = ()) -> None:

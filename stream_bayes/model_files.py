@@ -86,9 +86,9 @@ def load(path: str | os.PathLike[str], model: Any = None, *, key: bytes | None =
         A file that `save` or `stream-bayes snapshot export` wrote, or a pipeline's directory of snapshots, of which
         the newest sound one is read.
     model
-        A model made as the saved one was. It stays as it is; the result is another with the saved state. Learners of
-        this package and `SpamFilter` do not need it, except a filter with hashed tokens, for its key. Everything else
-        of River does: a file never names classes to import.
+        A model constructed with the same arguments as the saved one. It stays unchanged; the result is a new model with
+        the saved state. Learners of this package and `SpamFilter` do not need it, except a filter with hashed tokens,
+        for its key. Other objects of River need it, because a file never names classes to import.
     key
         The key that the file is signed with.
 
@@ -99,7 +99,7 @@ def load(path: str | os.PathLike[str], model: Any = None, *, key: bytes | None =
     BadState
         If the file is not a saved model, is broken, or its signature does not match.
     OtherConfiguration
-        If `model` is configured otherwise than the saved one; the message names the parameter.
+        If `model` has other settings than the saved one; the message names the parameter.
     NotSupported
         If the saved model needs `model`, and it is not given.
 
@@ -142,7 +142,7 @@ def load(path: str | os.PathLike[str], model: Any = None, *, key: bytes | None =
 
 
 def restored(name: str, state: Mapping[str, Any], key: bytes | None = None) -> Any:
-    """Return the model of a class of this package, from its state; None for a class whose state needs a model as made.
+    """Return the model of a class of this package from its state; None for a class that `load` needs a model for.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def restored(name: str, state: Mapping[str, Any], key: bytes | None = None) -> A
 
 
 def load_learner(path: Path, key: bytes | None = None) -> Learner:
-    """Return the classifier in a file or directory; of a `DriftAdaptive`, the one that answers at present.
+    """Return the classifier in a file or directory; of a `DriftAdaptive`, its present model.
 
     Raises
     ------

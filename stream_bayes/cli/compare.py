@@ -245,7 +245,7 @@ def _shuffled(source: Source) -> list[Any]:
 
 
 def _warnings(result: Comparison, is_shuffled: bool) -> Iterator[str]:
-    """Yield what makes the figures worth less than they look."""
+    """Yield warnings of figures that mean less than it seems."""
     if "no-change" not in result or "majority" not in result:
         return
     last, most = (result[name].cumulative.accuracy or 0.0 for name in ("no-change", "majority"))

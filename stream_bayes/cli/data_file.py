@@ -114,7 +114,7 @@ class CSVOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class DataOptions(CSVOptions):
-    """The options of a data file whose columns are taken as features."""
+    """The options of a data file whose columns become features."""
 
     no_header: Annotated[
         bool, typer.Option("--no-header", help="The first line is data; the columns are called c1, c2, ...")

@@ -23,7 +23,7 @@ UNSURE = "unsure"
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionOptions:
-    """The options that make decisions of probabilities."""
+    """The options that turn probabilities into decisions."""
 
     cost: Annotated[
         list[str],
@@ -70,8 +70,7 @@ class MistakeCosts:
     unsure
         Cost of not deciding; None if a decision is always made.
     thresholds
-        The rule that decides in place of the least expected cost. A decision that it does not make costs 1, if `unsure`
-        is None.
+        The rule that decides in place of the least expected cost. Leaving a decision open costs 1, if `unsure` is None.
 
     Examples
     --------

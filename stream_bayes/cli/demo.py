@@ -26,7 +26,7 @@ from stream_bayes.streams.service.signals import stopping_on_signals
 
 __all__ = ["demo"]
 
-SEASON = 4000  # days after which the weather changes its ways
+SEASON = 4000  # days between two changes of the weather
 WEATHER = """
 name = "weather"
 source = { kind = "jsonl", path = "weather.jsonl", target = "rain", key = "day", follow = true }
@@ -116,7 +116,7 @@ def demo(
 
 
 def weather_lines() -> Iterator[str]:
-    """Yield days as lines of JSON. Every few thousand days the rain follows another sign."""
+    """Yield days as lines of JSON. Every few thousand days the rain depends on another feature."""
     rng = random.Random(7)
     for day in count():
         sky = rng.choice(("grey", "white", "blue"))

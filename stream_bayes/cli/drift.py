@@ -104,7 +104,7 @@ def _of_snapshot(source: Path, snapshot: Snapshot) -> list[dict[str, Any]]:
 
 
 def _of_line(source: Path, number: int, line: bytes) -> dict[str, Any]:
-    """Return an entry as the log holds it, from a line of a log or of a sink."""
+    """Return the entry in a line of a log or of a sink."""
     try:
         entry: Any = json_text.loads(line)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""`stream-bayes explain`: the probabilities of one event, and how each feature contributes to them."""
+"""`stream-bayes explain`: the probabilities of one event, and the contribution of each feature."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def _value(model: Learner, name: str, value: Any) -> str:
 
 
 def _other_type(value: Any) -> Any:
-    """Return a number as text, as CSV has it in a nominal column, or text as the number that it holds; else None."""
+    """Return a number as the text of a CSV cell, or a text as its number; None for anything else."""
     if isinstance(value, bool):
         return str(value)
     if isinstance(value, (int, float)):

@@ -110,7 +110,7 @@ def _source(file: Path, learner: Learner, key: str | None, options: CSVOptions) 
         _check_features(file, known, names)
         key_only = Fields(key=key)
         if schema is None:
-            # A model without a schema took each value as it came; the kinds are those that the rows show.
+            # A model without a schema learned values of any kind, so the kinds are inferred from the rows.
             inferred = inferred_schema(
                 file, Fields(key=key, only=[name for name in names if name in known]), form=form
             )

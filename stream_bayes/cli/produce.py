@@ -1,4 +1,4 @@
-"""`stream-bayes produce`: the records of a file into a Kafka topic, at the original pace or a multiple of it."""
+"""`stream-bayes produce`: write the records of a file to a Kafka topic, at the original speed or a multiple of it."""
 
 from __future__ import annotations
 

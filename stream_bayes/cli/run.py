@@ -1,4 +1,4 @@
-"""`stream-bayes run`: the pipeline that a file describes, and the running of an engine that `replay` shares."""
+"""`stream-bayes run`: run the pipeline of a file; and `run_engine`, which `replay` shares."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def _refuse_with_workers(options: list[str]) -> None:
 
 
 def first_file(source: Source) -> Source:
-    """Return a source, or the first of several that are merged: the guesses of all are made from it."""
+    """Return a source, or the first of several that are merged, from which columns are guessed."""
     while isinstance(source, (JournaledSource, LabelledSource)):
         source = source.source
     return source.sources[0] if isinstance(source, MergedSource) else source
@@ -248,7 +248,7 @@ def showing_changed_settings(json: bool) -> Iterator[None]:
 
 
 def starting_from(config: PipelineConfig, start: str) -> PipelineConfig:
-    """Return the configuration with another start in its topic."""
+    """Return the configuration with another first position in its topic."""
     if config.source.kind != "kafka":
         raise BadValue("--from is for a source of kind 'kafka'; files are read from the beginning")
     return config.model_copy(update={"source": config.source.model_copy(update={"start": start_from(start)})})

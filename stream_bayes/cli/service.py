@@ -22,7 +22,7 @@ __all__ = ["RunningService", "ServeOptions", "service_of", "wait_for_signal"]
 
 @dataclass(frozen=True, kw_only=True)
 class ServeOptions:
-    """The options that serve what a command does."""
+    """The options that start the service for a command."""
 
     is_wanted: Annotated[
         bool,
@@ -35,12 +35,12 @@ class ServeOptions:
     ] = None
 
     def check(self) -> None:
-        """Raise `BadValue` for a port of no service."""
+        """Raise `BadValue` for a port without `--serve`."""
         if self.port is not None and not self.is_wanted:
             raise BadValue("--port needs --serve; a pipeline file names its port in [serve]")
 
     def with_service(self, config: PipelineConfig) -> PipelineConfig:
-        """Return the configuration with the service that the options request."""
+        """Return the configuration with the requested service."""
         self.check()
         if not self.is_wanted:
             return config

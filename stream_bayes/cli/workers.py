@@ -62,7 +62,7 @@ def run_worker(
 def run_processes(
     file: Path, count: int, instance_id: str | None, options: list[str], port: int | None
 ) -> int:
-    """Start so many workers as processes, and end them together. Return the first exit code that is not 0.
+    """Start workers as processes, and end them together. Return the first exit code that is not 0.
 
     Parameters
     ----------

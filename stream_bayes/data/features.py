@@ -171,7 +171,7 @@ def declared_values(what: str, given: Sequence[Value], convert: Callable[[object
 
 
 def checked_limit(given: object) -> int:
-    """Return a bound on the number of values. Raise `SchemaError` if it is none."""
+    """Return a bound on the number of values. Raise `SchemaError` if it is not valid."""
     try:
         limit = 0 if isinstance(given, bool) else operator.index(given)  # type: ignore[arg-type]  # or raises
     except TypeError:

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 Native: TypeAlias = Any  # a frame or series of a library this package does not depend on: no type to name
-Label = TypeVar("Label", bound=Value)  # since a mapping from bool is none from Value to the type checker
+Label = TypeVar("Label", bound=Value)  # since mappings are invariant in their keys
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ An entry is a dict; every one has all of these keys, None if it does not apply:
 
     what       "warning"     a detector warns; a shadow model begins to learn
                "drift"       answers have become worse; candidates are made
-               "unfinished"  a search spent its budget; what it was for is not tried
+               "unfinished"  a search spent its budget; its candidate is not tried
                "searched"    the candidates are there, and their trial begins
                "adopted"     a candidate has taken over
                "refused"     no candidate was better; the present model stays

@@ -46,7 +46,7 @@ __all__ = ["Succession", "SuccessionSettings"]
 
 FIRST_SEARCH = 128  # events of the present world, after which a network's structure is first searched again
 FIRST_FRESH = 384  # and after which a fresh model is first tried
-FRESH_SHARE = 4  # the newest one in so many events makes a fresh model
+FRESH_SHARE = 4  # a fresh model learns the newest of this many equal parts
 FRESH_DOUBT = 3.0  # standard errors by which it must be better
 NEVER = 2**61
 CATCH_UP = 64  # events that a candidate learns at once, of those that came during its search

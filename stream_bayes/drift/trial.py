@@ -79,7 +79,7 @@ class Trial(NamedTuple):
         return max(range(len(self.gains)), key=self.gains.__getitem__)
 
     def is_better(self, candidate: int, margin: float, doubt: float = DOUBT) -> bool:
-        """Return True if a candidate's mean gain is above a margin by so many standard errors."""
+        """Return True if a candidate's mean gain is above a margin by this number of standard errors."""
         mean = self.gains[candidate] / self.events
         variance = max(self.squares[candidate] / self.events - mean * mean, 0.0)
         return mean - margin > doubt * math.sqrt(variance / self.events)

@@ -84,11 +84,11 @@ class DriftWatch:
         return True
 
     def signal_of(self, score: float, variables: int) -> float:
-        """Return the signal of an event's surprise to a network of so many variables, between 0 and 1."""
+        """Return the signal of an event's surprise, between 0 and 1, given the number of variables of the network."""
         return score / (score + MIDDLE_SURPRISE * max(variables, 1))
 
     def _nats_of(self, signal: float, variables: int) -> float:
-        """Return the loss in nats that a mean signal stands for; of wrong answers their share."""
+        """Return the loss in nats of a mean signal; for wrong answers, their share."""
         if self.is_joint:
             return MIDDLE_SURPRISE * max(variables, 1) * signal / (1.0 - signal)
         return signal if self.signal == "error" else MOST_LOSS * signal

@@ -426,7 +426,7 @@ class _Document:
 
 
 def _cycle_among(blocks: list[Distribution]) -> str:
-    """Return the complaint about a cycle among these blocks' edges; empty if there is none."""
+    """Return the error text for a cycle among these blocks' edges; empty without a cycle."""
     try:
         Structure.from_edges(
             [(parent.text, block.child.text) for block in blocks for parent in block.parents]

@@ -21,7 +21,7 @@ _BETWEEN = re.compile(r"(?:\s+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 _WORD = r'(?:[^\s{}()\[\];,|"/]|/(?![/*]))+'  # a slash, unless it begins a comment
 _TOKEN = re.compile(rf'(?P<mark>[{{}}()\[\];,|])|"(?P<quoted>(?:[^"\\\r\n]|\\[^\r\n])*)"|(?P<word>{_WORD})')
 _BARE = re.compile(_WORD)
-_ESCAPE = re.compile(r'\\([\\"])')  # any other backslash stands for itself
+_ESCAPE = re.compile(r'\\([\\"])')  # any other backslash is literal
 _BREAKS = re.compile(r"[\r\n]")
 _SURROGATES = re.compile("[\ud800-\udfff]")  # halves of a pair, which UTF-8 does not have
 

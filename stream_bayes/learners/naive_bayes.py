@@ -28,7 +28,7 @@ SHARED_VARIANCE = {None: 0, "classes": 1, "features": 2, "both": 3}
 
 
 def _binning_of(numbers: object) -> Binning | None:
-    """Return the binning that an argument `numbers=` stands for; None for Gaussians."""
+    """Return the binning given by an argument `numbers=`; None for Gaussians."""
     if isinstance(numbers, Binning):
         return numbers
     check_choice("numbers", numbers, ("gaussian", "bins"))

@@ -21,7 +21,7 @@ def drift_logs(state: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
     Raises
     ------
     BadState
-        If what stands where a log is kept is none.
+        If the value in the place of a log is not a log.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def answering_state(state: Mapping[str, Any]) -> dict[str, Any] | None:
     Raises
     ------
     BadState
-        If what stands where a learner is kept is none.
+        If the value in the place of a learner is not a learner.
 
     Examples
     --------

@@ -84,7 +84,7 @@ for kind, attribute in ((stats.RollingQuantile, "_rolling_quantile"), (stats.Rol
 
 register(stats.Link)  # two statistics, both parameters
 
-# Sorted, and in the order of arrival. Equal numbers may be of different types in the two, so neither says all.
+# Sorted, and in the order of arrival. Equal numbers may be of different types in the two, so both are needed.
 register(
     utils.SortedWindow,
     {"data": ListOf(COMPARABLE), "unsorted_window": DequeOf(COMPARABLE)},
@@ -139,7 +139,7 @@ class _Moment(ValueCodec):
 
 
 MOMENT = _Moment()
-OF_A_CLASS = {"cls": None, "kwargs": None, "obj": lambda held: held.obj}  # the object tells both
+OF_A_CLASS = {"cls": None, "kwargs": None, "obj": lambda held: held.obj}  # the object determines both
 
 register(
     utils.Rolling,

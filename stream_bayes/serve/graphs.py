@@ -14,7 +14,7 @@ from stream_bayes.core.networks.equivalence import Difference
 __all__ = ["change_svg", "graph_of"]
 
 MOST_NODES = 400
-MOST_BARS = 10  # of a monitor; the last one stands for all further values if there are more
+MOST_BARS = 10  # of a monitor; the last one is the sum of all further values if there are more
 
 
 def graph_of(

@@ -4,8 +4,8 @@
     sender thread       makes messages of the copies; waits while the service is slow, and the engine goes on without
     receiver thread     what the service requests: views for some seconds, and labels to write
 
-Views are handed over only while somebody asks. The time that they take is measured, and the next one waits until they
-take no more than a small share of the stream's time: a large model is seen later, and its answers state their age.
+Views are sent only while requests arrive. The time that they take is measured, and the next one waits until they take
+no more than a small share of the stream's time. So a large model is sent later; answers state their age.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class Handover:
         elif outcome in REASONS:
             detail = REASONS[outcome]
         message = {"what": "outcome", "position": position, "outcome": outcome, "detail": detail}
-        with suppress(Full):  # whoever gave the label was answered that it is stored
+        with suppress(Full):  # the client was answered that the label is stored
             self._outcomes.put_nowait(message)
 
     def _attend(self, *, is_last: bool = False) -> None:

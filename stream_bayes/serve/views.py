@@ -41,7 +41,7 @@ __all__ = ["Copy", "View"]
 MOST_VALUES = 200  # of a feature, in the description of a model
 MOST_FEATURES = 500
 MOST_ROWS = 10_000  # of one request
-LEAST = 1e-300  # probability whose logarithm stands for that of none
+LEAST = 1e-300  # probability whose logarithm replaces that of 0
 BAGS = (BernoulliNB, ComplementNB, MultinomialNB)
 
 
@@ -144,7 +144,7 @@ class Copy:
         return self.learner._store.encoder.features or None
 
     def never_learned(self, x: Mapping[str, Any]) -> list[str]:
-        """Return the features whose value was never learned, and so tells nothing."""
+        """Return the features whose value was never learned, and so adds no evidence."""
         learner = self.learner
         if not self.has_features or not isinstance(learner, BayesClassifier):
             return []

@@ -26,7 +26,7 @@ __all__ = ["FROM_DTYPE", "Categorical", "Columns"]
 FROM_DTYPE = "from_dtype"
 BLOCK_ROWS = 1 << 12  # rows that stay in the processor's cache
 MOST_SMALL = 1024  # whole numbers below this are their own codes
-MOST_EMPTY = 4  # a table for the range of whole numbers may have so many places for each row
+MOST_EMPTY = 4  # a table for the range of whole numbers may have this number of places for each row
 
 # "from_dtype", "all", None for none, or names, positions or a mask of the nominal columns.
 Categorical: TypeAlias = "str | Sequence[str] | Sequence[int] | Sequence[bool] | NDArray[Any] | None"

@@ -14,7 +14,7 @@ byte before them.
 
 meta.json comes first and holds every name, type, shape and size, from which the place of every byte follows. So it
 alone describes a snapshot, and it must fit the size of the file before any room is made. It names the learner's class,
-and whoever loads it looks the name up in a table of its own: nothing here is ever imported or run. A later format may
+and the loader looks the name up in a table of its own: nothing here is ever imported or run. A later format may
 change all of this, but begins with a meta.json that has its number.
 """
 
@@ -170,7 +170,7 @@ class Snapshot:
         Parameters
         ----------
         key
-            A secret of at least 16 bytes to sign with. Without it nobody can alter the file, or make another, that
+            A secret of at least 16 bytes to sign with. Without it the file cannot be altered, nor another made, that
             `from_bytes` takes with this key; an older signed one in its place is not noticed.
 
         Raises

@@ -138,7 +138,7 @@ def run(
     keep
         Number of snapshots to keep.
     max_records
-        Stop after so many records.
+        Stop after this number of records.
     until_end
         Stop at the end that a growing file or topic has at the start of the run.
     rebuild

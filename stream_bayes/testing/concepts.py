@@ -5,7 +5,7 @@ A concept is a network; a stream draws a number of events from each. `with_new_t
 
     abrupt      [(before, 5000), (after, 5000)]
     recurring   [(before, 5000), (after, 5000)] * 3
-    gradual     the second takes over within so many events, each event from one or the other
+    gradual     the second takes over within a number of events, each event drawn from one of them
     virtual     with_other_features: P(features) moves, P(class | features) does not
     stationary  [(network, 1_000_000)]
 """
@@ -108,7 +108,7 @@ def with_edges(
 def with_other_features(network: DiscreteNetwork, target: Value, seed: int) -> DiscreteNetwork:
     """Return a network with another P(features) and the same P(target | features).
 
-    The tables of all variables are new but for the target's and its children's, which are all that tells of the target
+    All tables are new except those of the target and its children, which alone carry information on the target
     once every feature is known.
     """
     structure = network.structure

@@ -80,7 +80,7 @@ class FaultyFileSystem(FileSystem):
     """A file system that counts what changes it, and can crash, lose, refuse or run full.
 
     It works on real files, and must see all changes to them. Nothing is really synced, for what a power cut would
-    leave is decided here. After a crash it lets go of its files and locks, leaves on the disk what survives, and does
+    leave is decided here. After a crash it closes its files and locks, leaves the surviving bytes on the disk, and does
     nothing any more: everything raises `Crash` again, as nothing runs in a process that has ended. Directories
     themselves are never lost.
 
@@ -243,7 +243,7 @@ class FaultyFileSystem(FileSystem):
         return self._present.get(directory, {})
 
     def _end(self) -> None:
-        """Let go of everything, and leave on the disk what survives."""
+        """Close everything, and leave the surviving bytes on the disk."""
         self.crashed = True
         for descriptor in self._open:
             os.close(descriptor)

@@ -60,7 +60,7 @@ def bad_input_changes_nothing(learner: BayesClassifier, streams: Streams) -> Non
     """Check that bad input raises the right error, wherever it stands, and leaves no trace."""
     samples = streams.samples(30)
     model = learn_all(learner.clone(), samples)
-    never_told = learn_all(learner.clone(), samples)
+    undisturbed = learn_all(learner.clone(), samples)
     taught, fresh = Untouched(model), Untouched(learner.clone())
     x, y = _full(streams), streams.labels[0]
     new = streams.extras(1)[0].x if streams.accepts_new_features else {}
@@ -106,7 +106,9 @@ def bad_input_changes_nothing(learner: BayesClassifier, streams: Streams) -> Non
         {f"advance({events!r})": partial(model.advance, events) for events in NO_COUNTS}, BadWeight
     )
     more = streams.samples(20)
-    same_bytes(learn_all(model, more), learn_all(never_told, more), "learning on after refusals, and without")
+    same_bytes(
+        learn_all(model, more), learn_all(undisturbed, more), "learning on after refusals, and without"
+    )
 
 
 def _full(streams: Streams) -> dict[Any, Any]:

@@ -2,7 +2,7 @@
 
 The mails of a topic share its words, and a mail repeats the few words of its subject. HTML is often sent
 as base64 or quoted-printable, spam more often than ham. Spammers change their campaign every few hundred mails,
-and some ham looks like spam: newsletters, receipts. They show how a filter works, not how well.
+and some ham looks like spam: newsletters, receipts. Use them to show the filter at work, not to measure it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ MAILERS: Final = {  # the X-Mailer header; spammers claim to use common programs
     True: ("Outlook 16.0", "Outlook 16.0", "Thunderbird 115", "Bulk Sender 3"),
 }
 PEOPLE: Final = "ann bob carla dan eva finn greta hugo ida jon karla lars".split()
-CAMPAIGN: Final = 300  # mails after which spammers think of another
+CAMPAIGN: Final = 300  # mails between two campaigns
 
 
 def made_up_mails(number: int, seed: int = 0) -> Iterator[tuple[bytes, str]]:

@@ -96,7 +96,7 @@ class Streams:
         """Return samples, some values missing, with weights drawn from those given."""
         made = []
         for _ in range(rows):
-            # The last class is met rarely, or, where it is declared, never.
+            # The last class comes rarely or, if it is declared, never.
             number = int(self.rng.integers(len(self.labels) - (1 if self.declares_classes else 0)))
             made.append(Sample(self.features(number), self.labels[number], self.one_of(weights)))
         return made

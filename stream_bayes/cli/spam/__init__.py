@@ -1,1 +1,1 @@
-"""`stream-bayes spam ...`: a file for each command or few, the options they share, and `app`, which gathers them."""
+"""`stream-bayes spam ...`: one file per command or group of commands, the options that they share, and their `app`."""

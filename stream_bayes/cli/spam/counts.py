@@ -43,7 +43,7 @@ def export(
 
 
 def write_private(file: Path, data: bytes) -> None:
-    """Write a file, new or old, that only its owner may read: words of mail are private."""
+    """Create or replace a file that only its owner may read, since words of mail are private."""
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as stream:
         if stat.S_ISREG(os.fstat(descriptor).st_mode):

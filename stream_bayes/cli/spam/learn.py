@@ -73,7 +73,7 @@ def correct(
 
 
 def _learn_mails(service: FilterService, label: str, files: list[str], user: str | None) -> None:
-    """Learn the messages of some files, and print how many were learned before."""
+    """Learn the messages of some files, and print the number of those learned before."""
     outcomes = [service.learn(found.raw, label, user) for path in files for found in mails(path)]
     if not outcomes:
         raise BadValue(f"no message found in {'stdin' if files == ['-'] else ', '.join(files)}")
@@ -87,7 +87,7 @@ def _check_label(label: str) -> None:
 
 
 def _no_file(given: str) -> str:
-    """Return an id, unless it is the name of a file."""
+    """Return an id; raise `BadValue` if it is the name of a file."""
     if Path(given).exists():
         raise BadValue(f"{given} is a file; add --mail to correct the messages in it")
     return given

@@ -59,7 +59,7 @@ class Discretizer(NumberObserver):
     bins
         The number of bins; None: 1.5 times the cube root of the numbers, at least 5 and at most 20.
     after
-        After so many numbers of a feature its cuts are set first.
+        The number of a feature's numbers after which its cuts are first set.
     window
         Cuts are set again at twice as many numbers, and so on, up to so many; events are kept until then.
     declared
@@ -344,7 +344,7 @@ class Discretizer(NumberObserver):
         self._observe_while_open()
 
     def _load_open(self, saved: Sequence[Sequence[Any]], may_be: set[int]) -> None:
-        """Load which cuts are open, how many of their numbers came, and at how many they are set next."""
+        """Load the open cuts, the number of their numbers so far, and the number at which they are set next."""
         self.learned, self.due = dict.fromkeys(may_be, 0), {}
         for slot, learned, due in saved:
             expect(slot in may_be and slot not in self.due, "cuts are open that are not to be set")

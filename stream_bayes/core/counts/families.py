@@ -38,7 +38,7 @@ Family: TypeAlias = tuple[int, tuple[int, ...]]  # the child's slot, its parents
 def chosen(
     tables: Tables, encoder: Encoder, families: Iterable[Family], window: Window | None, codes: NDArray[Any]
 ) -> FamilyTables:
-    """Return tables of these families, each once, for so many codes of each slot. A counted family keeps its counts;
+    """Return tables of these families, each once, for these numbers of codes. A counted family keeps its counts;
     the others are counted from the window's events, or begin now if there is no window.
     """
     wanted = list(dict.fromkeys(families))
@@ -146,22 +146,25 @@ def families_arrays(families: FamilyTables, encoder: Encoder) -> dict[str, NDArr
 def load_families(
     tables: Tables, encoder: Encoder, saved: Sequence[Any], arrays: Mapping[str, Any], room: NDArray[Any]
 ) -> FamilyTables:
-    """Return the family tables of a state, for so many codes of each slot, or raise `BadState`; clock and names are
-    loaded already.
+    """Return the family tables of a state, with room for these numbers of codes, or raise `BadState`.
+
+    Clock and names are loaded already.
     """
     used, _ = sizes(encoder)
     labels = len(encoder.labels)
-    told = [_checked_family(*each, used=used, clock=int(tables.clock)) for each in saved]
-    expect(len({family for family, _, _ in told}) == len(told), "a family is there twice")
-    made = FamilyTables([family for family, _, _ in told], room, labels, bool(tables.exact))
+    checked = [_checked_family(*each, used=used, clock=int(tables.clock)) for each in saved]
+    expect(len({family for family, _, _ in checked}) == len(checked), "a family is there twice")
+    made = FamilyTables([family for family, _, _ in checked], room, labels, bool(tables.exact))
     names = ["family_codes", "family_weight", *([] if tables.exact else ["family_samples"])]
     flat = {name: _checked_array(name, arrays[name]) for name in names}
-    lengths = [(rows * len(parents), rows * int(used[child]) * labels) for (child, parents), rows, _ in told]
+    lengths = [
+        (rows * len(parents), rows * int(used[child]) * labels) for (child, parents), rows, _ in checked
+    ]
     for name, array in flat.items():
         expected = sum(length[name != "family_codes"] for length in lengths)
         expect(len(array) == expected, f"{name} has {len(array)} items, expected {expected}")
     at_code = at_cell = 0
-    for f, (((child, parents), rows, since), (codes, cells)) in enumerate(zip(told, lengths, strict=True)):
+    for f, (((child, parents), rows, since), (codes, cells)) in enumerate(zip(checked, lengths, strict=True)):
         known = flat["family_codes"][at_code : at_code + codes].reshape(rows, len(parents))
         _check_codes(known, [int(used[slot]) for slot in parents])
         shape = (rows, int(used[child]), labels)

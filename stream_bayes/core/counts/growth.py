@@ -217,7 +217,7 @@ class Growth:
         return self._layout(*sizes(self.encoder))
 
     def _layout(self, used: Array, declared: Array, room: Array | None = None, spare: int = 0) -> Layout:
-        """Return the layout of so many codes of each feature, with this room or none to spare, and `spare` features."""
+        """Return the layout of these numbers of codes, with this room or none to spare, and `spare` features."""
         classes = 2
         while classes < len(self.encoder.labels):
             classes += 2 if classes < 16 else classes // 8 * 2  # kernels process classes by twos
@@ -232,7 +232,7 @@ class Growth:
 
 
 def _move(tables: Tables, layout: Layout, numeric: int, order: int, word_histogram: bool) -> None:
-    """Replace tables by larger or smaller ones, with this layout and room for so many numeric features."""
+    """Replace tables by larger or smaller ones, with this layout and this room for numeric features."""
     old = tables.values
     classes = layout.classes
     values = ValueCounts(layout, tables.exact)

@@ -135,8 +135,8 @@ def _load_time(tables: Tables, time: object, origin: int) -> None:
 class Names(NamedTuple):
     """Labels, features and vocabularies in the order of their codes, as they were at one moment.
 
-    Nothing is copied. A list of values only grows, since a value's code never changes, so how long it was tells what
-    was in it; and copying a million references to strings takes longer than copying their counts.
+    Nothing is copied. A value's code never changes and lists of values only grow, so a list's former length identifies
+    its former contents; and copying a million references to strings takes longer than copying their counts.
     """
 
     labels: tuple[list[Value], int]
@@ -214,7 +214,7 @@ AT_ONCE = 2**15  # numbers that stay in the cache while they are looked at twice
 
 @dataclass(frozen=True)
 class _Part:
-    """A flat table of so many classes, and the cells of it that are in use."""
+    """A flat table, its number of classes, and the cells of it that are in use."""
 
     table: Any
     classes: int
@@ -303,7 +303,7 @@ def _parts(encoder: Encoder, tables: Tables) -> dict[str, _Part]:
 
 
 def _pairs(features: int) -> int:
-    """Return the number of pairs of so many features."""
+    """Return the number of pairs of a number of features."""
     return features * (features - 1) // 2
 
 

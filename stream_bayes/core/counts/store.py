@@ -82,9 +82,9 @@ class CountStore:
     binning
         Where the encoder has bins: how their cuts are set, as `Discretizer` takes it.
     word_histogram
-        Keep how many words were seen in how many messages, for models that also judge the absent words.
+        Keep a histogram of the words by their number of messages, for models that use absent words, too.
     window
-        Keep so many of the newest events, encoded; None: none.
+        The number of newest events to keep, encoded; None keeps none.
     moments
         Where the encoder has bins: count mean and variance of each number, too.
     co_moments
@@ -151,7 +151,7 @@ class CountStore:
     # -- room ---------------------------------------------------------------------------------------------------------
 
     def make_room_for(self, rows: int, whole: bool) -> None:
-        """Make room for all that so many rows, just encoded, may need."""
+        """Make room for all that a number of rows, just encoded, may need."""
         self.make_room(whole, lambda families: families.most_brought(sizes(self.encoder)[0], rows))
 
     def make_room(self, whole: bool = True, coming: Coming | None = None) -> None:
@@ -218,7 +218,7 @@ class CountStore:
         Raises
         ------
         BadValue
-            If there must be a time and is none, or the other way round.
+            If a time is required and missing, or given and not allowed.
         """
         if not self.tables.timed:
             if at is not None:
@@ -235,7 +235,7 @@ class CountStore:
     def sample_rows(
         self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], ats: Sequence[int] | None = None
     ) -> SampleRows:
-        """Return samples as rows, each encoded when its turn comes; those whose label is None are not to be learned."""
+        """Return samples as rows, each encoded in its turn. Samples whose label is None must not be learned."""
         return SampleRows(self.encoder, self.tables, self.admit, self._bounds_families, xs, ys, ws, ats)
 
     @property
@@ -347,7 +347,7 @@ class CountStore:
     # -- the newest events --------------------------------------------------------------------------------------------
 
     def keep_newest(self, size: int) -> None:
-        """Keep so many of the newest events, encoded. The store must be empty."""
+        """Keep this number of the newest events, encoded. The store must be empty."""
         if self.tables.timed:
             raise BadValue(
                 f"half_life={self.half_life!r} is in stream time, and a window counts events; give half_life in events"

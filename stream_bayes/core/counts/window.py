@@ -22,7 +22,7 @@ from stream_bayes.errors import NotLearned
 __all__ = ["Columns", "Window"]
 
 SPARE_COLUMNS = (
-    4  # one more for each so many, so that features met one by one do not move the columns each time
+    4  # one more for each of these, so that features added one by one do not move the columns each time
 )
 ROW_BYTES = 4 + 8 + 8  # a label, a weight and a clock
 CODE_BYTES, NUMBER_BYTES = 4, 8
@@ -57,7 +57,7 @@ class Window:
     encoder
         Whose codes they are. Where it has bins, numbers are kept as numbers, and read in the bins as these are then.
     size
-        How many events are kept.
+        The number of events to keep.
 
     Notes
     -----

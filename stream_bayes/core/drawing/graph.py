@@ -33,7 +33,7 @@ ROW, HEAD, PADDING = 15.0, 24.0, 9.0
 BAR, NUMBER = 70.0, 38.0  # width of a bar, and of the number beside it
 LINE_COLOURS = {"kept": "#444444", "added": BLUE, "removed": GREY, "reversed": ORANGE}
 ARROW, HALF = 8.0, 3.4
-# Stacked shares: dark enough to be told from each other on white, in all kinds of colour vision.
+# Stacked shares: dark enough to be distinguished on white, in all kinds of colour vision.
 SHARES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 
 

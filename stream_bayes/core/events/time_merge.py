@@ -205,7 +205,7 @@ def _rising(times: Iterable[float | None], floor: float) -> list[float]:
 
 
 def _counts_within(counts: Sequence[int], order: Iterable[int]) -> list[int]:
-    """Return how many indices are of each run, given the lengths of the runs."""
+    """Return the number of indices in each run, given the lengths of the runs."""
     chosen = sorted(order)
     starts = [sum(counts[:number]) for number in range(len(counts) + 1)]
     bounds = [bisect_left(chosen, start) for start in starts]

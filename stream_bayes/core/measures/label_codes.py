@@ -18,7 +18,7 @@ Array = NDArray[Any]
 Codes = list[int]
 
 NO_LABEL = -1  # the code of an event without prediction
-MOST_PROBABLE = -2  # stands for the most probable label until the probabilities are read
+MOST_PROBABLE = -2  # the most probable label, until the probabilities are read
 UNDECIDED = -3  # the code of an answer that is no label, such as "unsure"
 
 

@@ -36,7 +36,7 @@ class FamilyDependences(DependenceReading):
     store
         The store that is read; it counts the families of the parents.
     every
-        Derive the parents every so many events; None: when they may have changed.
+        The number of events between two derivations of the parents; None: derive when they may have changed.
     most
         The largest number of parents.
     settings

@@ -30,7 +30,7 @@ class _DerivedParents(ParentReading):
     tables, encoder, settings
         The store's, and as `ParentReading` takes them.
     every
-        Derive the structure every so many events; None: when it may have changed.
+        The number of events between two derivations of the structure; None: derive when it may have changed.
     """
 
     def __init__(self, tables: Tables, encoder: Encoder, every: int | None, **settings: Any) -> None:

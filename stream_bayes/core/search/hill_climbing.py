@@ -187,7 +187,7 @@ class HillClimbing:
     ) -> Generator[None, None, SearchResult]:
         """Search as `search` does, in slices of work: yield after the families of each child that were counted.
 
-        The result is the value of the generator. It does not depend on how far apart the slices are worked off.
+        The result is the value of the generator. It does not depend on the time between slices.
 
         Examples
         --------

@@ -3,7 +3,7 @@
 A value is a `str`, `bytes`, `bool`, `int`, finite `float`, or a tuple of these. Two values are the same if
 a Python dict takes them for one key: `True`, `1` and `1.0` are one value, `"1"` is another.
 
-As JSON, a string stands for itself and everything else is an object with a single key that names the type::
+As JSON, a string is itself and everything else is an object with a single key that names the type::
 
     "red"                           a str
     {"int": "5"}                    decimal; hexadecimal ("0x...") past 2048 bits

@@ -46,8 +46,8 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
     """The learner to use when you do not know which: some twenty experts, mixed by how well they predict.
 
     The experts are naive Bayes, TAN, KDB, AODE and LDA, over all events or the newest, numbers in coarse and fine bins
-    or as Gaussians. Some also see the last labels, and numbers relative to their recent mean; one says that the last
-    label comes again. Each event is predicted by all before it is learned.
+    or as Gaussians. Some also use the last labels, and numbers relative to their recent mean; one repeats the last
+    label. Each event is predicted by all before it is learned.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
     Promises: the same events from the same state give the same answers. It cannot unlearn, or be merged: its weights
     depend on the order of events.
 
-    Time and memory are bounded: naive Bayes sees everything, the other experts the first 100 features that come. The
+    Time and memory are bounded: naive Bayes uses all features, the other experts the first 100 that come. The
     eight stores of pairs take at most 32 MB each; an event's names and values that do not fit are left out there.
     `left_out_` names the features that some experts do not see.
 
@@ -286,7 +286,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
 
     @property
     def members(self) -> Sequence[BayesClassifier]:
-        """The learners of the stores, in the order of their experts; the first sees all features."""
+        """The learners of the stores, in the order of their experts; the first uses all features."""
         return self._members
 
     @property

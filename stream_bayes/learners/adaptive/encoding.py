@@ -50,7 +50,7 @@ class SharedEncoding:
         """Return True if the first store may read for another: both have bins or both have not, and see the same."""
         mine, theirs = self._counts[first].encoder, self._counts[other].encoder
         inputs = self._inputs[first], self._inputs[other]
-        # Naive Bayes sees all features: while these are few, they are those that other stores see.
+        # Naive Bayes uses all features. While these are few, the other stores use the same ones.
         alike = inputs[0] == inputs[1] or (mine.bins is None and inputs == (FEATURES, PAIRED))
         return alike and (mine.bins is None) == (theirs.bins is None)
 

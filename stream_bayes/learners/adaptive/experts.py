@@ -74,7 +74,7 @@ def stores(schema: Schema | None, label_names: Sequence[str]) -> list[Store]:
 
 
 def _stores(schema: Schema | None, label_names: Sequence[str], most_paired: int) -> list[Store]:
-    """Return new stores, of which those over pairs have so many of the declared features at most.
+    """Return new stores; those over pairs have at most this number of the declared features.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def _stores(schema: Schema | None, label_names: Sequence[str], most_paired: int)
         return Store((name,), learner, FEATURES)
 
     paired = None if schema is None else schema_of_first(most_paired, schema)
-    # Naive Bayes comes first: it sees all features, and refuses an event before any other store has new names of it.
+    # Naive Bayes comes first: it uses all features, and refuses an event before another store adds names from it.
     made = [
         alone("Gaussian nb", NaiveBayes(schema=schema)),
         alone("Gaussian nb, half-life 500", NaiveBayes(half_life=500.0, schema=schema)),
@@ -134,7 +134,7 @@ def schema_of(inputs: str, schema: Schema, label_names: Sequence[str]) -> Schema
 
 
 def schema_of_first(features: int, schema: Schema) -> Schema:
-    """Return a schema with so many of its features, the first; others are ignored."""
+    """Return a schema with the first features only; others are ignored."""
     if len(schema.features) <= features:
         return schema
     return Schema(dict(islice(schema.features.items(), features)), schema.classes, schema.target)

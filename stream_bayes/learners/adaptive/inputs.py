@@ -59,7 +59,7 @@ class LabelMemory:
         self.labels.appendleft(label)
 
     def features(self) -> dict[Any, Any]:
-        """Return the labels by how many events ago they came; `NO_LABEL` for events before the first.
+        """Return the last labels by their age in events; `NO_LABEL` for events before the first.
 
         A feature that an event lacks would cost every later prediction a slower loop.
         """

@@ -22,9 +22,9 @@ LARGEST_BINS = 1000  # a slip or a forged state must not allocate tables beyond 
 
 @dataclass(frozen=True)
 class Binning:
-    """Settings of an online discretizer: how cut points are chosen, how many, and when.
+    """Settings of an online discretizer: the method, number and times of its cut points.
 
-    A learner takes one as `binning=`. A method's name alone stands for a `Binning` with the other settings at their
+    A learner takes one as `binning=`. A method's name alone means a `Binning` with the other settings at their
     defaults: `TAN(binning="mdl")` is `TAN(binning=Binning("mdl"))`.
 
     Parameters
@@ -66,7 +66,7 @@ class Binning:
 
     @classmethod
     def of(cls, given: object) -> Self | None:
-        """Return the settings that an argument `binning=` stands for; None for None.
+        """Return the settings given by an argument `binning=`; None for None.
 
         Examples
         --------

@@ -238,7 +238,7 @@ class CountLearner(ReadOnlyArguments, base.Base):
         return self._twin().merge(other)
 
     def __radd__(self, other: object) -> Self:
-        # `sum` starts from 0, which stands for a learner without counts.
+        # `sum` starts from 0, which acts as a learner without counts.
         return self._twin() if type(other) is int and other == 0 else NotImplemented
 
     def _twin(self) -> Self:

@@ -164,7 +164,7 @@ def most_probable(live: LiveInference, evidence: X | None, unseen: str) -> MostP
 
 
 def _noted(answer: Posterior, novel: Mapping[Value, Value]) -> Posterior:
-    """Return an answer whose reason names the new values of the evidence, which are not taken as observed."""
+    """Return an answer whose reason names the new values of the evidence, which count as missing."""
     if novel:
         listed = ", ".join(f"{shown(v)} = {shown(value)}" for v, value in novel.items())
         answer.reason += f"; never learned, so not taken as observed: {listed}"

@@ -114,7 +114,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
     unseen
         The treatment of values that were never learned, in events to score and in evidence. `"novel"` keeps a share of
         probability for them, a function of the counts alone: the values held once (at least half a one) over the weight
-        of all, and none if a schema closes the values. As evidence they are not taken as observed. `"ignore"` takes
+        of all, and none if a schema closes the values. As evidence they count as missing. `"ignore"` takes
         them as missing, `"error"` raises `BadValue`.
     search
         For a structure that grows: the search, with tiers, required and forbidden edges, limits and restarts. None is

@@ -55,7 +55,7 @@ GROWING_WINDOW = 20_000  # events
 FIRST_SEARCH = 64  # events
 FASTER = 2  # a search after each half of the events so far
 SHORTEST_TRIAL = 25  # events
-TRIAL_SHARE = 8  # a first trial is one in so many of the events searched
+TRIAL_SHARE = 8  # the first trial lasts this part of the events searched
 DOUBT = 2.0  # standard errors by which a structure must be better
 MOST_CHANGES = 1000  # kept in the log
 MOST_VARIABLES = 2000  # of a search, which has a gain for each pair
@@ -187,7 +187,7 @@ class _Search:
 
 
 class _Found(NamedTuple):
-    """A structure that scores higher than the present one, by `gain`, over so many events."""
+    """A structure that scores higher than the present one, by `gain`, over a number of events."""
 
     structure: Structure
     gain: float

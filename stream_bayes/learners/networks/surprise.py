@@ -1,4 +1,4 @@
-"""The surprise of an event: which of its values are odd, and by how much."""
+"""The surprise of an event: the unexpected values, and the share of each."""
 
 from __future__ import annotations
 

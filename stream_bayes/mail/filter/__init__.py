@@ -1,6 +1,6 @@
 """Tokens to a verdict: ham, unsure or spam.
 
-`filter` has the public verbs. `scorer` is the protocol of what scores messages: `token_scorer` (the margin of a
+`filter` has the public verbs. `scorer` is the protocol of scorers: `token_scorer` (the margin of a
 linear model plus twice the mean log-odds of the clear tokens) or `learner_scorer`. `calibration` turns scores into
 P(spam), and the costs of mistakes decide. `training` chooses the messages to learn, and `rehearsal` those to learn
 again; `receipts` record what a message added, in whole numbers, so that it is removed exactly and in any order.

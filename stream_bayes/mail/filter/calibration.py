@@ -26,7 +26,7 @@ from stream_bayes.core.values.checks import expect
 __all__ = ["Calibration"]
 
 WINDOW: Final = 4_000  # scores
-REFIT_EVERY: Final = 50  # scores; the first so many refit at each
+REFIT_EVERY: Final = 50  # scores between two fits; until then every score refits
 SLOPE, SLOPE_STD, MIN_SLOPE = 0.5, 0.25, 0.05  # a normal prior, truncated
 INTERCEPT_STD: Final = 2.0  # a normal prior around 0
 SHRINKAGE: Final = 3.0  # pseudocount that draws a step towards the logistic curve

@@ -72,8 +72,8 @@ class SpamFilter(base.Classifier):
         The most tokens to hold. Past it, a quarter of them is evicted: those longest unseen.
     influence
         The most different tokens that a message may have at full weight; less where messages are short, three times
-        their mean length. The weight of a longer one falls with the sixth power of its length, so nobody can poison the
-        counts with a dictionary.
+        their mean length. The weight of a longer one falls with the sixth power of its length, so that no message
+        can poison the counts with a dictionary.
     max_receipts
         The number of recent messages that can be corrected or forgotten by their id.
     key
@@ -524,7 +524,7 @@ class SpamFilter(base.Classifier):
         self.__dict__.update(type(self).from_state(pickled["state"], pickled["key"]).__dict__)
 
     def _unit_test_skips(self) -> set[str]:
-        # This check of River's wants both labels before anything was learned, when there is no answer.
+        # This check of River's expects both labels before anything is learned, when there is no answer.
         return {"check_predict_proba_one_binary"}
 
     @classmethod

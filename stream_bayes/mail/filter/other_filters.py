@@ -63,7 +63,7 @@ def read_bogofilter_dump(data: bytes, labels: tuple[Hashable, Hashable]) -> Othe
     Raises
     ------
     BadFormat
-        If a line is none of a dump, or the messages are missing.
+        If a line is not one of a dump, or the messages are missing.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def read_spamassassin_backup(
     Raises
     ------
     BadFormat
-        If a line is none of a backup, or the messages are missing.
+        If a line is not one of a backup, or the messages are missing.
 
     Examples
     --------

@@ -26,7 +26,7 @@ CHANCE: Final = math.log(
 MIXED: Final = 0.25  # of the changes of label that chance would make
 MEMORY: Final = 300.0  # messages over which shares and changes are averaged
 MAX_REHEARSED: Final = 4.0  # messages for each message of a run
-REPLAY_SHARE: Final = 0.2  # of the receipts: after so many messages of such runs all are replayed
+REPLAY_SHARE: Final = 0.2  # of the receipts; after this share of messages in such runs, all are replayed
 MIN_REPLAY: Final = 30  # messages
 
 
@@ -86,7 +86,7 @@ class Rehearsal:
         return count
 
     def replay_is_due(self, receipts: int) -> bool:
-        """Return True when so many receipts are to be replayed."""
+        """Return True if it is time to replay all receipts."""
         return self.since_replay >= max(REPLAY_SHARE * receipts, MIN_REPLAY)
 
     def state(self) -> dict[str, Any]:

@@ -54,13 +54,13 @@ class MessageWeights:
         self.lengths = 0
 
     def units(self, tokens: int) -> int:
-        """Return the weight of a message with so many tokens; full weight is `UNIT`."""
+        """Return the weight of a message by its number of tokens; full weight is `UNIT`."""
         mean = (self.lengths + PRIOR_LENGTH * PRIOR_MESSAGES) / (self.clock + PRIOR_MESSAGES)
         full = min(max(FULL_LENGTHS * mean, MIN_FULL), self.influence)
         return max(round(UNIT * min(1.0, full / max(tokens, 1)) ** POWER), 1)
 
     def count(self, tokens: int) -> None:
-        """Count a message with so many tokens."""
+        """Count a message by its number of tokens."""
         self.clock += 1
         self.lengths += min(tokens, self.influence)
 

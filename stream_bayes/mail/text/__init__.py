@@ -5,6 +5,6 @@
              charsets    text, whatever charset is declared
              tokens      {token: count}, from `headers`, `html` and `web`; words are split by `_words`
 
-No parser sees a message as it came: deep nesting can crash one, and each has its own view of defects. `limits` holds
+Parsers never get the original message: deep nesting can crash one, and they treat defects differently. `limits` holds
 the caps, and `transformer` is the one for River's pipelines.
 """

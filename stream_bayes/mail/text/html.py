@@ -2,7 +2,7 @@
 
 One pass over the tags, without a tree, so time and memory are bounded by counts. Tags that begin a line leave a blank:
 words of two cells do not run together, while `Via<b></b>gra` stays one word. Hidden text is no content: it becomes a
-few tokens of its own, so that a spam cannot dilute itself with words that nobody sees.
+few tokens of its own, so that a spam cannot dilute itself with invisible words.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MAX_FOLLOWED: Final = 2_000  # tags whose styles are read; the style after the l
 MAX_ENTITIES: Final = 5_000  # that are decoded
 MAX_OPEN: Final = 100  # elements within one another
 MAX_HIDDEN_WORDS: Final = 20  # that become tokens
-NEAR: Final = 24  # between the red, green and blue of two colours that no eye tells apart
+NEAR: Final = 24  # between the red, green and blue of two colours that look the same
 _WORD = re.compile(r"\w{3,24}")
 
 _TAG = re.compile(r"<([a-zA-Z][^<>]{0,600})")
@@ -84,7 +84,7 @@ class Page(NamedTuple):
 
 
 def read_page(source: str) -> Page:
-    """Return the text that a reader sees, and tokens of hidden text.
+    """Return the visible text, and tokens of hidden text.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Letters as a reader sees them: no invisible characters, no styled or foreign letters in the place of plain ones.
+"""Letters as they look: no invisible characters, no styled or foreign letters in the place of plain ones.
 
 "fr\u200bee \uff30ills, vi\u0430gra"  ->  "free Pills, viagra", with a token for each of the tricks
 """

@@ -1,7 +1,7 @@
 """Decoding of transfer encodings by a mail parser: fast-mail-parser if installed, otherwise the standard library.
 
-No parser sees the original message. The encoded bodies are rewritten in a canonical form that all parsers read alike:
-one multipart, one level deep, with a boundary that no encoded line can hold; one header a part; base64 of whole groups
+Parsers never get the original message. The encoded bodies are rewritten in a form that all parsers read alike: one
+multipart, one level deep, with a boundary that no encoded line can hold; one header a part; base64 of whole groups
 and nothing else, quoted-printable in ASCII without a stray `=`. So no parser can be driven into deep recursion, or has
 to interpret a broken message, and all give the same result.
 

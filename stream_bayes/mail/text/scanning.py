@@ -261,7 +261,7 @@ class _Scan:
                     waiting.extend(_Entity(start, stop, inside, default) for start, stop in reversed(parts))
                     return
                 self.defects["no-parts"] = None
-            media = "text/plain"  # whatever stands there is read as it stands
+            media = "text/plain"  # any other type is read as plain text
         leaf = Leaf(
             media,
             self.raw[body : entity.stop],

@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 GAP, OVERSIZE, RESEEKS, RESENT = "offset_gap", "oversize_outputs", "reseeks", "transaction_aborts"
-BAD_FIELDS = "bad_fields"  # features of wrong types that were taken as missing
+BAD_FIELDS = "bad_fields"  # features of wrong types that count as missing
 OUT_OF_ORDER = "out_of_order"  # records older than an earlier one of their partition
 FUTURE_TIMES = "future_times"  # records with a time after the present
 WRONG_UNIT = "wrong_time_unit"  # records whose time is right in another unit than the declared one

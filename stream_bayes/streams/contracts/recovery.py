@@ -7,9 +7,9 @@
     finish                        at the end
     interrupt                     when the run is to end
 
-Partitions are merged by time, and the order also depends on what had arrived. So whoever commits the results of a batch
-writes, in the same transaction, a journal entry with its slices, one for each partition; their merge is the batch. So a
-start replays exactly what was committed after the snapshot, in the same order.
+Partitions are merged by time, and the order also depends on what had arrived. So the transaction that commits the
+results of a batch also holds a journal entry with the batch's slices, one for each partition; their merge is the batch.
+A restart replays exactly the batches committed after the snapshot, in the same order.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ class Challengers:
             challenger.unlearn(find)
 
     def start_at(self, processed: int) -> None:
-        """Let each start anew after so many records of the pipeline."""
+        """Let each start anew after this number of records of the pipeline."""
         for challenger in self.by_name.values():
             challenger.since = processed
 

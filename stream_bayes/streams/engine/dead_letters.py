@@ -88,7 +88,7 @@ class DeadLetters:
         self._at = 0  # number of records when it was computed
 
     def add(self, record: Record, processed: int, reason: str, detail: str, raw: bytes) -> None:
-        """Add the letter of a record, the last of so many that were processed.
+        """Add the letter of a record, given the number of records processed so far.
 
         Raises
         ------

@@ -514,7 +514,7 @@ class Engine:
         self.challengers.load(sections, snapshot.clock)
         self.step.load(sections)
         self.positions = dict(snapshot.positions)
-        if self.recovery is None:  # else it may have to skip positions that the source lost
+        if self.recovery is None:  # else it may have to skip positions that expired
             self.source.seek(self.positions)
 
     def _replay(self, batches: Iterable[Sequence[Record]]) -> None:

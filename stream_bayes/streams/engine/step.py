@@ -115,7 +115,7 @@ class Step:
         self._timed = cast("ServedInTime", model) if model.is_timed else None
         self._version = ModelVersion(name, model.generation, digest(model.settings()))
         self._recorded = _added(model)  # entries of the drift log
-        self.newest: NewestAnswers | None = None  # for those who look on; None while nobody does
+        self.newest: NewestAnswers | None = None  # for the service; None without one
 
     def collect_outputs(self) -> list[Output]:
         """Return the outputs since `clear_results`."""

@@ -85,7 +85,7 @@ class Evaluation:
     learner, answers
         As above.
     checkpoints
-        The measures after every so many events, and at the end.
+        The measures at each checkpoint, and at the end.
     skipped
         Number of records that could not be used, by reason.
     waiting

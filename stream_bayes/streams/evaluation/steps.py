@@ -103,7 +103,7 @@ class Arrivals:
         self.skipped: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[Step | None]:
-        """Iterate over the steps; None stands for a pause."""
+        """Iterate over the steps; None is a pause."""
         if hasattr(self._stream, "poll"):
             return self._polled(cast(Source, self._stream))
         records = self._stream

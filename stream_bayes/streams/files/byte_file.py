@@ -3,7 +3,7 @@
 A log is rotated when it is renamed, to `app.log.1` or `app.log-20260131`, and another is begun under its name. Each of
 the files is a partition of the source. Its number is
 
-    number = how many files came before << 40 | digest of 40 bits
+    number = number of earlier files << 40 | digest of 40 bits
 
 The digest is made of the file's inode and its first lines, which never change. So positions alone are enough to find a
 file again after a restart, even if it was renamed meanwhile; a copy, or a new file with the inode of a deleted one, is

@@ -1,10 +1,10 @@
 """Lines of CSV as rows of cells, as the `csv` module of Python reads them.
 
-A record is a line, unless a newline stands in quotes. A quote that is never closed would make one record of the whole
-rest of a file; so where it is not closed within `max_record_bytes`, or `csv.field_size_limit()` if that is less, its
-first line alone is a bad record, and reading goes on with the next line. What the records are depends on the file
-alone, not on how it is read in blocks. Unlike the module's, a record that holds a byte of 0 is bad: what a power cut or
-UTF-16 leaves in a file is not a value.
+A record is a line, unless a newline is in quotes. A quote that is never closed would turn the whole rest of a file into
+one record. So if it is not closed within `max_record_bytes` (or `csv.field_size_limit()`, if that is less), its first
+line alone is a bad record, and reading goes on with the next line. The records depend on the file alone, not on the
+blocks in which it is read. Unlike in the `csv` module, a record with a zero byte is bad: a power cut or UTF-16 leaves
+such bytes, and they are not values.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Row(NamedTuple):
     Parameters
     ----------
     cells
-        Its cells, or why it has none.
+        Its cells, or the reason why it has none.
     begin, end
         Positions of its bytes in the lines.
     """
@@ -47,16 +47,16 @@ class Row(NamedTuple):
 
 
 class QuickCells:
-    """The cells of lines, where each of these is a record of the right number of cells, and none is too long.
+    """A fast reader of lines that are records of the right number of cells each, none of them too long.
 
-    Most files have no others, and this takes a small part of the time of `rows_of`.
+    Most files have only such lines, and this takes a small part of the time of `rows_of`.
 
     Parameters
     ----------
     delimiter
         Delimiter of the cells.
     width
-        How many cells a record has.
+        The number of cells of a record.
     limit
         Maximum length of a record in bytes.
     """
@@ -64,7 +64,7 @@ class QuickCells:
     def __init__(self, delimiter: str, width: int, limit: int) -> None:
         self.delimiter = delimiter
         self.width = width
-        # A line within the reader's own limit has no cell beyond it; of longer ones the reader is to say.
+        # A line within the limit of the `csv` module has no cell beyond it. Longer lines are left to `rows_of`.
         self.limit = min(limit, csv.field_size_limit())
         self._plain = PlainCells(ord(delimiter), width, self.limit) if delimiter.isascii() else None
 
@@ -136,41 +136,41 @@ def rows_of(lines: Lines, delimiter: str, limit: int) -> tuple[list[Row], int]:
 
 
 def _no_row(error: csv.Error) -> Undecodable:
-    """Describe in plain words why the reader refuses a row."""
-    told = str(error)
-    if "new-line" in told:
-        told = "a return stands in it without a newline; if all lines of the file end so: tr '\\r' '\\n'"
-    elif "field limit" in told:
-        told = f"a cell of it is longer than {csv.field_size_limit():,} characters"
-    return undecodable(Reason.NOT_CSV, f"expected a row of CSV: {told}")
+    """Return the fault of a row that the reader refuses, described in plain words."""
+    reason = str(error)
+    if "new-line" in reason:
+        reason = "a return stands in it without a newline; if all lines of the file end so: tr '\\r' '\\n'"
+    elif "field limit" in reason:
+        reason = f"a cell of it is longer than {csv.field_size_limit():,} characters"
+    return undecodable(Reason.NOT_CSV, f"expected a row of CSV: {reason}")
 
 
 class _Incomplete(Exception):
-    """A quote is open where the lines end, and may be closed in the next ones."""
+    """A quote is open at the end of the lines, and may be closed in the next ones."""
 
 
 class _Unclosed(Exception):
-    """A quote is open, and not closed soon enough."""
+    """A quote is open, and not closed within the limit."""
 
 
 class _Lines:
-    """Lines on their way to the reader, and how far it has come."""
+    """The lines that are fed to the `csv` module, and the position of the present record."""
 
     def __init__(self, lines: Lines, delimiter: str, limit: int) -> None:
         self.pieces = lines.data.split(b"\n")
         self.begins = list(accumulate((len(piece) + 1 for piece in self.pieces), initial=0))
-        self.begins[-1] = len(lines.data)  # no newline stands after the last piece
+        self.begins[-1] = len(lines.data)  # no newline follows the last piece
         if not self.pieces[-1]:
             self.pieces.pop()
             self.begins.pop()
         self.limit = limit
-        # A field beyond the reader's own limit is an error, which must not come after many lines have been read.
+        # A field beyond the module's own limit is an error, which must not come after many lines have been read.
         self.within = min(limit, csv.field_size_limit())
         self.first = 0  # the line at which the present record begins
         self.following = 0  # the line that is read next
         self._given = lines
         self._delimiter = delimiter
-        self._no_text: Undecodable | None = None  # why the present record is not a text
+        self._no_text: Undecodable | None = None  # the reason why the present record is not text
         self._open_to = (
             0  # of the lines before this one, and not before `first`, none closes a quote that is open
         )

@@ -29,7 +29,7 @@ COLUMNS = {
 class CSVSink(FileSink):
     """A file with one row a result, below a line with the columns' names.
 
-    Text stands as it is, also numbers; what is None is an empty cell, probabilities are a JSON object, bytes are
+    Text and numbers are written as they are, None as an empty cell, probabilities as a JSON object, bytes are
     base64. So `1` and `"1"` look alike: where that matters, write JSON lines. With a source that can be read again,
     each event has exactly one row, after any crash.
 

@@ -38,10 +38,8 @@ DATE = re.compile(
 ID_NAME = re.compile(
     r"(.*[_\- .])?(id|idx|index|uuid|guid|key|rownames?|number|no|nr)|unnamed.*", re.IGNORECASE
 )
-FEW_NUMBERS = 12  # distinct whole numbers: at most so many may be codes
-ID_SHARE = (
-    1 / 3
-)  # distinct values per value: from here on, a name tells more about the row than about its class
+FEW_NUMBERS = 12  # distinct whole numbers; more are not codes
+ID_SHARE = 1 / 3  # share of distinct values from which a column identifies rows rather than classes
 ID_EVENTS = 20
 
 

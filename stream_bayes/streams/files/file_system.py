@@ -43,7 +43,7 @@ class FileSystem:
         return descriptor
 
     def close(self, descriptor: int) -> None:
-        """Let go of a file."""
+        """Close a file."""
         os.close(descriptor)
 
     def size(self, descriptor: int) -> int:
@@ -52,7 +52,7 @@ class FileSystem:
 
     def read(self, descriptor: int, start: int, size: int) -> memoryview:
         """Read `size` bytes of a file from `start` on, or fewer at its end."""
-        # numpy asks for large pages, which makes reading 100 MB three times as fast as into a bytearray.
+        # numpy allocates large pages, so reading 100 MB is three times as fast as into a bytearray.
         view = np.empty(size, np.uint8).data
         done = 0
         while done < size and (count := os.preadv(descriptor, [view[done:]], start + done)):
@@ -66,7 +66,7 @@ class FileSystem:
             view = view[os.write(descriptor, view) :]
 
     def truncate(self, descriptor: int, size: int) -> None:
-        """Cut a file after so many bytes."""
+        """Cut a file to a length in bytes."""
         os.ftruncate(descriptor, size)
 
     def sync(self, descriptor: int) -> None:

@@ -54,9 +54,9 @@ class ParquetSource:
     Attributes
     ----------
     schema
-        The schema by the types of the columns.
+        The schema, inferred from the types of the columns.
     misfits
-        Counts of infinite numbers, which are missing, by column.
+        Counts of infinite numbers, which count as missing, by column.
     """
 
     medium = "local"
@@ -80,7 +80,7 @@ class ParquetSource:
             ) from None
         try:
             self._file = parquet.ParquetFile(self.path)
-        except (OSError, ValueError) as error:  # pyarrow's errors are both
+        except (OSError, ValueError) as error:  # pyarrow raises both
             raise SourceError(f"{path} cannot be read as Parquet: {error}") from error
         try:
             self.schema = self._declared(self._file.schema_arrow)

@@ -9,7 +9,7 @@ r"""The snapshot store: a directory with the last few snapshots, crash-safe, wit
 A snapshot is written under a temporary name and synced, then renamed, then the directory is synced. So after a crash at
 any moment, a start finds the previous snapshot or the new one. Taking the directory over raises the epoch. A previous
 owner may still run, or wake up from a pause. So every owner checks the epoch, under the lock, before it renames or
-deletes a file: a previous owner can write files that nobody reads, but neither publish nor delete a snapshot.
+deletes a file: a previous owner can write files that are never read, but can neither publish nor delete a snapshot.
 """
 
 from __future__ import annotations
@@ -362,7 +362,7 @@ class SnapshotStore:
 
     @contextmanager
     def _owned(self) -> Iterator[None]:
-        """Hold the lock, as the owner: until then nobody else can become it."""
+        """Hold the lock, as the owner: until then no other process can become the owner."""
         if not self._epoch:
             raise NotOwner(f"{self.directory} is only read here; call take_over() before changing it")
         with self._locked():

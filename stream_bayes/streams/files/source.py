@@ -195,7 +195,7 @@ class FileSource(ABC):
         self._span: Position = 0  # of the next record
         self._body: Position = 0  # after the heading
         self._skipped: tuple[bytes, int] | None = (
-            None  # of a record that is too long: how it begins, how much it is
+            None  # of a record that is too long: its beginning and its length
         )
         self._next: ByteFile | None = None
         self._headed = False
@@ -219,7 +219,7 @@ class FileSource(ABC):
         """Read from this position of the file next."""
         while not self._headed:
             if not self._grow():
-                self._file.seek(position)  # says that the file is shorter
+                self._file.seek(position)  # raises if the file is shorter
                 break
             self._read_heading(last=False)
         before = self._file.seek(position)

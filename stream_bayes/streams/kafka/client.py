@@ -76,7 +76,7 @@ class Reader(Protocol):
         ...
 
     def poll(self, limit: int, seconds: float) -> list[Message]:
-        """Return up to `limit` messages, those of one partition in order; an empty list after so many seconds.
+        """Return up to `limit` messages, those of one partition in order; an empty list after the timeout.
 
         Raises
         ------

@@ -47,7 +47,7 @@ class Delivery(ABC):
     max_message_bytes
         The largest record.
     sleep
-        Waits so many seconds.
+        Waits for a number of seconds.
 
     Attributes
     ----------

@@ -1,10 +1,10 @@
 """Transactions in doubt: decided, according to the cluster, but still open in their partitions.
 
-A broker killed while it decides a transaction may count it, once it is back, as complete in all partitions. Kafka's
-tools call such a transaction hanging. Two things follow. Nobody can read past its records. And the next transaction of
-the same id ends it too, as that one ends: results that were sent again because nobody could read them would count
-twice, and results that were committed would be lost with a transaction that fails. So it is ended as it was decided,
-before anything else is sent.
+If a broker is killed while it decides a transaction, the cluster may later report the transaction as complete in all
+partitions although it is still open in some. Kafka's tools call such a transaction hanging. Consumers cannot read past
+its records. And the next transaction of the same id would end it, too, with its own outcome: results that were sent
+again would count twice, or committed results would be lost with a transaction that fails. So it is ended as it was
+decided, before anything else is sent.
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ class PythonMember:
         self._consumer.subscribe([self._subscription.topic], listener=self._listener)
 
     def _await_partitions(self) -> None:
-        """Wait until the client knows the partitions: while it knows none, it assigns none, and keeps to that."""
+        """Wait until the client has the partitions: until then it assigns none, and would not assign them later."""
         deadline = time.monotonic() + JOIN_SECONDS
         known = partial(self._consumer.partitions_for_topic, self._subscription.topic)
         while time.monotonic() < deadline:

@@ -153,7 +153,7 @@ def csv_records(
 
 
 def _number(text: str) -> int | float | str:
-    """Return a text as a JSON number, or unchanged if it is none.
+    """Return a text as a JSON number, or unchanged if it is not one.
 
     Examples
     --------

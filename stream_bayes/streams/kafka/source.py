@@ -43,7 +43,7 @@ class Share(NamedTuple):
     Parameters
     ----------
     shard, shards
-        The shard's number, and how many there are.
+        The shard's number, and the number of shards.
     partitions
         The number of partitions that every topic has. Others would move keys to other shards.
     """

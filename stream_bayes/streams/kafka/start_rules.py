@@ -101,7 +101,7 @@ def check_first(state: ClusterState, committed: Mapping[Partition, Position]) ->
 
 
 def expired_positions(state: ClusterState, point: ResumePoint, accept: bool) -> dict[Partition, int]:
-    """Return how many positions after the snapshot each partition has lost.
+    """Return the number of positions after the snapshot that each partition has lost.
 
     Raises
     ------

@@ -66,7 +66,7 @@ class Transactions(Delivery):
         The journal's. If not given, the number of brokers, up to three.
     transaction_seconds
         Seconds after which the cluster aborts the transaction of a worker that died without a successor. Until then
-        nobody can read past it.
+        no consumer can read past it.
     clock
         Returns seconds. Only the time limit on retries depends on it.
 

@@ -47,7 +47,7 @@ class Caller:
         NotAllowed
             If the caller may not act for this user.
         BadValue
-            If the name is none.
+            If the name is not valid.
 
         Examples
         --------
@@ -78,7 +78,7 @@ def caller_of(
     connection
         The connection.
     may_learn
-        True to allow changes to whoever connects.
+        True to allow changes by anyone who can connect.
     has_users
         True if requests may name users.
     trusted

@@ -178,7 +178,7 @@ class FilterService:
             return self._model(user).explain_one(raw)
 
     def _model(self, user: str | None) -> SpamFilter:
-        """Return the filter of a user, or of the site for nobody and for a user who has taught nothing."""
+        """Return the filter of a user; the site's without a user, and for a user without a filter."""
         opened = None if user is None else self._users.find(user)
         return self._opened.model if opened is None else opened.model
 
@@ -364,7 +364,7 @@ class FilterService:
         return [*learned, *(name.removeprefix(own) for name in held if name.startswith(own)), *site]
 
     def clean_users(self) -> None:
-        """Delete what a killed process left of users who were forgotten."""
+        """Delete files of forgotten users that a killed process left behind."""
         self._users.clean()
 
     # -- folding ------------------------------------------------------------------------------------------------------

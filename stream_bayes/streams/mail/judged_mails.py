@@ -126,7 +126,7 @@ class JudgedMails:
         return len(gone)
 
     def _blank(self, place: _Place) -> None:
-        """Overwrite a record by one of nobody's of the same size."""
+        """Overwrite a record by a blank one of the same size."""
         content = _content("", place.time, {}).ljust(place.stop - place.start - FRAME.size)
         descriptor = self._files.open(self.directory / place.file, os.O_RDWR)
         try:

@@ -95,7 +95,7 @@ def answer_milter(
     on_spam
         One of `ON_SPAM`.
     user_of
-        Returns the user with an address, None for nobody. Without it, the site's filter judges all mails.
+        Returns the user with an address, or None. Without it, the site's filter judges all mails.
     """
     steps, actions, mail = 0, 0, _Mail()
 

@@ -1,4 +1,4 @@
-r"""The server of a filter: its own protocol over a Unix socket, and those of mail systems where they are asked for.
+r"""The server of a filter: its own protocol over a Unix socket, and on request those of mail systems.
 
     STREAM-BAYES 1 classify 1732\n and so many bytes      OK spam 0.998120 4.1730 9f86d081...\n, perhaps with a note
     STREAM-BAYES 1 learn spam 1732\n and so many bytes    OK learned\n, or corrected, or unchanged

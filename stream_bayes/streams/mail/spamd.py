@@ -1,4 +1,4 @@
-r"""The protocol of SpamAssassin's spamd, so that `spamc` and whatever else speaks to spamd works unchanged.
+r"""The protocol of SpamAssassin's spamd, so that `spamc` and other clients of spamd work unchanged.
 
     request    CHECK SPAMC/1.5\r\nContent-length: 1732\r\n\r\n and the mail
     response   SPAMD/1.1 0 EX_OK\r\nSpam: False ; -3.1 / 4.1\r\n\r\n
@@ -145,7 +145,7 @@ Response = tuple[list[str], bytes]
 
 
 class _Request(NamedTuple):
-    """The headers of a request, and the user it is about; None for the site."""
+    """The headers of a request, and its user; None for the site."""
 
     headers: dict[str, str]
     user: str | None

@@ -1,9 +1,9 @@
 """The users of a filter: a small filter each, in a directory below the site's, opened when it is needed.
 
-users/ann@example.org/    filter.zip, changes and lock, as in the site's directory; made when the user first teaches
+users/ann@example.org/    filter.zip, changes and lock, as in the site's directory; created with the user's first label
 
-Filters used longest ago are closed past a bound of memory, and opened again from the disk. The site's changes write
-nothing here.
+When open filters exceed a bound of memory, those used longest ago are closed, and opened again from the disk on use.
+Changes of the site write nothing here.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_NAME_BYTES: Final = 200  # of a directory's name; file systems allow 255
 MARKS: Final = "._@+-="
 MIN_FOLD_BYTES: Final = 1 << 17
 TOKEN_BYTES: Final = 90  # of a token's text in memory, about
-OPEN_BYTES: Final = 20_000  # of an open filter besides
+OPEN_BYTES: Final = 20_000  # of an open filter, without its tokens
 ADDRESS = re.compile(r"<?([^<>]*?)>?")
 
 
@@ -49,7 +49,7 @@ class Quota:
     mails
         The mails of a user that can be corrected or forgotten: the newest.
     users
-        The most users that have taught something. More are refused.
+        The most users with a filter of their own. More are refused.
     open_bytes
         The memory of open filters, about; at least one is open.
     """
@@ -93,7 +93,7 @@ def checked_user(name: str) -> str:
 
 
 def user_of_address(address: str, *, with_domain: bool) -> str | None:
-    """Return the user with an address: in lower case, without what follows a plus sign. None if it names nobody.
+    """Return the user with an address: in lower case, without the part after a plus sign. None if it is no valid name.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class UserHome(SpamHome):
     site
         The directory of the site's filter.
     name
-        The user's name, of `checked_user`.
+        The user's name, as `checked_user` returns it.
     present_site
         Returns the site's filter.
     quota
@@ -140,11 +140,11 @@ class UserHome(SpamHome):
         return MIN_FOLD_BYTES
 
     def missing(self) -> NoSnapshot:
-        """Return the error of a user who has taught nothing."""
+        """Return the error for a user without a filter."""
         return NoSnapshot(f"the user {self.name} has no filter of their own yet: the site's is used")
 
     def new_filter(self) -> UserFilter:
-        """Return the filter of a user who has taught nothing."""
+        """Return an empty filter for a new user."""
         return UserFilter(self._present_site(), max_tokens=self._quota.tokens, max_receipts=self._quota.mails)
 
     def restored(self, state: Mapping[str, Any]) -> SpamFilter:
@@ -152,7 +152,7 @@ class UserHome(SpamHome):
         return UserFilter.restored(state, self._present_site())
 
     def adjust(self, model: SpamFilter) -> bool:
-        """Apply the present quota to a filter whose changes are all read. Return True if it was another one."""
+        """Apply the present quota to a filter whose changes are all read. Return True if the quota has changed."""
         return isinstance(model, UserFilter) and model.set_quota(self._quota.tokens, self._quota.mails)
 
     def id_key(self) -> IdKey | None:
@@ -173,7 +173,7 @@ class Users:
     present_site
         Returns the site's filter.
     quota
-        The bounds. None: the defaults for new users, and those of others as they are.
+        The bounds. None: the defaults for new users, the saved ones for others.
     """
 
     def __init__(
@@ -198,7 +198,7 @@ class Users:
         return sum(self._bytes.values())
 
     def names(self) -> list[str]:
-        """Return the names of all users who have taught something, sorted."""
+        """Return the names of all users with a filter, sorted."""
         try:
             found = sorted(path.name for path in self._directory.iterdir() if not path.name.startswith("."))
         except FileNotFoundError:
@@ -213,7 +213,7 @@ class Users:
         return self._home(checked_user(name))
 
     def find(self, name: str) -> OpenFilter | None:
-        """Return the filter of a user as of now; None for one who has taught nothing."""
+        """Return the up-to-date filter of a user; None for a user without one."""
         name = checked_user(name)
         opened = self._open.get(name)
         try:
@@ -244,7 +244,7 @@ class Users:
         Raises
         ------
         BadValue
-            If the name is none, or there are as many users as the quota allows.
+            If the name is not valid, or the quota of users is reached.
         StreamBayesError
             As `OpenFilter.change`.
         """
@@ -286,14 +286,14 @@ class Users:
             files.unlink(home.state)  # in one step: a crash leaves all, or nothing that is read
             files.sync_directory(home.directory)
             _empty(home)
-        with suppress(OSError):  # not empty: somebody teaches again already
+        with suppress(OSError):  # not empty: the user has a new filter already
             home.directory.rmdir()
         self._drop(home.name)
         self._count = None
         return True
 
     def _close(self, name: str) -> None:
-        """Let go of an open filter, whose changes are all on the disk. Fold what is due."""
+        """Drop an open filter, whose changes are all on the disk. Fold its journal if that is due."""
         opened = self._drop(name)
         if opened is not None:
             _fold(opened)
@@ -318,12 +318,12 @@ class Users:
         return any(opened.holds_forgotten for opened in self._open.values())
 
     def close(self) -> None:
-        """Fold what is due, and let go of all filters."""
+        """Fold the journals that are due, and drop all filters."""
         for name in list(self._open):
             self._close(name)
 
     def clean(self) -> None:
-        """Delete what a killed process left of users who were forgotten."""
+        """Delete files of forgotten users that a killed process left behind."""
         with suppress(FileNotFoundError):
             for name in self._site_home.files.names(self._directory):
                 home = self._home(name)
@@ -340,7 +340,7 @@ def _empty(home: UserHome) -> None:
 
 
 def _fold(opened: OpenFilter) -> None:
-    """Fold the journal of a filter if it is due. What the disk refuses is folded later."""
+    """Fold the journal of a filter if it is due. If the disk fails, it is folded later."""
     if not (opened.fold_is_due or opened.holds_forgotten):
         return
     try:

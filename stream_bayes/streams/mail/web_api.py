@@ -6,7 +6,7 @@ r"""The filter over HTTP, for rspamd's plug-in and for scripts.
     POST /forget          an id -> {"outcome": "forgotten"}
     GET  /ping            {"judged": 17, "changed": 3}
 
-With users, the header `User:` or `?user=` names the user whose filter is used and changed; nobody is the site.
+With users, the header `User:` or `?user=` names the user whose filter is used and changed; without it, the site's is.
 Errors are {"error": "..."} with the status 400, 403, 404 or 503.
 """
 
@@ -35,7 +35,7 @@ class WebConversation(BaseHTTPRequestHandler):
     timeout = SECONDS
     protocol_version = "HTTP/1.1"
     service: FilterService
-    caller_of: Callable[[Any], Caller]  # the rights of whoever is at the other end of a connection
+    caller_of: Callable[[Any], Caller]  # the rights of the client of a connection
 
     def do_GET(self) -> None:
         if self.path == "/ping":

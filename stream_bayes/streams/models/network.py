@@ -1,4 +1,4 @@
-"""Networks without a class as the engine uses them: they score, predict and learn events that have no label."""
+"""Networks without a class in the engine: they score, predict and learn events without labels."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class ServedNetwork:
     predict
         The variables to predict from the others.
     max_names
-        The most variables of a network that gets them as they come; see `NameLimit`. None: no limit.
+        The most variables of a network that adds them as they come; see `NameLimit`. None: no limit.
 
     Examples
     --------

@@ -232,5 +232,5 @@ def _plain(value: Any) -> Any:
 
 
 def _json_value(value: Any) -> Any:
-    """Return what stands for a value in JSON that has none of its kind."""
+    """Return the JSON value for a value of a type that JSON lacks."""
     return value.hex() if isinstance(value, bytes) else _plain(value)

@@ -1,7 +1,7 @@
 """Reasons why a record could not be decoded: a word for counters and a sentence for people.
 
-Sentences go to logs, so they hold no values of the record, only types and sizes. They name fields, because nobody could
-mend a record without that.
+Sentences go to logs, so they hold no values of the record, only types and sizes. They name fields, because a record
+cannot be mended without that.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def encode_unlearn(span: Span) -> bytes:
 def decode_command(
     raw: bytes, position: Position, partition: Partition, length: int = 1, time: float | None = None
 ) -> Event | BadRecord:
-    """Return the command in a record; a bad record if it is none.
+    """Return the command in a record; a bad record if it holds none.
 
     Examples
     --------

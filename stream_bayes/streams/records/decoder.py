@@ -38,7 +38,7 @@ class Decoder(ABC):
     uses_registry
         True if the constructor takes a `registry` of schemas as a further argument.
     bad_fields
-        The number of features of wrong types that were taken as missing, by name.
+        The number of features of wrong types that count as missing, by name.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Decoder(ABC):
         self._event = Assembler(self.fields).event
         self._is_open = (
             schema is None and self.fields.only is None
-        )  # a record decides how many features it has
+        )  # the number of features comes from the record
 
     @abstractmethod
     def content(self, raw: bytes) -> dict[str, Any]:

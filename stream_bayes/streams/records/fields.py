@@ -64,7 +64,7 @@ class Fields:
     Raises
     ------
     SchemaError
-        If one field is given two roles, or the time's unit is none of these.
+        If one field is given two roles, or the unit of time is unknown.
 
     Examples
     --------

@@ -52,7 +52,7 @@ class JSONDecoder(ObjectDecoder):
         record: Any = dict[str, Scalar]
         if self._declared is not None:
             typed_dict: Any = (
-                TypedDict  # a type checker wants the fields written out, and they are known only now
+                TypedDict  # a type checker needs literal fields, and these are known at run time only
             )
             record = typed_dict("Record", self._declared, total=False)
         self._typed = msgspec.json.Decoder(record).decode

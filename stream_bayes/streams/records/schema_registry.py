@@ -129,7 +129,7 @@ class SchemaRegistry:
             "ssl.key.location": key_file,
             "ssl.key.password": key_password,
         }
-        # Requests are repeated by whoever polls the source, which can be stopped in between.
+        # The poll of the source repeats requests, so that it can be stopped in between.
         self._settings: dict[str, Any] = {"url": url, "timeout": seconds, "max.retries": 0}
         self._settings |= {name: value for name, value in given.items() if value is not None}
         if token is not None:

@@ -4,8 +4,8 @@
     GET /livez      200 while the process runs the engine
     GET /readyz     200 while the engine also reads, and its snapshots are written; 503 otherwise
 
-The engine's own thread records the figures after each commit. So a request never sees half of a batch, and never holds
-up the stream. Labels hold the pipeline's name, sources, partitions and reasons; never anything from the data.
+The engine's own thread records the figures after each commit. So a request never returns half of a batch, and never
+delays the stream. Labels hold the pipeline's name, sources, partitions and reasons; never anything from the data.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class Metrics:
         """Yield the metrics with their values. Thread-safe."""
         engine, own = self.engine, self._labels
         written, failed = engine.snapshots
-        # Not only after a commit: while no broker answers there is none.
+        # Not only after a commit: while no broker answers there are none.
         parts = (engine.source, engine.recovery, engine.predictions, engine.dead_letters, engine.times)
         now = [
             *_positions(engine, own),

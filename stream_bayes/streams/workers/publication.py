@@ -193,7 +193,7 @@ class Assembly:
         Raises
         ------
         BadState
-            If the record is an end that nobody with these settings and this key wrote.
+            If the record is an end that was written with other settings or another key.
         """
         if name != END:
             if value is None:

@@ -80,7 +80,7 @@ class TopicReader:
         Raises
         ------
         BadState
-            If somebody else writes to the topic.
+            If another program writes to the topic.
         BrokerError
             As of a `Reader`.
         """

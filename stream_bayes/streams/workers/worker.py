@@ -236,7 +236,7 @@ class Worker:
                     raise shard.failure
                 elif self._until_end:
                     self._ended.add(number)
-            # Fenced, and still assigned: whoever had it is gone again.
+            # Fenced, and still assigned: the other owner is gone again.
             self._restart_at = {
                 number: due for number, due in self._restart_at.items() if number in self._assigned
             }
