@@ -56,18 +56,20 @@ def create_topics(*names: str, partitions: int = PARTITIONS) -> None:
 
 
 @cache
-def input_topic(events: int, fields: int = FIELDS) -> str:
+def input_topic(events: int, fields: int = FIELDS, values: int = VALUES) -> str:
     """Return a topic with so many events of two classes and nominal features, in all partitions by turns."""
     chance = random.Random(41)
     kinds = []  # a record is one of these: producing must not take longer than what is measured
     for _ in range(5_000):
         label = chance.random() < 0.4
         content: dict[str, Any] = {
-            f"f{n}": f"v{min(chance.randrange(VALUES), VALUES - 1 - label)}" for n in range(fields)
+            f"f{n}": f"v{min(chance.randrange(values), values - 1 - label)}" for n in range(fields)
         }
         content["y"] = "yes" if label else "no"
         kinds.append(json.dumps(content, separators=(",", ":")).encode())
-    return _filled(f"bench-{RUN}-events-{events}-{fields}", (kinds[n % len(kinds)] for n in range(events)))
+    return _filled(
+        f"bench-{RUN}-events-{events}-{fields}-{values}", (kinds[n % len(kinds)] for n in range(events))
+    )
 
 
 @cache

@@ -32,6 +32,7 @@ from stream_bayes.streams.models.answers import Answer, Answers
 from stream_bayes.streams.models.spam import ServedFilter
 from stream_bayes.streams.workers.memory import check_budget
 from stream_bayes.streams.workers.parts import joined
+from stream_bayes.streams.workers.replacements import Replacements
 
 __all__ = ["FilterTotal", "ShardFilter", "ShardFilterModel"]
 
@@ -76,6 +77,7 @@ class FilterTotal:
         self.empty = empty
         self.scorer = TokenScorer(empty.influence)
         self._shards: dict[int, SpamFilter] = {}
+        self._replacements: Replacements[SpamFilter] = Replacements(self.lock, self._replace)
 
     def clone(self) -> SpamFilter:
         """Return a filter that has learned nothing."""
@@ -97,29 +99,31 @@ class FilterTotal:
         return found
 
     def replace(self, shards: Mapping[int, SpamFilter]) -> None:
-        """Replace these shards, and take the sum again.
+        """Replace these shards, and take the sum again: once for all that come at a time.
 
         Raises
         ------
         BudgetExceeded
             If these take more memory than the budget. Nothing has changed then.
         """
-        with self.lock:
-            replaced = self._shards | dict(shards)
-            total = TokenScorer(self.empty.influence)
-            for _, one in sorted(replaced.items()):
-                theirs = cast("TokenScorer", one._parts.scorer)
-                size = len(theirs.table)
-                total.absorb(
-                    list(theirs.table.vocabulary.values),
-                    theirs.counts(),
-                    np.asarray(theirs.table.margin)[:size],
-                    np.array([theirs.table.first, theirs.table.second]),
-                )
-                total.weights.merge(theirs.weights)
-            held = total.memory_bytes + sum(one.memory_bytes for one in replaced.values())
-            check_budget(self._memory_budget, held, len(replaced), [("tokens", len(total.table))])
-            self._shards, self.scorer = replaced, total
+        self._replacements.replace(shards)
+
+    def _replace(self, shards: dict[int, SpamFilter]) -> None:
+        replaced = self._shards | shards
+        total = TokenScorer(self.empty.influence)
+        for _, one in sorted(replaced.items()):
+            theirs = cast("TokenScorer", one._parts.scorer)
+            size = len(theirs.table)
+            total.absorb(
+                list(theirs.table.vocabulary.values),
+                theirs.counts(),
+                np.asarray(theirs.table.margin)[:size],
+                np.array([theirs.table.first, theirs.table.second]),
+            )
+            total.weights.merge(theirs.weights)
+        held = total.memory_bytes + sum(one.memory_bytes for one in replaced.values())
+        check_budget(self._memory_budget, held, len(replaced), [("tokens", len(total.table))])
+        self._shards, self.scorer = replaced, total
 
     def score(self, bag: dict[str, int]) -> Score:
         """Return the score of a message by the sum."""
@@ -356,9 +360,8 @@ class ShardFilterModel:
         """Add the shard's counts to the sum, and answer from it."""
         self._check_end()
         self.model.forget_last()
-        with self._total.lock:
-            self._total.replace({self.shard: self.model})
-            self.model.shard_scorer.is_live = True
+        self._total.replace({self.shard: self.model})
+        self.model.shard_scorer.is_live = True
 
     def take_tape(self) -> bytes:
         """Return the scores since the last call, to be written into the journal."""

@@ -16,6 +16,7 @@ from stream_bayes.streams.models.answers import Answer
 from stream_bayes.streams.models.served import ServedLearner, settings_of
 from stream_bayes.streams.workers.memory import check_budget
 from stream_bayes.streams.workers.parts import joined
+from stream_bayes.streams.workers.replacements import Replacements
 
 __all__ = ["Total", "summed"]
 
@@ -90,26 +91,29 @@ class Total:
         self._empty = empty
         self._memory_budget = memory_budget
         self._shards: dict[int, BayesClassifier] = {}
+        self._replacements: Replacements[BayesClassifier] = Replacements(self.lock, self._replace)
 
     def replace(self, shards: Mapping[int, BayesClassifier]) -> None:
-        """Replace these shards, and take the sum again.
+        """Replace these shards, and take the sum again: once for all that come at a time.
 
         Raises
         ------
         BudgetExceeded
             If these take more memory than the budget. Nothing has changed then.
         """
-        with self.lock:
-            replaced = self._shards | dict(shards)
-            model = summed(self._empty, replaced)
-            held = model.memory_bytes + sum(learner.memory_bytes for learner in replaced.values())
-            features = model._store.encoder.nominal
-            sizes = ((str(feature.name), len(feature.vocabulary)) for feature in features)
-            check_budget(self._memory_budget, held, len(replaced), sizes)
-            self._shards = replaced
-            if isinstance(model, LiveChoice) and isinstance(self.model, LiveChoice):
-                _keep_leader(self.model, model)
-            self.served = self._serve(model)
+        self._replacements.replace(shards)
+
+    def _replace(self, shards: dict[int, BayesClassifier]) -> None:
+        replaced = self._shards | shards
+        model = summed(self._empty, replaced)
+        held = model.memory_bytes + sum(learner.memory_bytes for learner in replaced.values())
+        features = model._store.encoder.nominal
+        sizes = ((str(feature.name), len(feature.vocabulary)) for feature in features)
+        check_budget(self._memory_budget, held, len(replaced), sizes)
+        self._shards = replaced
+        if isinstance(model, LiveChoice) and isinstance(self.model, LiveChoice):
+            _keep_leader(self.model, model)
+        self.served = self._serve(model)
 
     def clone(self) -> BayesClassifier:
         """Return a learner without counts."""
