@@ -29,6 +29,7 @@ from stream_bayes.streams.pipelines.worker_parts import build_worker
 from stream_bayes.streams.workers.worker import Worker
 
 FEW, MANY = 20_000, 160_000
+WARM_UP = 1000  # records of a worker
 FORKED = multiprocessing.get_context("spawn")
 
 
@@ -62,12 +63,27 @@ def cost(client: str, rounds: int) -> None:
 # -- two workers against one -------------------------------------------------------------------------------------------
 
 
+def counted_model(kind: str, fields: int = 20) -> dict[str, Any]:
+    """Return the tables of a model whose features are all nominal, so that no cut points are learned."""
+    features = {f"f{n}": {"kind": "nominal"} for n in range(fields)}
+    return {"model": {"kind": kind}} | ({} if kind == "nb" else {"schema": {"features": features}})
+
+
 def _worker(config: dict[str, Any], spent: Any) -> None:
+    """Run a worker; put its processor time and number of records, without those of its start."""
     worker = build_worker(checked(config))
     signal.signal(signal.SIGTERM, lambda *_: worker.stop())
-    began = time.process_time()
+    start: list[tuple[float, int]] = []
+
+    def watch() -> None:
+        while worker.processed_in_run < WARM_UP:
+            time.sleep(0.01)
+        start.append((time.process_time(), worker.processed_in_run))
+
+    threading.Thread(target=watch, daemon=True).start()
     worker.run()
-    spent.put((time.process_time() - began, worker.processed_in_run))
+    (began, before), processed = start[0], worker.processed_in_run
+    spent.put((time.process_time() - began, processed - before, processed))
 
 
 def scale(client: str, rounds: int, model: str, fields: int, events: int) -> None:
@@ -76,7 +92,7 @@ def scale(client: str, rounds: int, model: str, fields: int, events: int) -> Non
     found: dict[int, list[tuple[float, float]]] = {1: [], 2: []}
     for _ in range(rounds):
         for count in found:
-            config = pipeline(topic, client, 4, model={"kind": model})
+            config = pipeline(topic, client, 4, **counted_model(model, fields))
             cluster = Cluster(Connection(servers=tuple(servers().split(","))))
             spent: Any = FORKED.Queue()
             workers = [FORKED.Process(target=_worker, args=(config, spent)) for _ in range(count)]
@@ -95,10 +111,10 @@ def scale(client: str, rounds: int, model: str, fields: int, events: int) -> Non
             for process in workers:
                 process.join()
             cluster.close()
-            seconds = sum(each for each, _ in sums) / sum(each for _, each in sums)
+            seconds = sum(each[0] for each in sums) / sum(each[1] for each in sums)
             speed = (last[1] - first[1]) / (last[0] - first[0])
             found[count].append((seconds, speed))
-            shares = [each for _, each in sums]
+            shares = [each[2] for each in sums]
             print(
                 f"{count} workers: {1e6 * seconds:.1f} us a record, {speed:.0f} records/s, {shares}",
                 flush=True,
@@ -131,18 +147,21 @@ def large(client: str, rounds: int, model: str, events: int) -> None:
     Naive Bayes sees names that never come again; other learners 44 values of each of 20 features.
     """
     topic = names_topic(events) if model == "nb" else input_topic(events, values=44)
-    config = pipeline(topic, client, 16, model={"kind": model}, workers={"publish_seconds": 5.0})
+    config = pipeline(topic, client, 16, workers={"publish_seconds": 5.0}, **counted_model(model))
     first = build_worker(checked(config))
     first.run(until_end=True)
     print(f"{model}, {events} records: {first.bytes_published / 1e6:.0f} MB published in all", flush=True)
     size = 0
     for _ in range(rounds):
-        began = time.monotonic()
+        began, busy = time.monotonic(), time.process_time()
         with follow(config["name"], servers=servers()) as model:
             model.predict_proba_one({"f0": "v0"})
-            seconds = time.monotonic() - began
+            seconds, spent = time.monotonic() - began, time.process_time() - busy
             size = model._replicas.memory_bytes
-        print(f"a newcomer to {size / 1e6:.0f} MB predicts after {seconds:.1f} s", flush=True)
+        print(
+            f"a newcomer to {size / 1e6:.0f} MB predicts after {seconds:.1f} s, {spent:.1f} s of processor time",
+            flush=True,
+        )
     for _ in range(rounds):
         worker: Worker = build_worker(checked(config))
         thread = threading.Thread(target=worker.run)

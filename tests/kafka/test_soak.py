@@ -1,6 +1,7 @@
 """Three brokers, and everything dies again and again: workers, leaders, all brokers at once.
 
-A seed says when; it is printed, and STREAM_BAYES_SEED sets it.
+A seed says when; it is printed, and STREAM_BAYES_SEED sets it. STREAM_BAYES_BROKER_KILLS and, for the kills of workers,
+STREAM_BAYES_KILLS shorten a run.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import pytest
 from stream_bayes.streams.kafka.connection import CLIENTS
 from tests.kafka.broker import Broker, cluster_id
 from tests.kafka.conftest import have_jars
+from tests.kafka.sharing import Shards
 from tests.kafka.topics import KafkaTopics, Pipeline, days
 from tests.kafka.waiting import until
 from tests.kafka.worker import POINTS
@@ -29,6 +31,7 @@ BROKERS = 3
 PARTITIONS = 4
 EVENTS = 100_000
 KILLS = 50
+BROKER_KILLS = int(os.environ.get("STREAM_BAYES_BROKER_KILLS", "10"))
 SETTINGS = ("default.replication.factor=3", "min.insync.replicas=2")
 MINUTES = 900.0  # seconds for a worker, while brokers come and go
 
@@ -141,6 +144,38 @@ def test_leaders_that_die_and_hang_and_a_minute_without_brokers_lose_and_repeat_
     finally:
         for pipeline in pipelines:
             pipeline.close()
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_workers_lose_and_repeat_nothing_while_brokers_are_killed_ten_times(
+    trio: KafkaTopics, brokers: list[Broker], chance: random.Random, client: str
+) -> None:
+    shards, put = Shards(trio, client=client), 0
+
+    def feed() -> None:
+        nonlocal put
+        trio.put(shards.topic, days(200, PARTITIONS, seed=chance.randrange(10**6)))
+        put += 200
+
+    try:
+        workers = [shards.start(instance_id=name) for name in "ab"]
+        for _ in range(BROKER_KILLS):
+            feed()
+            time.sleep(chance.uniform(0, 3))
+            broker = chance.choice(brokers)
+            broker.kill()
+            feed()
+            time.sleep(chance.uniform(1, 10))
+            broker.start()
+            broker.wait()
+            trio.wait()
+            shards.wait_for(put, MINUTES)
+        for worker in workers:
+            worker.send_signal(signal.SIGTERM)
+            assert worker.ended(MINUTES) == 0, worker.stderr_text()
+        shards.check(put)
+    finally:
+        shards.close()
 
 
 def leader(kafka_topics: KafkaTopics, topic: str) -> int:

@@ -15,7 +15,7 @@ from stream_bayes.streams.workers.total import Total
 
 __all__ = ["ModelPublisher"]
 
-MOST_SHARE = 0.1  # of the time that publishing may take; large models are published less often
+MOST_SHARE = 0.05  # of a worker's time that publishing may take; large models are published less often
 
 
 class ModelPublisher:
@@ -42,6 +42,8 @@ class ModelPublisher:
     ----------
     published, bytes_published
         Number of publications, and of their bytes.
+    owned
+        Returns the number of shards that share the worker's time.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class ModelPublisher:
         self.published = 0
         self.bytes_published = 0
         self.events: Callable[[], int] = lambda: 0  # number of records that the shard has processed
+        self.owned: Callable[[], int] = lambda: 1
         self._topic = topic
         self._model = model
         self._total = total
@@ -86,7 +89,7 @@ class ModelPublisher:
         )
         shard = self._model.shard
         self._at_events = events
-        self._next_at = now + max(self._every_seconds, (self._clock() - now) / MOST_SHARE)
+        self._next_at = now + max(self._every_seconds, (self._clock() - now) * self.owned() / MOST_SHARE)
         self.published += 1
         self.bytes_published += sum(len(value) for _, value in records if value is not None)
         return [(self._topic, shard, record_key(shard, name), value, []) for name, value in records]

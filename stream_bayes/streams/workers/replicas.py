@@ -19,7 +19,7 @@ __all__ = ["Replicas"]
 logger = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.1
-MOST_SHARE = 0.1  # of the time that summing may take; with large models the sum is taken less often
+MOST_SHARE = 0.05  # of the time that summing may take; with large models the sum is taken less often
 
 
 class Replicas:

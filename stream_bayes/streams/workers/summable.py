@@ -72,9 +72,9 @@ def _reason(learner: Any) -> str | None:
     traits = learner.traits
     if traits.learns_cut_points:
         return (
-            f"{kind} finds the cut points of numbers in the stream, and each shard would find others; declare them, as "
-            'in wind = { kind = "numeric", cuts = [2.5, 7.0] } in [schema.features], '
-            "set binning to none where there are no numbers, or use nb, whose numbers are Gaussians"
+            f"{kind} finds the cut points of numbers in the stream, and each shard would find others; declare all "
+            'features in [schema.features], numbers as wind = { kind = "numeric", cuts = [2.5, 7.0] } and others as '
+            'sky = { kind = "nominal" }, or use nb, whose numbers are Gaussians'
         )
     if not traits.is_mergeable:
         return f"shards of {kind} cannot be summed; use one of {SUMMABLE}"

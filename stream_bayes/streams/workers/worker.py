@@ -197,7 +197,11 @@ class Worker:
         self._restart_at.pop(number, None)
         self.replicas.own(number)
         shard = self._running[number] = self._make_shard(number, self._until_end)
+        shard.publisher.owned = self._count
         shard.start()
+
+    def _count(self) -> int:
+        return max(1, len(self._running))
 
     def _release(self, numbers: set[int], seconds: float) -> None:
         with self._lock:
