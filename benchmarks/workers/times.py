@@ -102,7 +102,7 @@ def scale(client: str, rounds: int, model: str, fields: int, events: int) -> Non
             def committed(name: str = config["name"], cluster: Cluster = cluster) -> int:
                 return sum(cluster.committed_offsets(name).values())
 
-            first = _reach(committed, events // 4)
+            first = _reach(committed, events // 2)  # by now the shards are shared out
             last = _reach(committed, events)
             for process in workers:
                 assert process.pid is not None

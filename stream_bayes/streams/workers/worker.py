@@ -26,6 +26,7 @@ logger = logging.getLogger(__name__)
 POLL_SECONDS = 0.1
 CURRENT_SECONDS = 30.0  # to read the model's topic before the first shard starts
 STOP_SECONDS = 30.0
+RESTART_SECONDS = 1.0  # after a start at which no broker answered
 
 
 class Worker:
@@ -227,7 +228,7 @@ class Worker:
     # -- shards -------------------------------------------------------------------------------------------------------
 
     def _check_shards(self) -> None:
-        """Start shards that came, drop those that others have taken over, and raise the errors of the rest."""
+        """Start shards that came, or found no broker; drop those that others have; raise the errors of the rest."""
         now = time.monotonic()
         with self._lock:
             for number, shard in list(self._running.items()):
@@ -236,6 +237,11 @@ class Worker:
                 if shard.is_fenced:
                     self._forget(shard)
                     self._restart_at[number] = now + self.session_seconds
+                elif isinstance(
+                    shard.failure, (BrokerAway, Interrupted)
+                ):  # shards also move while brokers are away
+                    self._forget(shard)
+                    self._restart_at[number] = now + RESTART_SECONDS
                 elif shard.failure is not None and number in self._assigned:
                     raise shard.failure
                 elif self._until_end:
