@@ -30,6 +30,7 @@ from rich.table import Table
 import stream_bayes
 from benchmarks.checks import Check, show
 from benchmarks.spam.attack import START, dictionary, falls, table_of, uncapped
+from benchmarks.spam.by_class import by_class_checks, later_mail, table_of_later
 from benchmarks.spam.costs import one_threshold
 from benchmarks.spam.filters import (
     OTHERS,
@@ -170,6 +171,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         action="store_true",
         help="count the spams that are caught when they hide words or letters; nothing else is run",
     )
+    parser.add_argument(
+        "--later",
+        action="store_true",
+        help="train by class in each order, and judge later mail, beside mixed training; nothing else is run",
+    )
     parser.add_argument("--parser", default="auto", help="what decodes messages: auto, fast or standard")
     parser.add_argument("--train", default="everything", choices=SpamFilter.TRAINING)
     parser.add_argument(
@@ -189,6 +195,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     corpus, console = Corpus.read(given.corpus), Console()
     names = given.order or ["file"]
     settings = {"train": given.train, "parser": given.parser}
+    if given.later:
+        later = later_mail(corpus, names, settings)
+        console.print(table_of_later(later))
+        show(by_class_checks(later), console)
+        return 0
     if given.hostile or given.rewritten:
         checks: list[Check] = []
         for name in names:

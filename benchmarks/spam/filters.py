@@ -35,6 +35,7 @@ __all__ = [
     "bogofilter_alone",
     "ours",
     "ours_alone",
+    "size_of_batches",
     "with_wrong_labels",
 ]
 
@@ -65,10 +66,8 @@ class Corpus:
         if name == "file":
             return list(places)
         kind, _, seed = name.partition(":")
-        if name in ("ham-first", "spam-first"):
-            return self._by_label(len(self.messages), name == "spam-first")
-        if kind == "batches" and seed.isdigit() and int(seed):
-            return self._by_label(int(seed), spam_first=False)
+        if (size := size_of_batches(name, len(self.messages))) is not None:
+            return self.by_label(self.order("seed:0"), size, name == "spam-first")
         if kind != "seed" or not seed.isdigit():
             raise SystemExit(
                 f"an order is file, time, rand, seed:N, ham-first, spam-first or batches:N; got {name!r}"
@@ -76,11 +75,10 @@ class Corpus:
         found: list[int] = np.random.default_rng(int(seed)).permutation(len(self.messages)).tolist()
         return found
 
-    def _by_label(self, size: int, spam_first: bool) -> list[int]:
-        """Return a random order with the labels in turn, so many messages of each."""
-        mixed = self.order("seed:0")
+    def by_label(self, places: Sequence[int], size: int, spam_first: bool) -> list[int]:
+        """Return these places with the labels in turn, so many messages of each."""
         rest = {
-            label: [place for place in mixed if bool(self.spam[place]) == label] for label in (False, True)
+            label: [place for place in places if bool(self.spam[place]) == label] for label in (False, True)
         }
         found: list[int] = []
         label = spam_first
@@ -88,6 +86,14 @@ class Corpus:
             found += rest[label][:size]
             rest[label], label = rest[label][size:], not label
         return found
+
+
+def size_of_batches(name: str, messages: int) -> int | None:
+    """Return how many messages of a label come in a row in an order by label; None for another order."""
+    if name in ("ham-first", "spam-first"):
+        return messages
+    kind, _, size = name.partition(":")
+    return int(size) if kind == "batches" and size.isdigit() and int(size) else None
 
 
 def with_wrong_labels(spam: Array, share: float) -> Array:

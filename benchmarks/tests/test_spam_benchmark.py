@@ -16,6 +16,7 @@ import stream_bayes
 from benchmarks.checks import Check
 from benchmarks.spam.__main__ import main
 from benchmarks.spam.attack import Falls, dictionary, falls, uncapped
+from benchmarks.spam.by_class import Later, by_class_checks, later_mail
 from benchmarks.spam.costs import cost_of, least_cost, one_threshold
 from benchmarks.spam.filters import OTHERS, Corpus, Order, Run, ours, with_wrong_labels
 from benchmarks.spam.measures import measures, over, roca
@@ -331,3 +332,19 @@ def test_the_speed_is_that_of_the_best_order_beside_bogofilters() -> None:
     ):
         order.runs["ours"].seconds, order.runs["bogofilter"].seconds = seconds, 1.0
         assert missed(checks_of("made", [order], [GOOD], True)) == slow
+
+
+def test_training_by_class_is_compared_on_later_mail(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    orders = ["spam-first", "batches:20"]
+    found = later_mail(Corpus.read(corpus), orders, {})
+    assert [*found] == ["mixed", *orders]
+    assert all(one.ham + one.spam == 5 * 67 and one.ham_lost == 0 for one in found.values())
+    assert found["mixed"] != found["spam-first"]
+    worse = {"mixed": Later(100, 50, 1, 10, 0.1), "ham-first": Later(100, 50, 2, 13, 0.1)}
+    assert [check.met for check in by_class_checks(worse)] == [True, False]
+    assert main([str(corpus), "--later", "--order", "spam-first"]) == 0
+    assert "spam-first" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="ham-first, spam-first or batches:N"):
+        later_mail(Corpus.read(corpus), ["time"], {})

@@ -16,6 +16,7 @@ import pytest
 from stream_bayes.mail import SpamFilter
 from stream_bayes.streams.mail.home import SpamHome
 from stream_bayes.streams.mail.identity import id_of_mail
+from stream_bayes.streams.mail.server import ServedUsers
 from tests.cli.test_snapshots import run
 from tests.mail_systems.programs import EXAMPLES, free_port, needs, open_directory, running
 from tests.streams.mail.conversations import CERTAIN_HAM, CERTAIN_SPAM, serving, trained_home
@@ -42,10 +43,14 @@ class Rspamd:
     filter_address: str
     state: Path
 
-    def results(self, raw: bytes) -> dict[str, Any]:
+    def results(self, raw: bytes, *recipients: str) -> dict[str, Any]:
         """Return the symbols of the plug-in for a mail."""
         line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        line.request("POST", "/checkv2", raw)
+        line.putrequest("POST", "/checkv2")
+        line.putheader("Content-Length", str(len(raw)))
+        for recipient in recipients:
+            line.putheader("Rcpt", recipient)
+        line.endheaders(raw)
         answer = line.getresponse()
         assert answer.status == 200
         found = json.loads(answer.read())
@@ -63,7 +68,9 @@ def rspamd() -> Iterator[Rspamd]:
         for path in (directory / "plugins.d", local, state):
             path.mkdir()
         shutil.copy(EXAMPLES / "stream_bayes.lua", directory / "plugins.d")
-        settings = f'stream_bayes {{ url = "http://{made.filter_address}/judge"; timeout = 5.0; }}\n'
+        settings = (
+            f'stream_bayes {{ url = "http://{made.filter_address}/judge"; timeout = 5.0; users = true; }}\n'
+        )
         (directory / "rspamd.conf.local").write_text(settings)
         (local / "worker-normal.inc").write_text(f'bind_socket = "127.0.0.1:{made.port}";\ncount = 1;\n')
         (local / "worker-controller.inc").write_text(
@@ -107,6 +114,17 @@ def test_a_filter_that_learned_little_adds_nothing(rspamd: Rspamd, tmp_path: Pat
         found = rspamd.results(CERTAIN_SPAM)
         assert found["STREAM_BAYES_NEW"]["score"] == 0.0
         assert "STREAM_BAYES_SPAM" not in found
+
+
+def test_a_mail_to_one_user_is_judged_by_the_own_filter(rspamd: Rspamd, tmp_path: Path) -> None:
+    home = trained_home(tmp_path / "home")
+    with serving(home, {"http": rspamd.filter_address}, users=ServedUsers()) as server:
+        for number in range(30):
+            server.service.learn(CERTAIN_SPAM + b"copy %d\n" % number, "ham", "ann@example.org")
+        common = rspamd.results(CERTAIN_SPAM, "bob@example.org")
+        assert common["STREAM_BAYES_SPAM"]["score"] > 5.0
+        assert "STREAM_BAYES_SPAM" not in rspamd.results(CERTAIN_SPAM, "Ann+lists@example.org")
+        assert rspamd.results(CERTAIN_SPAM, "ann@example.org", "bob@example.org") == common
 
 
 def test_a_mail_is_scanned_while_the_filter_is_away(rspamd: Rspamd) -> None:

@@ -89,6 +89,19 @@ def test_spamd_and_http_use_the_filter_of_the_user_that_is_named(home: SpamHome)
         assert server.service._opened.following == 0, "the site learned nothing"
 
 
+@pytest.mark.skipif(shutil.which("spamc") is None, reason="spamc is not installed")
+def test_the_script_of_dovecot_teaches_the_filter_of_the_user_that_is_named(home: SpamHome) -> None:
+    with serving(home, ANYWHERE, may_learn=True, users=ServedUsers()) as server:
+        port = server.addresses()["spamd"].rpartition(":")[2]
+        script = [str(ROOT / "examples" / "mail" / "stream-bayes-learn"), "ham", "ann"]
+        subprocess.run(
+            script, input=CERTAIN_SPAM, env=os.environ | {"SPAMD_PORT": port}, check=True, timeout=60
+        )
+        judged = {user: posted(server, "/judge", CERTAIN_SPAM, user)[1]["score"] for user in (None, "ann")}
+        assert judged["ann"] < judged[None]
+        assert server.service._opened.following == 0, "the site learned nothing"
+
+
 def test_without_users_a_server_ignores_who_is_named(home: SpamHome) -> None:
     with serving(home, ANYWHERE, may_learn=True) as server:
         assert "DidSet: local" in spamd(server, "TELL", "User: root", *HAM)
