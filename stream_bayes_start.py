@@ -36,12 +36,12 @@ stream-bayes spam filter [--home DIR] [-u USER] [--embed]
 stream-bayes spam classify [--home DIR] [-u USER] [FILE...]
 
   --home DIR   the filter's directory; $STREAM_BAYES_SPAM, or ~/.stream-bayes/spam
-  -u USER      judge by this user's own filter, over the one of all; also --user
+  -u USER      use this user's own filter on top of the site's; also --user
   --embed      exit with 0 whatever the verdict, for mail systems that treat other codes as failures
-  --key-env N  the environment variable with the key of the filter's tokens
+  --key-env N  environment variable with the key that hashes the filter's tokens
 
-filter reads a mail and writes it with X-Stream-Bayes among its headers. classify reads files, or a mail from the
-standard input. Exit codes: 0 spam, 1 ham, 2 unsure; of several messages, that of the last; 3 after any error.
+filter copies a mail from stdin to stdout and adds X-Stream-Bayes to its headers. classify reads files, or a mail from
+stdin. Exit codes: 0 spam, 1 ham, 2 unsure; for several messages, the code of the last; 3 after any error.
 """
 
 Answer = tuple[str, ...]  # verdict, probability of spam, score and id, as text; and perhaps a note

@@ -82,7 +82,7 @@ def compare(
             + ", ".join(PEERS)
             + ". MODEL+DETECTOR adapts to drift; detectors: "
             + ", ".join(DETECTORS)
-            + f". Repeatable; OTHER=MODEL names a second one of a kind. Default: {', '.join(MODELS)}. The baselines "
+            + f". Repeatable; pass OTHER=MODEL to compare two of a kind. Default: {', '.join(MODELS)}. The baselines "
             "majority and no-change are always compared."
         ),
     ] = None,
@@ -94,7 +94,8 @@ def compare(
     bins: Annotated[
         int | None,
         typer.Option(
-            help="Make classes of a numeric target: this many intervals with equally many rows.", min=2
+            help="Turn a numeric target into classes: this number of intervals, with equally many rows in each.",
+            min=2,
         ),
     ] = None,
     shuffle: Annotated[

@@ -40,10 +40,11 @@ def cuts(
         typer.Option(help="Brokers of a topic of JSON records.", metavar="HOST:PORT"),
     ] = None,
     target: Annotated[
-        str | None, typer.Option(help="Field with the labels, which is no feature.", show_default=False)
+        str | None, typer.Option(help="Field with the labels; it is not a feature.", show_default=False)
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Write the table to this file, not to stdout.", show_default=False)
+        Path | None,
+        typer.Option(help="Write the table to this file. Default: standard output.", show_default=False),
     ] = None,
     save: Annotated[
         Path | None,
@@ -52,7 +53,7 @@ def cuts(
     merge: Annotated[
         list[Path], typer.Option("--merge", help="File of saved sketches to merge in. Repeatable.")
     ] = [],
-    limit: Annotated[int | None, typer.Option(help="Read this many records only.", min=1)] = None,
+    limit: Annotated[int | None, typer.Option(help="Stop after this number of records.", min=1)] = None,
     options: DataOptions,
     json: JSON = False,
 ) -> None:

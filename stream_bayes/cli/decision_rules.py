@@ -34,13 +34,13 @@ class DecisionOptions:
     ] = field(default_factory=list)
     unsure: Annotated[
         float | None,
-        typer.Option(help="Cost of not deciding; the decision is then 'unsure' where that is least.", min=0),
+        typer.Option(help="Cost of not deciding. The decision is 'unsure' if that costs least.", min=0),
     ] = None
     threshold: Annotated[
         list[str],
         typer.Option(
             "--threshold",
-            help="Least probability of a decision, as P for all labels or LABEL=P; below it the decision is 'unsure'. "
+            help="Least probability of a decision, as P for all labels or LABEL=P. Below it the decision is 'unsure'. "
             "Repeatable.",
         ),
     ] = field(default_factory=list)

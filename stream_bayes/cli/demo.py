@@ -61,11 +61,18 @@ def demo(
     port: Annotated[
         int,
         typer.Option(
-            help="Port of the stream that drifts; the mails take the next one. 0: free ones.", min=0
+            help="Port of the page of the stream; the page of the mails takes the next one. 0 takes free ones.",
+            min=0,
         ),
     ] = 8080,
-    rate: Annotated[float, typer.Option(help="Days a second; a tenth as many mails.", min=1.0)] = 200.0,
-    seconds: Annotated[float | None, typer.Option(help="Stop after so many seconds.", min=0.0)] = None,
+    rate: Annotated[
+        float,
+        typer.Option(
+            help="Events of the stream per second (an event is a day of weather); mails come at a tenth of this.",
+            min=1.0,
+        ),
+    ] = 200.0,
+    seconds: Annotated[float | None, typer.Option(help="Stop after this number of seconds.", min=0.0)] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the addresses.")] = False,
 ) -> None:
     """Show a stream that drifts and a spam filter live, each on a page of its own, until Ctrl-C."""

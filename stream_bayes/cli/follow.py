@@ -22,7 +22,7 @@ def follow(
         str | None, typer.Option(help="Brokers of a pipeline given by its name.", metavar="HOST:PORT")
     ] = None,
     save: Annotated[
-        Path | None, typer.Option("--save", help="Save the model as it is now to this file, and exit.")
+        Path | None, typer.Option("--save", help="Save the present model to this file, and exit.")
     ] = None,
     json: JSON = False,
 ) -> None:

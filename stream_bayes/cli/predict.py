@@ -61,7 +61,7 @@ def predict(
 ) -> None:
     """Predict each row of a file with a saved model. The file needs no labels.
 
-    The output has a row for each row of the file: the key, the prediction, with costs or thresholds the decision, and
+    The output has a row for each row of the file: the key, the prediction, the decision (with costs or thresholds), and
     the probability of each label.
     """
     with exit_on_error():

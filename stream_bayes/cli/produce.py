@@ -43,7 +43,7 @@ def produce(
         "localhost:9092"
     ],
     pipeline: Annotated[
-        Path | None, typer.Option(help="Connect as the [kafka] table of this pipeline file says.")
+        Path | None, typer.Option(help="Connect with the [kafka] table of this pipeline file.")
     ] = None,
     key: Annotated[str | None, typer.Option(help="Column with the record keys.")] = None,
     time: Time = None,
@@ -53,7 +53,7 @@ def produce(
     label: Annotated[
         str | None, typer.Option(help="Label of all the mails, such as spam; needs --labels.")
     ] = None,
-    labels: Annotated[str | None, typer.Option(help="Topic to write the mails' labels to.")] = None,
+    labels: Annotated[str | None, typer.Option(help="Topic for the labels of the mails.")] = None,
     delimiter: Delimiter = None,
     limit: Annotated[int | None, typer.Option(help="Stop after this many records.", min=0)] = None,
     json: JSON = False,

@@ -24,10 +24,10 @@ def promote(
     challenger: Annotated[str, typer.Argument(help="Name of the challenger.", show_default=False)],
     json: JSON = False,
 ) -> None:
-    """Put a challenger in the place of the pipeline's model, in a new snapshot. Stop the pipeline first.
+    """Make a challenger the pipeline's model, in a new snapshot. Stop the pipeline first.
 
-    The challenger brings its counts, its losses and its waiting samples; positions and outputs stay. The old model
-    becomes the challenger of that name. Then change the pipeline file as printed: the next run refuses the old one.
+    The challenger keeps its counts, its losses and its waiting samples; positions and outputs stay. The old model
+    becomes the challenger of that name. Then change the pipeline file as printed: the next run refuses the old file.
     """
     with exit_on_error():
         config = load_config(file)

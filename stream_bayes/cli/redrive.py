@@ -29,7 +29,7 @@ def redrive(
     """Process the records behind dead letters again, each letter once.
 
     Mend the cause first. Over Kafka the records are written to their topics again, with a new timestamp; a `time` field
-    keeps its own. The pipeline may run meanwhile. A pipeline of files reads them again; stop it first.
+    keeps its value. The pipeline may keep running. If its source is files, stop it first: the records are read again.
     """
     with exit_on_error():
         config = load_config(file)

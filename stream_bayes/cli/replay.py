@@ -64,7 +64,7 @@ def replay(
     serve: ServeOptions,
     json: JSON = False,
 ) -> None:
-    """Predict each event of a file, then learn it, and report how good the predictions were."""
+    """Predict each event of a file, then learn it, and report the accuracy of the predictions."""
     with exit_on_error():
         if speed is not None and options.time is None:
             raise BadValue("--speed needs --time, the column with the event time")

@@ -43,11 +43,15 @@ def run(
     rebuild: Annotated[
         bool,
         typer.Option(
-            "--rebuild", help="Start from scratch, and replace snapshots and outputs once that has caught up."
+            "--rebuild",
+            help="Start from scratch, and replace snapshots and outputs once the new run has caught up.",
         ),
     ] = False,
     warm: Annotated[
-        Path | None, typer.Option("--warm-start", help="Start a first run with the model of this snapshot.")
+        Path | None,
+        typer.Option(
+            "--warm-start", help="Start a first run with the model of this snapshot or saved model."
+        ),
     ] = None,
     start: Annotated[
         str | None,
@@ -76,7 +80,7 @@ def run(
         str | None,
         typer.Option(
             "--instance-id",
-            help="Name of this worker, which keeps its shards over a restart; of several, the prefix.",
+            help="Name of this worker, which keeps its shards over a restart. With --workers, the prefix of the names.",
         ),
     ] = None,
     ops_port: Annotated[

@@ -42,7 +42,7 @@ def serve(
     ] = None,
     key_env: Key = None,
 ) -> None:
-    """Answer from a model over HTTP, with a page; follow the snapshots or the topic that a pipeline writes."""
+    """Serve a model over HTTP, with a page. A pipeline's newest snapshots or counts are loaded as it writes them."""
     with exit_on_error(), ExitStack() as around:
         # Imported on use: no other command needs the server.
         from stream_bayes.serve.launch import check_installed

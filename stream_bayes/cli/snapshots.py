@@ -169,10 +169,10 @@ def rollback(
     key_env: Key = None,
     json: JSON = False,
 ) -> None:
-    """Copy an older snapshot to the newest, so that the next run resumes from it. Stop the pipeline first.
+    """Make an older snapshot the newest, so that the next run resumes from it. Stop the pipeline first.
 
-    A file is then read again from there, and its outputs are written again. A pipeline with a journal in Kafka needs
-    --replay or --and-skip-to now: its next start replays the journal, which gives the model that it had.
+    With files, the next run reads the source again from there and writes its outputs again. With Kafka, pass --replay
+    or --and-skip-to now, because replaying the journal would give the model that it had before the rollback.
     """
     with exit_on_error():
         if replay and skip_to is not None:
@@ -203,7 +203,7 @@ def merge(
 ) -> None:
     """Add up the counts of two models, and write the result to a file.
 
-    It is the model that would have learned both streams. Use it with `--warm-start`, `explain` or `stream_bayes.load`.
+    The result equals a model that has learned both streams. `--warm-start`, `explain` and `stream_bayes.load` read it.
     """
     with exit_on_error():
         checked_output("FILE", file)

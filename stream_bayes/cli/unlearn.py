@@ -45,8 +45,8 @@ def unlearn(
     A sample belongs to the span by the time of the record with its label. Samples that are no longer remembered are
     read again from the source. If that is not possible, or the model cannot unlearn, nothing changes.
 
-    Over Kafka the command becomes a record of NAME.commands, which the pipeline reads with its other topics; it may run
-    meanwhile. Stop a pipeline of files first.
+    Over Kafka the command becomes a record of NAME.commands, which the pipeline reads with its other topics. It may
+    keep running. If its source is files, stop it first.
     """
     with exit_on_error():
         span = _span(start, stop, where or ())

@@ -68,7 +68,7 @@ def import_(
         ),
     ] = None,
 ) -> None:
-    """Add the counts of `export`, bogofilter or SpamAssassin to the filter: all, or none if anything is wrong."""
+    """Add counts from `export`, bogofilter or SpamAssassin to the filter: all, or none if the file has an error."""
     with exit_on_error():
         place = home.open()
         with place.changing(lambda: SpamFilter(key=place.key), report_waiting) as model:

@@ -30,9 +30,9 @@ def learn(
     *,
     home: UserHomeOptions,
 ) -> None:
-    """Learn a few messages as they come, each durable at once. For folders use `train`.
+    """Learn a few messages, and save each at once. For folders use `train`.
 
-    A message that was learned with the other label is corrected. A running server does the work.
+    A message that was learned with the other label is corrected. If a server runs, it does the work.
     """
     with exit_on_error():
         _check_label(label)
@@ -60,7 +60,7 @@ def correct(
     """Set the true label of messages. What they added under another label is removed exactly.
 
     Name a message by its id, which `classify` prints and `filter` writes to X-Stream-Bayes-Id, or pass the whole
-    message in a file or on stdin. An id also finds a message that the server only judged, and learns it.
+    message in a file or on stdin. With an id, a message that the server has only classified is learned, too.
     """
     with exit_on_error():
         _check_label(label)

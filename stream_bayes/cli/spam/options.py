@@ -1,4 +1,4 @@
-"""Options that the commands of `stream-bayes spam` share, and what they name."""
+"""Options that the commands of `stream-bayes spam` share, and the filters that they select."""
 
 from __future__ import annotations
 

@@ -34,51 +34,63 @@ def serve(
     ] = None,
     http: Annotated[str | None, typer.Option(help=f"Also serve HTTP, for rspamd: {ADDRESS}")] = None,
     on_spam: Annotated[
-        str, typer.Option(help="What the milter does with spam: mark, quarantine or reject.")
+        str, typer.Option(help="Action of the milter on spam: mark, quarantine or reject.")
     ] = "mark",
     allow_learn: Annotated[
         bool,
-        typer.Option("--allow-learn", help="Allow learning over PORT and HOST:PORT, by whoever connects."),
+        typer.Option(
+            "--allow-learn", help="Allow learning over PORT and HOST:PORT, for anyone who can connect."
+        ),
     ] = False,
     hold_days: Annotated[
-        float, typer.Option(min=0.0, help="Days to hold the tokens of judged mails, for corrections by id.")
+        float,
+        typer.Option(
+            min=0.0, help="Days to hold the tokens of classified mails, so that they can be corrected by id."
+        ),
     ] = DAYS,
     hold_megabytes: Annotated[
-        float, typer.Option(min=0.0, help="The most disk space for these tokens; 0 holds none.")
+        float, typer.Option(min=0.0, help="The most disk space for these tokens, in MB; 0 holds none.")
     ] = MAX_BYTES / 2**20,
     users: Annotated[
         bool,
         typer.Option(
             "--users",
-            help="Give each user a filter of their own, over the site's. The header User: of spamc and HTTP names the "
-            "user; for a milter it is the recipient.",
+            help="Give each user a filter of their own on top of the site's. The user is given in the header User: by "
+            "spamc and HTTP clients; for a milter it is the recipient.",
         ),
     ] = False,
     strip_domain: Annotated[
-        bool, typer.Option("--strip-domain", help="A recipient ann@example.org is the user ann.")
+        bool,
+        typer.Option(
+            "--strip-domain",
+            help="Use only the part of a recipient before the @ as the user: ann, not ann@example.org.",
+        ),
     ] = False,
     teach_site: Annotated[
-        bool, typer.Option("--teach-site", help="The site's filter also learns what each user teaches.")
+        bool, typer.Option("--teach-site", help="Also learn each user's labels in the site's filter.")
     ] = False,
     trusted: Annotated[
         list[str],
-        typer.Option(help="Account that acts for all users over Unix sockets, as root does. Repeatable."),
+        typer.Option(help="Account that may act for all users over Unix sockets, as root may. Repeatable."),
     ] = [],
     user_tokens: Annotated[
-        int, typer.Option(min=1, help="The most tokens of a user; those longest unseen are evicted.")
+        int,
+        typer.Option(min=1, help="The most tokens of a user's filter; the least recently used are evicted."),
     ] = MAX_TOKENS,
     user_mails: Annotated[
-        int, typer.Option(min=1, help="Mails of a user that can be corrected or forgotten: the newest.")
+        int, typer.Option(min=1, help="Number of a user's newest mails that can be corrected or forgotten.")
     ] = MAX_RECEIPTS,
     most_users: Annotated[
         int, typer.Option(min=1, help="The most users with a filter of their own. More are refused.")
     ] = Quota().users,
     users_megabytes: Annotated[
         int,
-        typer.Option(min=1, help="Memory of users' filters that are open, about. Others wait on the disk."),
+        typer.Option(
+            min=1, help="Approximate memory for users' open filters, in MB. Others are closed until needed."
+        ),
     ] = Quota().open_bytes >> 20,
 ) -> None:
-    """Serve all commands on single mails, and mail systems, until SIGTERM or Ctrl-C."""
+    """Serve the filter to the commands on single mails and to mail systems, until SIGTERM or Ctrl-C."""
     with exit_on_error():
         if (strip_domain or teach_site or trusted) and not users:
             raise BadValue("--strip-domain, --teach-site and --trusted need --users")

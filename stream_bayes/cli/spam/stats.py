@@ -12,7 +12,7 @@ __all__ = ["stats"]
 
 
 def stats(home: UserHomeOptions, json: JSON = False) -> None:
-    """Show what the filter has learned and how much memory it uses."""
+    """Show the number of messages and tokens that the filter has learned, and its memory."""
     with exit_on_error():
         place: SpamHome = home.open()
         if home.user is not None:

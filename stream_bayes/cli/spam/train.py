@@ -54,7 +54,7 @@ def train(
     costs: CostOptions,
     json: JSON = False,
 ) -> None:
-    """Learn labelled mail. Messages learned before are corrected if their label differs, and skipped if not."""
+    """Learn labelled mail. A message learned before is corrected if its label differs, and skipped otherwise."""
     with exit_on_error():
         given = [(path, "ham") for path in ham] + [(path, "spam") for path in spam]
         if files:

@@ -1,4 +1,4 @@
-"""`stream-bayes spam tune`: the price of each threshold on recent mail."""
+"""`stream-bayes spam tune`: the cost of each threshold on recent mail."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["tune"]
 
 
 def tune(costs: CostOptions, home: UserHomeOptions, *, json: JSON = False) -> None:
-    """Show what each threshold would have cost on the newest labelled messages; with an option, set it.
+    """Show the cost of each threshold on the newest labelled messages. With an option, set the costs of mistakes first.
 
-    Each message counts with the score that it had before it was learned. The price is in spams let through, by the
-    costs that the filter has after this command.
+    Each message counts with the score that it had before it was learned. Costs are in spams let through. The filter
+    chooses its threshold by the costs of mistakes.
     """
     with exit_on_error():
         place, new_costs = home.open(), costs.costs()

@@ -22,7 +22,7 @@ def forget_user(
     names: Annotated[list[str], typer.Argument(help="Names of users.", show_default=False)],
     home: HomeOptions,
 ) -> None:
-    """Delete everything that users taught: their own filters, and what the site's filter learned from them."""
+    """Delete the filters of users, and remove from the site's filter what it learned from them."""
     with exit_on_error():
         service = FilterService(home.open())
         for name in names:
