@@ -47,7 +47,7 @@ VERBS = ("clone", "learn_many", "predict_proba_many")
 
 
 def given_learner(learner: Learner) -> Learner:
-    """Return the learner that an argument `learner` stands for: itself, or the one of a short name.
+    """Return the learner given by an argument `learner`: itself, or the one of a short name.
 
     Raises
     ------

@@ -24,8 +24,8 @@ __all__ = [
     "state_bytes",
 ]
 
-EXACT = 1e-12  # what probabilities from equal counts may differ by: the rounding of a few operations
-ROUNDING = 1e-12  # what numbers up to some thousand may leave of themselves when they are unlearned
+EXACT = 1e-12  # the largest difference of probabilities from equal counts: the rounding of a few operations
+ROUNDING = 1e-12  # the most that unlearning numbers up to some thousand may leave
 FLOAT = 1e-9  # of the largest magnitude held: the tolerance of Promise.FLOATS
 
 

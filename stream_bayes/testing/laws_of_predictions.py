@@ -242,7 +242,7 @@ def explanations_add_up(learner: BayesClassifier, streams: Streams) -> None:
         explanation, joint = model.explain_one(probe), model.joint_log_likelihood(probe)
         scores_of_evidence = [score for scores in explanation.evidence.values() for score in scores.values()]
         if not all(map(math.isfinite, (*scores_of_evidence, *joint.values()))):
-            continue  # what is impossible needs no adding up
+            continue  # impossible rows add nothing
         for label, score in joint.items():
             size = max([1.0, *map(abs, scores_of_evidence), abs(score)])
             total = explanation.total[label]

@@ -47,7 +47,7 @@ NUMPY_LABELS = (
 )
 MOST_EVENTS = 20_000
 COMPILED = is_compiled()
-TIMES = 2  # how often a token comes: often enough for any threshold of a BernoulliNB here
+TIMES = 2  # occurrences of a token: enough for any threshold of a BernoulliNB here
 
 
 def _loaded(model: BayesClassifier) -> BayesClassifier:

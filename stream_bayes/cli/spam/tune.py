@@ -15,8 +15,8 @@ __all__ = ["tune"]
 def tune(costs: CostOptions, home: UserHomeOptions, *, json: JSON = False) -> None:
     """Show the cost of each threshold on the newest labelled messages. With an option, set the costs of mistakes first.
 
-    Each message counts with the score that it had before it was learned. Costs are in spams let through. The filter
-    chooses its threshold by the costs of mistakes.
+    Each message counts with the score that it had before it was learned. The price of a threshold is the cost of its
+    mistakes, in spams let through, by the costs that the filter has after this command.
     """
     with exit_on_error():
         place, new_costs = home.open(), costs.costs()

@@ -65,7 +65,7 @@ def cut_supervised(values: Numbers, weights: Numbers, labels: NDArray[np.int32],
     gaps = _gaps(distinct)
     counts = np.zeros((len(distinct), int(labels.max(initial=0)) + 1))
     np.add.at(counts, (inverse, labels), weights)
-    found: list[tuple[float, int]] = []  # what the split gains in all, and its gap
+    found: list[tuple[float, int]] = []  # the total gain of the split, and its gap
     parts = [(0, len(distinct))]
     while parts:
         first, last = parts.pop()

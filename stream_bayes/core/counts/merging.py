@@ -71,7 +71,7 @@ def merge_tables(encoder: Encoder, mine: Tables, other: Encoder, theirs: Tables)
         factor = _factor_of_times(mine, theirs)
     elif mine.half_life:
         mine.rescale()
-        recent = mine.clock - theirs.origin < 1000 * mine.half_life  # what is older weighs nothing
+        recent = mine.clock - theirs.origin < 1000 * mine.half_life  # older samples weigh nothing
         factor = 1.0 / theirs.unit_at(mine.clock) if recent else 0.0
     labels = np.array([encoder.labels.lookup(y) for y in other.labels.values], np.longlong)
     _add(mine.class_weight, theirs.class_weight, 1, labels, factor=factor)

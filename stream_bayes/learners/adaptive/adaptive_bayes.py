@@ -107,7 +107,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         self._encoding = SharedEncoding(self._stores, self._members)
         self._given = np.zeros(
             (len(self.experts_), 2)
-        )  # what each expert gives each label, used again and again
+        )  # the probability of each label by each expert, reused
         self._known = len(self._labels)  # labels that hold samples or were declared: the first codes
 
     # -- learning -----------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ __all__ = ["LabelMemory", "Trends", "is_number", "trend_name"]
 TREND = "(trend) "
 FARTHEST = 1e9  # standard deviations: the departure of a number that never changed before
 LARGEST = sys.float_info.max
-NO_LABEL: tuple[Any, ...] = ()  # what is shown of a label that has not come yet
+NO_LABEL: tuple[Any, ...] = ()  # the value of a label that has not come yet
 REMEMBERED = 0.99  # of the weight of a repetition, after another event
 
 

@@ -128,7 +128,7 @@ _PAPER: Final = _Look(Style(color=0x000000, background=0xFFFFFF), "")
 
 
 def _walk(source: str, sheet: dict[str, Style]) -> Page:
-    """Return the text of a page that is seen, and tokens of the hidden text."""
+    """Return the visible text of a page, and tokens of the hidden text."""
 
     def style_of(name: str, attributes: str) -> Style:
         style = sheet.get(name, PLAIN)

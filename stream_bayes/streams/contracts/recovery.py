@@ -1,4 +1,4 @@
-"""The start of a run, whether the last one ended or was killed: check, resume, replay.
+"""The start of a run after an end or a crash: check, resume, replay.
 
     check -> resume -> replay     at a start
     check -> catch_up -> ...      at a rebuild

@@ -191,25 +191,25 @@ Result: TypeAlias = Output | DeadLetter | DriftEntry
 
 @runtime_checkable
 class ReplaceableSink(Protocol):
-    """A sink whose content can be written anew beside the present one, and then take its place.
+    """A sink whose content can be rebuilt beside the present content, and then replace it.
 
     The snapshot of a number decides: what was prepared for it takes the place if that snapshot exists.
     """
 
     def open_aside(self) -> None:
-        """Prepare for writing anew, beside the present content."""
+        """Prepare to rebuild the content beside the present content."""
         ...
 
     def prepare(self, generation: int) -> None:
-        """Name what was written anew after the snapshot that it belongs to."""
+        """Name the rebuilt content after the snapshot that it belongs to."""
         ...
 
     def replace(self) -> None:
-        """Put what was written anew in the place of the present content."""
+        """Replace the present content by the rebuilt content."""
         ...
 
     def finish_replacing(self, generation: int | None) -> None:
-        """Put what was prepared for a snapshot up to this number in its place; drop anything else that was begun."""
+        """Finish a replacement that was prepared for a snapshot up to this number; drop any other rebuilt content."""
         ...
 
 

@@ -117,7 +117,7 @@ class DeadLetters:
         return self.places is not None and (*event.partition, event.position) in self.places
 
     def holds_unused(self, event: Event) -> bool:
-        """Return True if an event is a label that no sample came for."""
+        """Return True if an event is a label without a sample."""
         return self.places is not None and self.places.get((*event.partition, event.position), False)
 
     def take_places(self) -> dict[Partition, list[Position]] | None:

@@ -421,7 +421,7 @@ class Engine:
         self._is_aside = True
 
     def _adopt(self) -> None:
-        """Put what was written anew in the place of the present state: the snapshot is what decides."""
+        """Replace the present state by the rebuilt one. The snapshot is the commit point."""
         if not self._is_aside:
             return
         sinks: list[Any] = [sink for sink in self._sinks if isinstance(sink, ReplaceableSink)]

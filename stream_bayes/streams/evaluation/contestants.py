@@ -91,7 +91,7 @@ class Contestant(ABC):
         self._on_answer = on_answer
         self._weighed = 0.0  # its seconds when its memory was last measured
         self._held: dict[int, Answer] = {}  # answers to samples that wait for their labels
-        self.stopped: str | None = None  # why it learns no more
+        self.stopped: str | None = None  # the reason why it learns no more
 
     # -- what a subclass writes ---------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-r"""Logs of what people give to a pipeline of files, labels and commands, and the places where they were processed.
+r"""Logs of the labels and commands given to a pipeline of files, and the places at which they were processed.
 
 labels.jsonl      {"key":"mail-7","label":"ham","kind":"correction"}\n, a line a label, appended only
 labels.order      {"at":0,"after":[["mails.csv",0,52813]]}\n: the label at byte 0 was processed after these positions

@@ -262,7 +262,7 @@ class KafkaSource:
         return [*self.decoders, *([] if self.commands is None else [self.commands])]
 
     def identity(self) -> dict[str, Any]:
-        """Return the ids of cluster and topics, for a snapshot; commands may come later, and have no part in it."""
+        """Return the ids of the cluster and of the topics, except the topic of commands, for a snapshot."""
         self.partitions()
         return {"cluster": self.cluster.cluster_id(), "topics": dict(self._ids)}
 

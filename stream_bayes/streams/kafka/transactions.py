@@ -239,7 +239,7 @@ class Transactions(Delivery):
         if lost and not committed:
             self._sleep(TAKEOVER_GRACE)
             committed = self._is_in_journal(batch.entry, self.length)
-        self._fence()  # what was open has ended now
+        self._fence()  # an open transaction has ended now
         if committed or self._is_in_journal(batch.entry, self.length):
             return True
         self._resend_previous()

@@ -35,7 +35,7 @@ MAGIC = b"SBCHANGE"
 HEAD = struct.Struct("<8sQ")
 MARK = b"\xc5REC"
 FRAME = struct.Struct("<4sQII")
-COVERED = struct.Struct("<QI")  # what the CRC covers beside the content
+COVERED = struct.Struct("<QI")  # covered by the CRC besides the content
 
 VERBS = ("learn", "correct", "forget")
 

@@ -375,7 +375,7 @@ class _Listener:
             self._add_thread()
 
     def stop(self) -> None:
-        """Wake the threads that wait, and accept nothing more. Conversations go on until they end."""
+        """Wake the waiting threads, and accept nothing more. Open connections go on until they end."""
         self._stopping = True
         if not self._inherited:
             with suppress(OSError):
@@ -409,7 +409,7 @@ class _Listener:
                 self._idle += 1
 
     def _accepted(self) -> socket.socket | None:
-        """Return the next connection; None when the server stops."""
+        """Return the next connection; None if the server stops."""
         while not self._stopping:
             try:
                 line, _ = self.socket.accept()

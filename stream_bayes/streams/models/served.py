@@ -129,7 +129,7 @@ class Served(Protocol):
         ...
 
     def work(self) -> bool:
-        """Do a slice of work that waits for an idle moment; return True if there is more. Answers do not change."""
+        """Do a slice of deferred work; return True if there is more. Answers do not change."""
 
     def unlearning_fault(self, *, is_read_again: bool) -> str | None:
         """Return the reason why it cannot unlearn samples exactly; None if it can.

@@ -41,7 +41,7 @@ def answering_model(model: Any) -> Any:
 
 
 def counting_model(model: Any) -> Any:
-    """Return the learner whose counts stand for an answering model: of a mixture, the one that has all features.
+    """Return the learner whose counts represent a model: of a mixture, the one that has all features.
 
     Examples
     --------
