@@ -58,7 +58,7 @@ def _meanings(made: type[Any], others: Mapping[str, type[Any]]) -> dict[str, str
     found: dict[str, list[str]] = {}
     names: list[str] = []
     section = inspect.cleandoc(made.__doc__ or "").partition("Parameters\n----------\n")[2]
-    for line in section.partition("\n\n")[0].splitlines():
+    for line in filter(None, re.split(r"\n\n(?=\S)", section)[0].splitlines()):
         if not line.startswith(" "):
             names = [name.strip() for name in line.split(",")]
             found |= {name: [] for name in names}
