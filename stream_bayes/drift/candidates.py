@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from stream_bayes.core.counts.merging import know_names
+from stream_bayes.core.counts.merging import copy_names
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
@@ -95,7 +95,7 @@ class Executor(Protocol):
 
 def share_names(model: Learner, present: Learner) -> None:
     """Give a model the names of the present one, under the same codes."""
-    know_names(model._store.encoder, present._store.encoder)
+    copy_names(model._store.encoder, present._store.encoder)
     model._store.make_room()
 
 

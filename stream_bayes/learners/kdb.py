@@ -56,7 +56,7 @@ class KDB(PairClassifier):
     an event of the window from all tables that counted it; for an older event give `at`, the clock at which it was
     learned.
 
-    New cut points of numbers have these tables counted anew from the window, too. With a `memory_budget` the families
+    New cut points of numbers have these tables counted again from the window, too. With a `memory_budget` the families
     get at most half of what it leaves when they are chosen; features with least information about the class get fewer
     parents.
 

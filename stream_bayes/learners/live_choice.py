@@ -76,8 +76,8 @@ class LiveChoice(PairClassifier):
     Notes
     -----
     Promises: the counts are those of `AODE`, exactly. The losses depend on the order of events: replaying the same
-    events gives the same bytes; merging adds the counts and starts the losses anew. The readings share one pass over
-    an event's pairs, so that an event costs little more than with the dearest of them.
+    events gives the same bytes; merging adds the counts and resets the losses. The readings share one pass over
+    an event's pairs, so that an event takes little longer than with the slowest of them.
 
     `"gaussian"`, `"lda"` and `"qda"` have the numbers counted as moments besides; those are equal to 1e-9 of the
     largest magnitude held in any order, split, merge, and after unlearning. With `"kdb3"` learners cannot be merged,

@@ -132,7 +132,7 @@ def run(
     late_labels
         Settings for labels that come after their samples. Without it a sample without a label is only predicted.
     snapshots
-        Directory of the snapshots; without it every run begins anew.
+        Directory of the snapshots; without it every run starts from scratch.
     every_events, every_seconds
         Interval between snapshots, in events and in seconds. There is always one at the end.
     keep
@@ -142,7 +142,7 @@ def run(
     until_end
         Stop at the end that a growing file or topic has at the start of the run.
     rebuild
-        Begin anew: ignore snapshots, and empty the destinations.
+        Start from scratch: ignore snapshots, and empty the destinations.
     max_dead_share
         Stop with `TooManyDeadLetters` if a larger share of the last records cannot be used; 1 never stops.
     batch

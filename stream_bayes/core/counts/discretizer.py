@@ -167,7 +167,7 @@ class Discretizer(NumberObserver):
         del self.kept[place]
 
     def cut(self, slots: Sequence[int]) -> None:
-        """Set the cuts of some features, and count their numbers in the events kept anew."""
+        """Set the cuts of some features, and count their numbers in the kept events again."""
         if not slots:
             return
         tables = self.tables

@@ -141,7 +141,7 @@ class MemoryUse:
         return np.array([most if feature.measured else 0 for feature in self.encoder.nominal], np.longlong)
 
     def codes_of_families(self) -> Array:
-        """Return the codes of each slot that families need room for: all bins, where new cuts count them anew."""
+        """Return the codes of each slot that families need room for: all bins, if new cuts count them again."""
         used, _ = sizes(self.encoder)
         return np.maximum(used, self.reserved_room()) if self.window is None or self.slides else used
 

@@ -18,7 +18,7 @@ from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.errors import CannotMerge
 
-__all__ = ["know_names", "merge_names", "merge_tables"]
+__all__ = ["copy_names", "merge_names", "merge_tables"]
 
 Array = NDArray[Any]
 
@@ -45,10 +45,10 @@ def merge_names(mine: Encoder, theirs: Encoder) -> None:
         raise
 
 
-def know_names(mine: Encoder, theirs: Encoder) -> None:
-    """Create for each name of another encoder the code it has there; names known here have the same codes there.
+def copy_names(mine: Encoder, theirs: Encoder) -> None:
+    """Copy the names of another encoder, with their codes. Names in both encoders must have the same codes.
 
-    Values past a limit share the code that they share there. The caller makes room.
+    Values past a limit share one code in both. The caller makes room.
     """
     mine.rollback()
     for y in theirs.labels.values[len(mine.labels) :]:
@@ -62,7 +62,7 @@ def know_names(mine: Encoder, theirs: Encoder) -> None:
 
 
 def merge_tables(encoder: Encoder, mine: Tables, other: Encoder, theirs: Tables) -> None:
-    """Add another store's tables to tables that have room for all it names. The older of two fading ones is aged."""
+    """Add another store's tables to tables with room for all its names. The older of two fading ones is aged."""
     if not theirs.exact:
         mine.leave_exact()
     mine.tick(max(0, theirs.clock - mine.clock))

@@ -53,7 +53,7 @@ class CachedTargets:
 
 @dataclass(slots=True)
 class Exact:
-    """Exact answers given findings. The caller sets the findings, and may fill the tables anew between questions.
+    """Exact answers given findings. The caller sets the findings, and may refill the tables between queries.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ FEATURES, PAIRED, LABELS, TRENDS = "features", "paired", "labels", "trends"
 MOST_PAIRED = 100  # features that experts over pairs of features see: the first that come
 STORE_BYTES = 2**25  # of a store of pairs: names and values beyond are not counted there
 
-# The cuts are set first where a bin holds some numbers. Each time they are set anew, the events are counted anew.
+# The cuts are set first where a bin holds some numbers. Each time they are set again, the events are counted again.
 COARSE = Binning(bins=3, after=20, window=1280)
 MIDDLE = Binning(bins=10, after=10, window=1280)
 FINE = Binning(bins=40, after=160, window=1280)

@@ -37,7 +37,7 @@ class Binning:
         The number of events with a feature's numbers after which its cuts are first set. Until then the numbers are
         buffered; then they are counted.
     window
-        The number of buffered events. The cuts are set again, and everything counted anew, at twice as many events,
+        The number of buffered events. The cuts are set again, and everything counted again, at twice as many events,
         four times as many, up to this number.
 
     Examples

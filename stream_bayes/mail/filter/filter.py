@@ -255,7 +255,7 @@ class SpamFilter(base.Classifier):
             parts.calibration.add(score, receipt.label)
 
     def replay(self) -> None:
-        """Learn all messages that have a receipt again, mixed by a hash of their ids, and calibrate on them anew.
+        """Learn all messages that have a receipt again, mixed by a hash of their ids, and calibrate on them again.
 
         Counts stay as they are. Margin and calibration no longer depend on the order in which these messages came, so
         call it after training from folders, as `stream-bayes spam train` does. During long runs of one label the

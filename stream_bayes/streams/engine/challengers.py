@@ -37,7 +37,7 @@ class Challenger:
     step
         The step of its model, with a store of waiting samples of its own.
     settings
-        The settings that a pipeline with this model would have. With others it starts anew.
+        The settings that a pipeline with this model would have. With others it starts from scratch.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class Challengers:
             challenger.unlearn(find)
 
     def start_at(self, processed: int) -> None:
-        """Let each start anew after this number of records of the pipeline."""
+        """Set the number of records of the pipeline after which each challenger started."""
         for challenger in self.by_name.values():
             challenger.since = processed
 
@@ -148,7 +148,7 @@ class Challengers:
         return sections
 
     def load(self, sections: dict[str, Any], processed: int) -> None:
-        """Load the sections that `freeze` made, and remove them. Those of other names or settings start anew.
+        """Load the sections that `freeze` made, and remove them. Those of other names or settings start from scratch.
 
         Raises
         ------

@@ -411,7 +411,7 @@ class Engine:
         return True
 
     def _start_aside(self) -> None:
-        """Begin anew beside the present state."""
+        """Start from scratch, beside the present state."""
         self.positions = dict(self.source.positions)
         for sink in self._sinks:
             if isinstance(sink, ReplaceableSink):

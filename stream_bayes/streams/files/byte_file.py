@@ -48,7 +48,7 @@ class Content(Protocol):
 
 
 class _Reopened:
-    """Content that is made of another's, anew whenever it is read from the front."""
+    """Content derived from other content, again whenever it is read from the start."""
 
     def __init__(self, inner: Content, open_: Callable[[Content], Content]) -> None:
         self._inner, self._open = inner, open_

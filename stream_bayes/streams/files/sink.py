@@ -19,7 +19,7 @@ from stream_bayes.streams.files.file_system import FileSystem
 
 __all__ = ["FileSink"]
 
-REBUILD = ".rebuild"  # end of the name of a file that is written anew
+REBUILD = ".rebuild"  # end of the name of a rebuilt file
 REBUILT = ".rebuilt-"  # before the number of the snapshot that it belongs to
 
 

@@ -24,7 +24,7 @@ Item: TypeAlias = tuple[Mapping[Any, Any] | str | bytes, Any] | Mapping[Any, Any
 class IterableSource:
     """Events from an iterable. Positions are numbers of items.
 
-    To seek back, the iterable is iterated anew, so it must yield the same items each time. Lists, data sets and seeded
+    To seek back, the iterable is iterated again, so it must yield the same items each time. Lists, data sets and seeded
     generators do. An iterator can be read once, so it cannot seek back. With a sink that can be cut back, each event
     counts exactly once.
 
