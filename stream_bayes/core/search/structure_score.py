@@ -63,7 +63,7 @@ def edge_confidence(
 ) -> Mapping[Edge, float]:
     """Return the share of bootstrap replicates whose structure has each edge (Friedman, Goldszmidt and Wyner 1999).
 
-    Each replicate draws the rows again, by weight. An edge that may point either way in the equivalence class found counts
+    A replicate redraws the rows, by weight. An edge that may point either way in the equivalence class found counts
     half for each direction, so the shares of (a, b) and (b, a) add up to that of an edge between a and b.
 
     Parameters

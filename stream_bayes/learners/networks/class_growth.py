@@ -174,7 +174,7 @@ class ClassGrowth(Growth):
         self._features = len(self._store.encoder.features)
 
     def _changed(self) -> None:
-        """Count families again whose counts were dropped by new cut points; start from scratch if they no longer fit."""
+        """Count families again whose counts new cut points have dropped; start from scratch if they no longer fit."""
         store = self._store
         if store.tables.families is None and store.wanted_families():
             try:
