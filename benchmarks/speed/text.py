@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -95,10 +96,7 @@ def bags(raw: Sequence[str], kind: Callable[[Any], Any] = dict) -> list[Any]:
 @cache
 def trained(make: Callable[[], Learner]) -> Learner:
     """Return a model that has learned the training messages; the cases of a model share it, and train it further."""
-    model = make()
-    for x, y in bags(lines()[0]):
-        model.learn_one(x, y)
-    return model
+    return taught(make())
 
 
 def contest(
@@ -113,6 +111,34 @@ def contest(
     make = partial(bags, kind=kind)
     other = None if peer is None else Side(peer_events, run(trained(peer)), make)
     return Contest(lines()[1], Side(our_events, run(trained(ours)), make), other)
+
+
+def with_a_new_word(make: Callable[[], Learner]) -> Contest:
+    """Predicting and learning messages with one word more, not known yet, beside the same without it."""
+    known = [(dict.fromkeys(text.split()[: WORDS // 2], 1), label) for text, label in messages()[1]]
+    new = [({**x, f"new {number}": 1}, label) for number, (x, label) in enumerate(known)]
+    passed = count()
+
+    def fresh(pairs: Any) -> list[Any]:
+        turn = next(passed)  # a word is new once
+        return [
+            ({f"{word}{turn}" if word[:4] == "new " else word: 1 for word in x}, y) for (x, y), _ in pairs
+        ]
+
+    pairs = list(zip(new, known, strict=True))
+    ours, other = (taught(make()) for _ in "12")
+    return Contest(
+        pairs,
+        Side(2_000, predicts_learns(ours), fresh),
+        Side(2_000, predicts_learns(other), lambda pairs: [({**x}, y) for _, (x, y) in pairs]),
+    )
+
+
+def taught(model: Learner) -> Learner:
+    """Return a learner after it has learned the training messages."""
+    for x, y in bags(lines()[0]):
+        model.learn_one(x, y)
+    return model
 
 
 def cases() -> list[Case]:
@@ -149,4 +175,13 @@ def cases() -> list[Case]:
         against("learn", bernoulli, learns, 2_000, 200),
         against("predict", bernoulli, predicts, 2_000, 4, 1_000),
         against("predict after each learn", bernoulli, predicts_after_learning, 1_000, 4, 1_000),
+        *(
+            Case(
+                f"{ours.__name__} predict_learn_one, 30 words and a new one",
+                partial(with_a_new_word, ours),
+                "30 words alone",
+                1 / 1.3,
+            )
+            for ours in (stream_bayes.MultinomialNB, stream_bayes.BernoulliNB)
+        ),
     ]

@@ -180,7 +180,7 @@ def test_a_classifier_of_moa_is_given_features_and_classes_first(monkeypatch: py
     made: dict[str, Any] = {}
 
     class Part:
-        """What CapyMOA's schema, instances and classifiers are made by."""
+        """The parts of CapyMOA that `MoaClassifier` calls: schemas, instances and classifiers."""
 
         @staticmethod
         def from_custom(features: list[str], target: str, categories: dict[str, Any], name: str) -> str:

@@ -1,3 +1,5 @@
+from stream_bayes.core.encoding._vocabulary cimport Vocabulary
+
 cdef class Layout:
     cdef public Py_ssize_t classes
     cdef public Py_ssize_t features
@@ -11,6 +13,7 @@ cdef class Layout:
     cdef public long long[::1] owner
     cdef public long long[::1] pair_start
     cdef public long long[::1] triple_start
+    cpdef bint use_for_words(self, list created)
     cpdef long long pair(self, long long high, long long low)
     cdef long long triple(self, long long high, long long middle, long long low)
 

@@ -18,6 +18,9 @@ from __future__ import annotations
 import cython
 import numpy as np
 
+if not cython.compiled:
+    from stream_bayes.core.encoding._vocabulary import Vocabulary
+
 
 @cython.cclass
 class Layout:
@@ -52,11 +55,23 @@ class Layout:
         self.triple_start = np.cumsum(blocks, dtype=np.longlong) - blocks
         self.triples = int(blocks.sum())
 
-    def use(self, slot: cython.Py_ssize_t, codes: cython.longlong):
-        """Use the room of a feature for so many codes; return False, with nothing changed, if it has less."""
-        if slot >= self.features or codes > self.room[slot]:
+    @cython.ccall
+    def use_for_words(self, created: list) -> cython.bint:
+        """Use the room of the one feature that got new values, and empty the list of what was created.
+
+        Return False, with nothing changed, if it has less room, or if anything else was created.
+        """
+        if type(created[0]) is not Vocabulary:
             return False
-        self.used[slot] = codes
+        words: Vocabulary = created[0]
+        for made in created:
+            if made is not words:
+                return False
+        slot: cython.Py_ssize_t = words.slot
+        if slot < 0 or slot >= self.features or len(words.values) > self.room[slot]:
+            return False
+        self.used[slot] = len(words.values)
+        created.clear()
         return True
 
     def positions_of(self, counts):

@@ -60,6 +60,9 @@ class Growth:
         )  # of a slot, by the layout that it was read from
         self.encoder = memory.encoder
         self.tables = memory.tables
+        self._counts_values_alone = (
+            memory.order == 1 and memory.discretizer is None and on_many_values is None
+        )
 
     def make_room(self, whole: bool, coming: Coming | None) -> None:
         """Make room for the codes that the encoder has just created, or, raising `BudgetExceeded`, take them back.
@@ -88,18 +91,10 @@ class Growth:
 
         This is the short way for mails, most of which bring a word, in a store of values without a budget.
         """
-        memory, created = self.memory, self.encoder.created
-        if memory.order > 1 or memory.budget is not None or memory.discretizer is not None:
+        memory, tables = self.memory, self.tables
+        if not self._counts_values_alone or memory.budget is not None or memory.window is not None:
             return False
-        if memory.window is not None or self.on_many_values is not None or self.tables.families is not None:
-            return False
-        words = created[0]
-        if type(words) is not Vocabulary or words.slot < 0 or any(made is not words for made in created):
-            return False
-        if not self.tables.values.layout.use(words.slot, len(words)):
-            return False
-        created.clear()
-        return True
+        return tables.families is None and bool(tables.values.layout.use_for_words(self.encoder.created))
 
     def _features_that_grew(self) -> set[int]:
         """Return the slots of the features with new values, besides those that were noticed."""

@@ -83,6 +83,7 @@ class BagEncoder(Encoder):
         tokens: Vocabulary = self.tokens
         prefetched: PrefetchedCodes = self.prefetched
         beyond: cython.Py_ssize_t = -1
+        has_others: cython.bint = False
         if isinstance(x, (str, bytes)):
             raise no_bag(x)
         event: dict = as_bag(x)
@@ -116,7 +117,11 @@ class BagEncoder(Encoder):
                     row.whole = False
             code = prefetched.code(tokens, k, token)
             if code < 0:
-                code = self.encode_new_token(token, learning)
+                if learning and type(token) is str and not self.declared and not has_others:
+                    code = tokens.encode_absent(token, self.created)  # it was searched for
+                else:
+                    has_others = True  # which may stand for the same word as a string
+                    code = self.encode_new_token(token, learning)
                 if code < 0:
                     continue
             if code == tokens.other:

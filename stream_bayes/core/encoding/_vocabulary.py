@@ -117,8 +117,11 @@ class Vocabulary:
     def encode(self, value, created: list) -> cython.int:
         """Return the code of a value, a new one if need be. `created` records it for a rollback."""
         code: cython.int = self.find(value)
-        if code >= 0:
-            return code
+        return code if code >= 0 else self.encode_absent(value, created)
+
+    @cython.cfunc
+    def encode_absent(self, value, created: list) -> cython.int:
+        """Return the code of a value that has none, as `encode` does."""
         if self.limit is not None and len(self.values) >= self.limit:
             if self.other >= 0:
                 return self.other

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Iterable
+import random
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -272,6 +273,44 @@ def test_a_slanting_border_is_found_by_the_linear_expert() -> None:
         stream.append(({f"n{k}": float(v) for k, v in enumerate(numbers)}, "ab"[int(numbers.sum() > 0)]))
     assert loss_of(model, stream) < 0.2 < 0.24 < loss_of(NaiveBayes(), stream)
     assert next(iter(model.weights_)) == "lda, half-life 1000"
+
+
+def stationary(kind: str, count: int) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield events of a stream that does not change, in which another expert is the best for each kind."""
+    source = random.Random(8)
+    for _ in range(count):
+        if kind == "numbers":
+            x: dict[str, Any] = {name: source.gauss(0.0, 1.0) for name in "abcd"}
+            yes = x["a"] + x["b"] - x["c"] + source.gauss(0.0, 0.7) > 0.0
+        elif kind == "pairs":
+            x = {name: source.choice("xyz") for name in "abcd"}
+            yes = (x["a"] == x["b"]) != (source.random() < 0.15)
+        else:
+            yes = source.random() < 0.5
+            x = {name: source.choice("xxy" if yes else "xyy") for name in "abcdef"}
+        yield x, "yes" if yes else "no"
+
+
+@pytest.mark.parametrize("kind", ["numbers", "pairs", "independent"])
+def test_without_drift_it_is_within_a_point_and_two_hundredths_of_a_nat_of_its_best_expert(
+    kind: str,
+) -> None:
+    model = AdaptiveBayes(label_memory=0)
+    lost, right, events = np.zeros(len(model.experts_) + 1), np.zeros(len(model.experts_) + 1), 0
+    for number, (x, y) in enumerate(stationary(kind, 2000)):
+        answer = model.predict_learn_one(x, y)
+        if number < 20:
+            continue
+        code = model.classes_.index(y)
+        given = np.asarray(model._given)[:, :2]
+        lost[:-1] -= np.log(np.maximum(given[:, code], 1e-6))
+        right[:-1] += given[:, code] > 0.5
+        lost[-1] -= np.log(answer[y])
+        right[-1] += answer[y] > 0.5
+        events += 1
+    awake = [place for place, name in enumerate(model.experts_) if name not in model.asleep_]
+    assert lost[-1] / events <= lost[awake].min() / events + 0.02
+    assert right[-1] / events >= right[awake].max() / events - 0.01
 
 
 def test_stores_that_are_shown_the_same_share_one_reading_of_an_event() -> None:
