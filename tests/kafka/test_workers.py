@@ -117,11 +117,14 @@ def test_workers_come_and_go_and_the_sum_is_one_pass(
     shards.check(1200)
 
 
-def test_labels_corrections_and_withdrawals_are_summed_too(made: Any, kafka_topics: KafkaTopics) -> None:
-    shards = made(shards=2, partitions=4, labels=True)
-    samples: list[tuple[int, bytes | None, bytes | None]] = []
-    labels: list[tuple[int, bytes | None, bytes | None]] = []
-    for number, (partition, key, value) in enumerate(days(400, 4)):
+Rows = list[tuple[int, bytes | None, bytes | None]]
+
+
+def labelled(count: int, partitions: int) -> tuple[Rows, Rows]:
+    """Return samples and their labels; of each ten labels one is corrected and one withdrawn."""
+    samples: Rows = []
+    labels: Rows = []
+    for number, (partition, key, value) in enumerate(days(count, partitions)):
         x = json.loads(value or b"")
         y = x.pop("y")
         samples.append((partition, key, json.dumps(x).encode()))
@@ -130,6 +133,42 @@ def test_labels_corrections_and_withdrawals_are_summed_too(made: Any, kafka_topi
             labels.append((partition, key, json.dumps({"y": "dry" if y == "rain" else "rain"}).encode()))
         if number % 10 == 7:
             labels.append((partition, key, None))
+    return samples, labels
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("count", [4, 8])
+def test_the_sum_of_many_workers_is_one_pass_with_late_labels_too(
+    made: Any, kafka_topics: KafkaTopics, count: int
+) -> None:
+    shards = made(shards=8, partitions=8, labels=True)
+    shards.pipeline["labels"]["on_tombstone"] = "unlearn"
+    samples, labels = labelled(800, 8)
+    kafka_topics.put(shards.topic, samples)
+    workers = [shards.worker() for _ in range(count)]
+    threads = [threading.Thread(target=worker.run) for worker in workers]
+    for thread in threads:
+        thread.start()
+    try:
+        shards.wait_for(800)
+        kafka_topics.put(shards.labels, labels)
+        shards.wait_for(800 + len(labels))
+        expected = shards.offline().model.model._store.by_name()
+        for worker in workers:
+            until("the sum", partial(holds, worker, expected))
+            assert_equal(counts_of(worker), expected)
+        assert sum(len(worker.owned) for worker in workers) == 8
+    finally:
+        for worker in workers:
+            worker.stop()
+        for thread in threads:
+            thread.join(60)
+    shards.check(800)
+
+
+def test_labels_corrections_and_withdrawals_are_summed_too(made: Any, kafka_topics: KafkaTopics) -> None:
+    shards = made(shards=2, partitions=4, labels=True)
+    samples, labels = labelled(400, 4)
     shards.pipeline["labels"]["on_tombstone"] = "unlearn"
     kafka_topics.put(shards.topic, samples)
     shards.run()  # half of it without labels: they are held
