@@ -149,7 +149,8 @@ class CountedNetwork:
         for k in range(row.entries):
             if row.feature[k] in self._codes:
                 place, known = self._codes[row.feature[k]]
-                codes[0, place] = known[row.code[k]]
+                if row.code[k] < len(known):  # a value that came after the network was read is not held
+                    codes[0, place] = known[row.code[k]]
         return codes
 
     def joint_reading(self) -> JointReading | None:

@@ -67,6 +67,11 @@ class LiveInference:
             self._joint = self.network().joint_reading()
         return self._joint
 
+    def take_engine(self, other: LiveInference) -> None:
+        """Take the engine of another network, which has none then: its plans last if structure and sizes are alike."""
+        self._engine, other._engine = other._engine, None
+        self._loaded, self._is_stale = None, True
+
     def engine(self) -> Inference:
         """Return an engine with the tables as they are now."""
         if self._engine is not None and not self._is_stale:

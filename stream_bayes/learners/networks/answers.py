@@ -327,11 +327,19 @@ def _evidence(
         return {}, {}
     if not isinstance(evidence, Mapping):
         raise BadValue(f"evidence comes as a dict {{variable: value}}, not as {shown(evidence)}")
-    given = {variable: _value(network, variable, known) for variable, known in evidence.items()}
-    novel = (
-        {} if unseen == "error" else novel_values(network, {v: k for v, k in given.items() if _is_value(k)})
-    )
-    return {variable: known for variable, known in given.items() if variable not in novel}, novel
+    states = network.states
+    given, doubtful = {}, {}
+    for variable, known in evidence.items():
+        if type(known) is str and variable in states and known in states[variable]:
+            given[variable] = known  # a text that is held is a value as it stands
+            continue
+        value = given[variable] = _value(network, variable, known)
+        if _is_value(value):
+            doubtful[variable] = value
+    novel = {} if unseen == "error" or not doubtful else novel_values(network, doubtful)
+    if novel:
+        given = {variable: known for variable, known in given.items() if variable not in novel}
+    return given, novel
 
 
 def _is_value(given: Any) -> bool:

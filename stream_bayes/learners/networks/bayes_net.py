@@ -202,6 +202,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         self._store: FamilyCounts = self._make_store()
         self._live = LiveInference(self._read_network, memory_budget)
         self._joint_growth: JointGrowth | None = None
+        self._last_view: BayesNetView | None = None
         if self.is_growing:
             search = HillClimbing() if search is None else search
             self._joint_growth = JointGrowth(self._store, search, seed, self._network_of, self._live)
@@ -670,8 +671,14 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         """Return the network as it is now, for other threads and processes to query while learning goes on.
 
         It copies the tables. Call it in the thread that learns, and again once the answers may follow what was learned.
+        The new view takes over the plans of the one before, if the structure and the numbers of values are the same.
         """
-        return BayesNetView(self, self.structure, self.states, self.clock)
+        self._last_view = BayesNetView(self, self.structure, self.states, self.clock, self._last_view)
+        return self._last_view
+
+    def take_engine(self, other: BayesNet) -> None:
+        """Take over the plans of inference of a network that answers no more questions."""
+        self._live.take_engine(other._live)
 
     def sample(self, n: int, rng: np.random.Generator) -> dict[Any, list[Any]]:
         """Draw events as columns of values, which `learn_many` accepts.

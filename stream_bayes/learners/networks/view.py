@@ -7,6 +7,7 @@ call at the same time.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -52,11 +53,15 @@ class LearnerView:
         try:
             copy = self._idle.pop()
         except IndexError:
-            copy = self._kind.from_state(self._state)
+            copy = self._made()
         try:
             return getattr(copy, method)(*arguments, **settings)
         finally:
             self._idle.append(copy)
+
+    def _made(self) -> Any:
+        """Return another copy."""
+        return self._kind.from_state(self._state)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_idle": []}
@@ -79,12 +84,27 @@ class BayesNetView(LearnerView, NamedQuestions):
     """
 
     def __init__(
-        self, learner: CountLearner, structure: Structure, states: dict[Any, tuple[Any, ...]], clock: int
+        self,
+        learner: CountLearner,
+        structure: Structure,
+        states: dict[Any, tuple[Any, ...]],
+        clock: int,
+        before: BayesNetView | None,
     ) -> None:
         super().__init__(learner)
+        self._spare = [] if before is None else before._idle  # copies whose engines have their plans
         self.structure = structure
         self.states = states
         self.clock = clock
+
+    def _made(self) -> Any:
+        copy = super()._made()
+        with suppress(IndexError):  # none: the first view, or more threads than before
+            copy.take_engine(self._spare.pop())
+        return copy
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_spare": []}
 
     def _call(self, method: str, *arguments: Any, **settings: Any) -> Any:
         try:

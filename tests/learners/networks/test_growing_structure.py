@@ -183,3 +183,18 @@ def test_a_structure_beyond_the_budget_is_refused_and_said(world: tuple[Any, lis
     model.learn_many(world[1])
     assert any(change.why is not None and "bytes" in change.why for change in model.changes)
     assert model.clock == len(world[1])
+
+
+def test_a_new_value_during_a_trial_follows_an_event_that_lacks_a_variable():
+    rng, tried = np.random.default_rng(5), 0
+    model = BayesNet("learn")
+    for number in range(400):
+        rain = bool(rng.random() < 0.5)
+        model.learn_one({"rain": rain, "lawn": rain, "coin": bool(rng.random() < 0.5)})
+        growth = model._growth
+        assert growth is not None
+        if growth._trial is not None:
+            model.learn_one({"coin": True, "lawn": rain})
+            model.learn_one({"rain": f"value {number}", "lawn": rain, "coin": True})
+            tried += 1
+    assert tried >= 10

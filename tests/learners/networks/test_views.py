@@ -11,6 +11,7 @@ import pytest
 
 from stream_bayes import BayesNet, BayesNetClassifier
 from stream_bayes.errors import BadValue
+from stream_bayes.networks import Inference
 
 EVENTS = [{"a": k % 2 == 0, "b": k % 3 == 0, "c": k % 5 == 0} for k in range(60)]
 PARENTS = {"a": [], "b": ["a"], "c": ["b", "a"]}
@@ -96,6 +97,29 @@ def test_threads_ask_while_one_learns_and_every_answer_is_of_one_moment():
     for thread in threads:
         thread.join()
     assert not wrong and views[-1].clock > views[0].clock
+
+
+def test_a_new_view_takes_over_the_plans_of_the_one_before_and_both_answer_on(monkeypatch):
+    made: list[object] = []
+    begin = Inference._begin
+
+    def counted(engine: Any, network: Any) -> None:
+        made.append(network)
+        begin(engine, network)
+
+    monkeypatch.setattr(Inference, "_begin", counted)
+    model = learned()
+    first = model.view()
+    before = dict(first.query("a", {"c": True}))
+    assert len(made) == 1
+    model.learn_one(EVENTS[0], 100.0)
+    second = model.view()
+    assert dict(second.query("a", {"c": True})) == dict(model.query("a", {"c": True})) != before
+    assert len(made) == 2  # that of the model itself
+    assert dict(first.query("a", {"c": True})) == before
+    assert dict(second.query("a", {"c": True})) == dict(model.query("a", {"c": True}))
+    model.learn_one({"a": "new", "b": "new", "c": "new"})
+    assert dict(model.view().query("a", {"c": True})) == dict(model.query("a", {"c": True}))
 
 
 def test_a_mistake_in_a_question_leaves_the_view_usable():
