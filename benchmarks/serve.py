@@ -20,7 +20,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from statistics import median
 from threading import Event, Thread
@@ -299,9 +299,14 @@ def look(port: int, number: int) -> None:
                     line.recv(1 << 16)
             if number < 10 and time.monotonic() >= due:
                 due = time.monotonic() + 1.0
-                for path in ("/v1/model", "/v1/evaluation", "/v1/history?limit=50"):
-                    polled.request("GET", path)
-                    polled.getresponse().read()
+                with suppress(
+                    OSError, HTTPException
+                ):  # an idle line is closed; the next request opens another
+                    for path in ("/v1/model", "/v1/evaluation", "/v1/history?limit=50"):
+                        polled.request("GET", path)
+                        polled.getresponse().read()
+                    continue
+                polled.close()
         polled.close()
 
     thread = Thread(target=drain)

@@ -103,10 +103,6 @@ def now(driver: Any, clients: dict[str, Client]) -> None:
     show(driver, clients["weather"], "now")
 
 
-def now_dark(driver: Any, clients: dict[str, Client]) -> None:
-    show(driver, clients["weather"], "now", dark=True)
-
-
 def model(driver: Any, clients: dict[str, Client]) -> None:
     show(driver, clients["mixture"], "model")
     wait_for(lambda: driver.find_elements("css selector", "form.values select"))
@@ -148,7 +144,6 @@ def phone(driver: Any, clients: dict[str, Client]) -> None:
 
 PICTURES: dict[str, Callable[[Any, dict[str, Client]], None]] = {
     "now": now,
-    "now-dark": now_dark,
     "model": model,
     "monitors": monitors,
     "history": history,

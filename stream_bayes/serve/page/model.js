@@ -19,7 +19,7 @@ export class Model {
     this.answer = el("div", { role: "status" });
     this.features = el("div");
     this.structure = el("div");
-    panel.append(this.facts, this.monitors, el("div", { class: "columns" }, this.form, this.answer), this.structure, this.features);
+    panel.append(this.facts, this.monitors, el("div", { class: "columns trying" }, this.form, this.answer), this.structure, this.features);
     this.refresh = throttled(() => this.update(), 1000);
     this.drawn = null;
   }

@@ -109,6 +109,6 @@ function confusionTable(confusion) {
   const notes = [];
   if (all.length > labels.length) notes.push(`${all.length - labels.length} rarer labels are not shown`);
   if (unanswered) notes.push(`${figure(Math.round(unanswered))} events came before the first answer`);
-  return el("div", {}, table("Newest events: a row for each label, a column for each prediction", ["label", ...labels, "right"], rows),
+  return el("div", {}, table("Newest events; rows are labels, columns predictions", ["label", ...labels, "right"], rows),
     notes.length ? el("p", { class: "soft" }, notes.join("; "), ".") : null);
 }
