@@ -71,6 +71,11 @@ class TimeMerge:
         queue = self._queues.get(partition)
         return queue is not None and bool(queue.records)
 
+    def count(self, partition: Partition) -> int:
+        """Return the number of records of a partition."""
+        queue = self._queues.get(partition)
+        return 0 if queue is None else len(queue.records)
+
     def push(self, partition: Partition, records: Sequence[Record]) -> None:
         """Add the next records of a partition."""
         if not records:

@@ -24,7 +24,10 @@ from stream_bayes.streams.kafka.client import Message, Reader
 __all__ = ["AlignedReader"]
 
 POLL_LIMIT = 1000  # messages
-DECODED = 250  # records of a partition that are decoded ahead: decoded, they take ten times the memory
+MIN_DECODED, MAX_DECODED = (
+    16,
+    1000,
+)  # messages of a partition at once: decoded, they take ten times the memory
 ENDS_MAX_AGE = 0.1  # seconds for which end offsets count as known
 MESSAGE_OVERHEAD = 200  # bytes of memory that a message takes besides its key and value
 MIN_BUFFER_BYTES = 65_536
@@ -93,6 +96,8 @@ class AlignedReader:
         self._ends_at = self._clock()
         self._idle_since: dict[Partition, float] = {}
         self._decoded: dict[Partition, list[Message]] = {}  # of the last batch, and decoded ahead
+        # A little more than the last batch had of each: few records are decoded ahead, and few decodings fall short.
+        self._shares = dict.fromkeys(positions, MIN_DECODED)
         self._failure: StreamBayesError | None = None
         self._is_silent = True  # the last poll of the reader returned nothing
 
@@ -118,6 +123,7 @@ class AlignedReader:
             self._messages[partition] = []
             self._bytes[partition] = 0
             self._fetched[partition] = self._returned[partition] = position
+            self._shares[partition] = MIN_DECODED
         self._most_bytes = max(MIN_BUFFER_BYTES, self._buffer_bytes // len(self._messages))
         self._paused.clear()
         self._reader.assign(self._fetched)
@@ -164,12 +170,16 @@ class AlignedReader:
         self._forget_returned()
         batch: list[Record] = []
         try:
+            self._decode_shares()
             self._fill(batch, limit, self._clock() + seconds)
         except StreamBayesError as error:
             if not batch:
                 raise
             self._failure = error  # raised by the next call: this batch was popped
-        self._returned.update({part: record.after for part, record in self._merge.last_popped.items()})
+        for part, record in self._merge.last_popped.items():
+            share = record.after - self._returned[part]
+            self._shares[part] = min(MAX_DECODED, max(MIN_DECODED, share + share // 8))
+            self._returned[part] = record.after
         return batch
 
     def _fill(self, batch: list[Record], limit: int, deadline: float) -> None:
@@ -192,7 +202,7 @@ class AlignedReader:
     def _pop_into(self, batch: list[Record], limit: int) -> bool:
         """Add records to a batch, as far as buffers allow. Return True if a partition is waited for."""
         while len(batch) < limit:
-            self._decode_ahead()
+            self._decode_heads()
             empty = [partition for partition in self._messages if partition not in self._merge]
             if len(empty) == len(self._messages):
                 return any(self._is_behind(partition) for partition in empty)
@@ -207,29 +217,45 @@ class AlignedReader:
             batch += popped
         return False
 
-    def _decode_ahead(self) -> None:
-        for partition, messages in self._messages.items():
-            while messages and partition not in self._merge:
-                records, count = self._decode_some(messages)
-                self._bytes[partition] -= self._bytes[partition] * count // len(messages)  # about
-                self._decoded.setdefault(partition, []).extend(messages[:count])
-                del messages[:count]
-                self._merge.push(partition, records)
+    def _decode_shares(self) -> None:
+        """Decode about as many records of each partition as the last batch had of it."""
+        for partition, share in self._shares.items():
+            self._decode_until(partition, share)
+
+    def _decode_heads(self) -> None:
+        """Decode the next record of each partition, as far as buffers allow."""
+        for partition in self._messages:
+            self._decode_until(partition, 1)
+
+    def _decode_until(self, partition: Partition, wanted: int) -> None:
+        messages = self._messages[partition]
+        while messages and (count := self._merge.count(partition)) < wanted:
+            portion = max(MIN_DECODED, self._shares[partition] - count)
+            try:
+                records, decoded = self._decode_some(messages[:portion])
+            except BrokerError:
+                if not count:
+                    raise
+                return  # it is raised again once the records before were returned
+            self._bytes[partition] -= self._bytes[partition] * decoded // len(messages)  # about
+            self._decoded.setdefault(partition, []).extend(messages[:decoded])
+            del messages[:decoded]
+            self._merge.push(partition, records)
 
     def _decode_some(self, messages: Sequence[Message]) -> tuple[list[Record], int]:
         """Return the records of the first messages, and the number of these messages."""
         decode = self._decode
         records: list[Record] = []
-        for count, message in enumerate(messages[:DECODED]):
+        for count, message in enumerate(messages):
             try:
                 record = decode(message)
             except BrokerError:
                 if not count:
                     raise
-                return records, count  # it is raised again once these were returned
+                return records, count  # likewise
             if record is not None:
                 records.append(record)
-        return records, min(DECODED, len(messages))
+        return records, len(messages)
 
     def _behind(self, drained: Iterable[Partition]) -> set[Partition]:
         """Return those of these partitions that have records which were not fetched yet."""
@@ -305,6 +331,6 @@ class AlignedReader:
 
 def _size(messages: Sequence[Message]) -> int:
     """Return about how many bytes of memory messages take."""
-    keys = sum(map(len, filter(None, map(attrgetter("key"), messages))))
-    values = sum(map(len, filter(None, map(attrgetter("value"), messages))))
-    return MESSAGE_OVERHEAD * len(messages) + keys + values
+    return MESSAGE_OVERHEAD * len(messages) + sum(
+        [len(message.key or b"") + len(message.value or b"") for message in messages]
+    )
