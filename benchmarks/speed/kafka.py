@@ -18,6 +18,7 @@ from functools import cache, partial
 from pathlib import Path
 from time import perf_counter, process_time, time
 from typing import Any
+from unittest.mock import patch
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from river import compose, naive_bayes, preprocessing
@@ -27,11 +28,14 @@ from stream_bayes import AODE, NaiveBayes, Nominal, Schema
 from stream_bayes.core.events.event import Kind
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.errors import StreamBayesError
+from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
+from stream_bayes.streams.kafka import source as kafka_source
+from stream_bayes.streams.kafka.aligned_reader import AlignedReader
 from stream_bayes.streams.kafka.client_factory import make_reader
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.recovery import JournalRecovery
@@ -245,6 +249,27 @@ def as_fetched(client: str, _: Any = None) -> float:
     return seconds / 2
 
 
+class FetchOrderReader(AlignedReader):
+    """A reader that returns records as the client fetched them, as reading was before it followed time."""
+
+    def poll(self, limit: int, seconds: float) -> list[Record]:
+        messages = self._reader.poll(limit, seconds)
+        for message in messages:
+            self._fetched[message.partition] = self._returned[message.partition] = message.offset + 1
+        return [record for message in messages if (record := self._decode(message)) is not None]
+
+
+def whole(client: str, reader: type[AlignedReader], _: Any = None) -> float:
+    """Return the processor seconds of a whole pipeline over samples and their labels, with this reader."""
+    with patch.object(kafka_source, "AlignedReader", reader):
+        engine = pipeline(client, learner, with_labels=True)
+        seen: list[tuple[float, int]] = []
+        engine.watch(lambda progress: seen.append((process_time(), progress.processed)))
+        engine.run(2 * EVENTS)
+    (first, before), (last, after) = seen[0], seen[-1]
+    return (last - first) / (after - before) * EVENTS
+
+
 def river(_: Any = None) -> float:
     """Seconds of the usual loop: a consumer, json, River, json, a producer; at least once."""
     model = compose.Pipeline(preprocessing.OneHotEncoder(), naive_bayes.MultinomialNB())
@@ -317,6 +342,19 @@ def cases() -> list[Case]:
             Case(
                 f"Kafka: 8 partitions and labels in the order of time, {client}",
                 partial(contest, partial(aligned, client), partial(as_fetched, client)),
+                "as fetched",
+                1 / 1.1,
+            )
+            for client in (CONFLUENT, PYTHON)
+        ],
+        *[
+            Case(
+                f"Kafka to Kafka: 8 partitions and labels in the order of time, {client}",
+                partial(
+                    contest,
+                    partial(whole, client, AlignedReader),
+                    partial(whole, client, FetchOrderReader),
+                ),
                 "as fetched",
                 1 / 1.1,
             )
