@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from stream_bayes.errors import BadConfig, SchemaError
 from stream_bayes.streams.contracts.incidents import BAD_FIELDS, total_incidents
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.pipelines.config import parse_config
+from stream_bayes.streams.pipelines.pipeline import build
 from stream_bayes.streams.records.decoders import ConfluentJSONDecoder, Fields, JSONDecoder
 
 ROW = {"id": 7, "sky": "grey", "wind": 3.5, "rain": "yes"}
@@ -78,6 +80,25 @@ def test_envelopes_work_with_schemas_frames_and_nested_fields() -> None:
     assert decoded(change, fields, schema).x == {"wind": 3.0, "at.sky": "grey"}
     framed = ConfluentJSONDecoder(fields, schema).decode(bytes(5) + json.dumps(change).encode())
     assert isinstance(framed, Event) and framed.y is True
+
+
+PAGE = Path(__file__).parents[3] / "docs" / "pipelines.md"
+SECTION = PAGE.read_text("utf-8").split("## Nested records and envelopes")[1]
+EXAMPLES = re.findall(r"```json\n(.*?)```\n\n```toml\n(.*?)```", SECTION, re.DOTALL)
+
+
+@pytest.mark.parametrize(("records", "table"), EXAMPLES, ids=["debezium", "cloudevents"])
+def test_the_examples_of_the_documentation_run(tmp_path: Path, records: str, table: str) -> None:
+    config = parse_config(table)
+    (tmp_path / config.source.path).write_text(records, "utf-8")  # type: ignore[union-attr,operator]
+    engine = build(config, tmp_path)
+    engine.run()
+    assert not engine.step.dead_letters.counts and engine.step.processed == records.count("\n")
+    learned = engine.step.model.model
+    if config.name == "debezium":  # the sample of the deleted row is unlearned
+        assert learned.predict_one({"sky": "grey"}) == "no" and len(learned.predict_proba_one({})) == 1
+    else:
+        assert learned.predict_one({"place.city": "Ulm"}) == "yes"
 
 
 PIPELINE = """name = "n"
