@@ -68,7 +68,7 @@ def compare(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="CSV, TSV, JSON lines, ARFF or Parquet file (plain, .gz or .zst), or one of River's datasets: "
+            help="CSV, TSV, JSON lines, ARFF, Parquet or Avro file (plain, .gz or .zst), or one of River's datasets: "
             f"{', '.join(DATASETS)}. Several files of the same columns are merged by --time.",
             show_default=False,
         ),

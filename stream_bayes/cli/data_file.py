@@ -17,17 +17,15 @@ from stream_bayes.data import features
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, Exhausted, SchemaError
 from stream_bayes.streams.contracts.source import Record, Source
-from stream_bayes.streams.files.arff import ARFFSource
 from stream_bayes.streams.files.csv_cells import Misfits, is_number, plain_number
 from stream_bayes.streams.files.csv_format import CSVFormat, delimiter_of, first_cells, guessed_format
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.csv_types import FIRST_ROWS, ColumnProfile, profile_of
 from stream_bayes.streams.files.json_lines import JSONLinesSource
-from stream_bayes.streams.files.parquet import ParquetSource
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
 from stream_bayes.streams.sources.binned import BinnedLabels, cut_points
-from stream_bayes.streams.sources.constructors import format_of
+from stream_bayes.streams.sources.constructors import TYPED_SOURCES, format_of
 from stream_bayes.streams.sources.merged import MergedSource
 from stream_bayes.streams.sources.paced import Paced
 
@@ -56,7 +54,9 @@ FOR_CSV = ("delimiter", "decimal", "missing", "encoding", "no_header")
 
 File = Annotated[
     Path,
-    typer.Argument(help="CSV, TSV, JSON lines, ARFF or Parquet; plain, .gz or .zst.", show_default=False),
+    typer.Argument(
+        help="CSV, TSV, JSON lines, ARFF, Parquet or Avro; plain, .gz or .zst.", show_default=False
+    ),
 ]
 Target = Annotated[str, typer.Option(help="Column with the labels.", show_default=False)]
 Delimiter = Annotated[
@@ -394,7 +394,7 @@ def _plain(text: str, form: CSVFormat) -> str:
 def _typed_source(kind: str, file: Path, fields: Fields, name: str = SOURCE) -> Any:
     if kind == "jsonl":
         return JSONLinesSource(file, JSONDecoder(fields), name=name)
-    return ARFFSource(file, fields, name) if kind == "arff" else ParquetSource(file, fields, name)
+    return TYPED_SOURCES[kind](file, fields, name)
 
 
 def _profiles_of(records: Iterable[Record], file: Path, target: str | None) -> dict[str, ColumnProfile]:

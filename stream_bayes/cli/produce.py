@@ -18,7 +18,7 @@ from stream_bayes.streams.mail.identity import id_of_mail
 from stream_bayes.streams.mail.mailbox import mails
 from stream_bayes.streams.pipelines.config import load_config
 from stream_bayes.streams.service.signals import stopping_on_signals
-from stream_bayes.streams.sources.constructors import format_of
+from stream_bayes.streams.sources.constructors import TYPED_SOURCES, format_of
 from stream_bayes.streams.sources.paced import Paced
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ def produce(
     file: Annotated[
         Path,
         typer.Argument(
-            help="CSV, TSV, JSON lines, ARFF or Parquet, plain, .gz or .zst; or mails: .mbox, .eml, a Maildir or a "
-            "directory of messages.",
+            help="CSV, TSV, JSON lines, ARFF, Parquet or Avro, plain, .gz or .zst; or mails: .mbox, .eml, a Maildir "
+            "or a directory of messages.",
             show_default=False,
         ),
     ],
@@ -80,7 +80,7 @@ def produce(
         # Imported here: the client takes a tenth of a second to load.
         from stream_bayes.streams.kafka.client import MAX_MESSAGE_BYTES
         from stream_bayes.streams.kafka.connection import Connection
-        from stream_bayes.streams.kafka.produce import csv_records, json_records, produce_mails
+        from stream_bayes.streams.kafka.produce import csv_records, json_records, produce_mails, typed_records
         from stream_bayes.streams.kafka.produce import produce as write
 
         most = MAX_MESSAGE_BYTES
@@ -101,10 +101,13 @@ def produce(
             }
             _report(topic, produce_mails(connection, topic, found, **settings), "too large", json)
             return
-        if format_of(file) == "csv":
+        kind = format_of(file)
+        if kind == "csv":
             records = csv_records(file, key, time, delimiter_of(file, delimiter))
-        else:
+        elif kind == "jsonl":
             records = json_records(file, key, time)
+        else:
+            records = typed_records(TYPED_SOURCES[kind](file), key, time)
         source = Paced(records, math.inf if speed is None else speed)
         with closing(source), stopping_on_signals(source.stop):
             _report(topic, write(connection, topic, source, limit), "not a record", json)

@@ -278,8 +278,8 @@ def require_first_run(engine: Engine) -> None:
 
 
 def size_of(file: Path) -> int | None:
-    """Return the last position of a file; None for a compressed one."""
-    return None if file.suffix in (".gz", ".zst", ".parquet", ".pq") else file.stat().st_size
+    """Return the last position of a file; None where positions are not bytes of it."""
+    return None if file.suffix in (".gz", ".zst", ".parquet", ".pq", ".avro") else file.stat().st_size
 
 
 def run_engine(

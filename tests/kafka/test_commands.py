@@ -13,8 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import fastavro
+import pyarrow
 import pytest
 import yaml
+from pyarrow import parquet
 from typer.testing import CliRunner, Result
 
 from stream_bayes.cli.app import app
@@ -180,6 +183,27 @@ def test_produce_takes_json_lines_and_stops_after_as_many_as_it_is_told(
         {"sky": "grey", "n": 1},
         {"sky": {"a": [True, None]}},
     ]
+
+
+def test_produce_takes_the_rows_of_files_that_declare_their_columns(
+    kafka_topics: KafkaTopics, tmp_path: Path
+) -> None:
+    rows: list[dict[str, Any]] = [{"id": "a", "wind": 2.5}, {"id": "b", "wind": None}]
+    fields = [{"name": "id", "type": "string"}, {"name": "wind", "type": ["null", "double"]}]
+    with (tmp_path / "days.avro").open("wb") as file:
+        fastavro.writer(
+            file, fastavro.parse_schema({"type": "record", "name": "Day", "fields": fields}), rows
+        )
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "days.parquet")
+    arff = "@relation days\n@attribute id {a,b}\n@attribute wind numeric\n@data\na,2.5\nb,?\n"
+    (tmp_path / "days.arff").write_text(arff)
+    for ending in ("avro", "parquet", "arff"):
+        topic = kafka_topics.topic(1)
+        to = ("--topic", topic, "--servers", kafka_topics.servers, "--key", "id")
+        result = stream_bayes("produce", str(tmp_path / f"days.{ending}"), *to)
+        assert result.exit_code == 0 and "2 records sent, 0 skipped" in result.stdout, result.output
+        found = [(record.key, json.loads(record.value)) for record in kafka_topics.get(topic)]
+        assert found == [(b"a", {"id": "a", "wind": 2.5}), (b"b", {"id": "b"})]
 
 
 def test_produce_knows_a_table_with_tabs_by_its_name(kafka_topics: KafkaTopics, tmp_path: Path) -> None:

@@ -15,10 +15,13 @@ from stream_bayes.core.events.event import Event, Partition, Position
 from stream_bayes.data.features import Numeric
 from stream_bayes.errors import Exhausted, SchemaError, Undecodable
 from stream_bayes.streams.contracts.source import Record, Source
+from stream_bayes.streams.files.arff import ARFFSource
+from stream_bayes.streams.files.avro import AvroSource
 from stream_bayes.streams.files.csv_cells import number
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.csv_types import FIRST_ROWS, inferred_features
 from stream_bayes.streams.files.json_lines import JSONLinesSource
+from stream_bayes.streams.files.parquet import ParquetSource
 from stream_bayes.streams.kafka.client import MAX_MESSAGE_BYTES, TRANSACTION_SECONDS, Send
 from stream_bayes.streams.kafka.client_factory import make_writer
 from stream_bayes.streams.kafka.cluster import Cluster
@@ -36,6 +39,7 @@ __all__ = [
     "produce",
     "produce_mails",
     "produce_one",
+    "typed_records",
 ]
 
 BATCH = 500  # records between two flushes
@@ -119,6 +123,29 @@ def _object(line: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     return found if isinstance(found, dict) else None
+
+
+def typed_records(
+    source: ARFFSource | AvroSource | ParquetSource, key: str | None = None, time: str | None = None
+) -> FileRecords:
+    """Return the rows of a file that declares its columns, whose fields have no roles. Missing values are dropped.
+
+    Raises
+    ------
+    SchemaError
+        If there is no column `key` or `time`.
+    """
+    for name in (key, time):
+        if name is not None and name not in source.columns:
+            source.close()
+            raise SchemaError(
+                f"{source.path}: there is no column {name!r}; there are {', '.join(source.columns)}"
+            )
+    return FileRecords(source, _without_missing, key, time)
+
+
+def _without_missing(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if value is not None}
 
 
 def csv_records(

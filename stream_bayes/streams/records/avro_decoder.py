@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from datetime import UTC, date, datetime, time
-from decimal import Decimal
+from collections.abc import Callable
+from datetime import date, datetime
 from io import BytesIO
 from typing import Any
-from uuid import UUID
 
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, MissingPackage, Undecodable
-from stream_bayes.streams.records.bad_records import Reason, described, shortened, undecodable
+from stream_bayes.streams.records.avro_types import PLAIN, check_sizes, plain_value
+from stream_bayes.streams.records.bad_records import Reason, described, undecodable
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.framed_decoder import FRAME_BYTES, schema_id
@@ -20,9 +19,6 @@ from stream_bayes.streams.records.object_decoder import ObjectDecoder
 from stream_bayes.streams.records.schema_registry import RegisteredSchema, Schemas
 
 __all__ = ["AvroDecoder"]
-
-MAX_DEPTH = 64  # of types in one another
-FIRST_DAY = date(1970, 1, 1)
 
 
 class AvroDecoder(ObjectDecoder):
@@ -82,7 +78,7 @@ class AvroDecoder(ObjectDecoder):
             (key,) = key.values()
         if isinstance(key, (str, bytes)):
             return key
-        return json.dumps(_plain(key), default=_json_value, ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(plain_value(key), default=_json_value, ensure_ascii=False, separators=(",", ":"))
 
     def _object(self, raw: bytes) -> dict[str, Any]:
         found = self._value(raw)
@@ -97,11 +93,11 @@ class AvroDecoder(ObjectDecoder):
             if type(value) in PLAIN:
                 # A time has a unit of its own, whatever the unit of numbers.
                 is_time = name == moment and isinstance(value, (date, datetime))
-                content[name] = value.isoformat() if is_time else _plain(value)
+                content[name] = value.isoformat() if is_time else plain_value(value)
         return content
 
     def _scalar(self, value: Any) -> Any:
-        return _plain(value)
+        return plain_value(value)
 
     def _value(self, raw: bytes) -> Any:
         """Return the value in a frame."""
@@ -155,82 +151,10 @@ class AvroDecoder(ObjectDecoder):
                 parsed = self._parse(json.loads(text), named_schemas=named)
         except Exception as error:
             raise undecodable(Reason.BAD_SCHEMA, f"it cannot be parsed: {type(error).__name__}") from None
-        _Sizes(named).check(parsed, ())
+        check_sizes(parsed, named)
         return parsed
-
-
-class _Sizes:
-    """A check that the bytes of a record bound what is made of them.
-
-    Of a recursive type few bytes nest values without end, and of values that take no byte an array claims any number.
-    """
-
-    def __init__(self, named: Mapping[str, Any]) -> None:
-        self._named = named
-        self._checked: dict[str, bool] = {}
-
-    def check(self, schema: Any, path: tuple[str, ...]) -> bool:
-        """Return True if each value of a schema takes a byte at least."""
-        if len(path) > MAX_DEPTH:
-            raise undecodable(
-                Reason.BAD_SCHEMA, f"expected at most {MAX_DEPTH} types in one another, got more"
-            )
-        if isinstance(schema, list):
-            for part in schema:
-                self.check(part, (*path, ""))
-            return True
-        if isinstance(schema, str):
-            return self.check(self._named[schema], path) if schema in self._named else schema != "null"
-        kind = schema["type"]
-        if kind in ("record", "error"):
-            return self._check_record(schema, path)
-        if kind == "array":
-            if not self.check(schema["items"], (*path, "")):
-                raise undecodable(Reason.BAD_SCHEMA, "it has an array whose values take no byte")
-            return True
-        if kind == "map":
-            self.check(schema["values"], (*path, ""))
-            return True
-        if kind == "fixed":
-            return bool(schema["size"])
-        return kind == "enum" or self.check(kind, path)
-
-    def _check_record(self, schema: Any, path: tuple[str, ...]) -> bool:
-        name: str = schema["name"]
-        if name in path:
-            raise undecodable(Reason.BAD_SCHEMA, f"the type {shortened(name)} holds itself")
-        if name not in self._checked:
-            sizes = [self.check(field["type"], (*path, name)) for field in schema["fields"]]
-            self._checked[name] = any(sizes)
-        return self._checked[name]
-
-
-def _seconds(moment: datetime) -> float:
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-
-
-# Values of logical types, as values that events hold.
-PLAIN: Mapping[type, Callable[[Any], Any]] = {
-    datetime: _seconds,
-    date: lambda day: (day - FIRST_DAY).days,
-    time: lambda hour: hour.hour * 3600 + hour.minute * 60 + hour.second + hour.microsecond / 1e6,
-    Decimal: float,
-    UUID: str,
-}
-
-
-def _plain(value: Any) -> Any:
-    """Return a value of a logical type as one that an event holds; others as they are.
-
-    Examples
-    --------
-    >>> _plain(date(1970, 1, 3)), _plain(Decimal("1.50")), _plain(datetime(1970, 1, 1, 0, 1)), _plain("grey")
-    (2, 1.5, 60.0, 'grey')
-    """
-    convert = PLAIN.get(type(value))
-    return value if convert is None else convert(value)
 
 
 def _json_value(value: Any) -> Any:
     """Return the JSON value for a value of a type that JSON lacks."""
-    return value.hex() if isinstance(value, bytes) else _plain(value)
+    return value.hex() if isinstance(value, bytes) else plain_value(value)

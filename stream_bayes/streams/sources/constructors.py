@@ -13,6 +13,7 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.files.arff import ARFFSource
+from stream_bayes.streams.files.avro import AvroSource
 from stream_bayes.streams.files.csv_format import guessed_format
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.csv_types import has_rows, inferred_schema
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from stream_bayes.streams.kafka.source import KafkaSource
 
 __all__ = [
-    *("DATA_SUFFIXES", "Roles", "Streamable", "format_of", "open_stream"),
+    *("DATA_SUFFIXES", "TYPED_SOURCES", "Roles", "Streamable", "format_of", "open_stream"),
     *("from_csv", "from_file", "from_iterable", "from_jsonl", "from_kafka"),
 ]
 
@@ -65,8 +66,16 @@ SUFFIXES = {
     "jsonl": (".jsonl", ".ndjson", ".json"),
     "arff": (".arff",),
     "parquet": (".parquet", ".pq"),
+    "avro": (".avro",),
 }
 COMPRESSED = (".gz", ".zst")
+TYPED_SOURCES: dict[
+    str, Callable[..., ARFFSource | AvroSource | ParquetSource]
+] = {  # files that declare the types of their columns
+    "arff": ARFFSource,
+    "parquet": ParquetSource,
+    "avro": AvroSource,
+}
 DATA_SUFFIXES = (*(suffix for suffixes in SUFFIXES.values() for suffix in suffixes), *COMPRESSED)
 
 
@@ -158,12 +167,12 @@ def from_csv(
 
 
 def from_file(path: str | os.PathLike[str], *, target: str | None = None, **roles: Unpack[Roles]) -> Source:
-    r"""Return a file as a source, by its suffix: CSV, JSON lines, ARFF or Parquet; plain or compressed.
+    r"""Return a file as a source, by its suffix: CSV, JSON lines, ARFF, Parquet or Avro; plain or compressed.
 
     Parameters
     ----------
     path
-        A name that ends in .csv, .tsv, .jsonl, .arff, .parquet, ..., optionally with .gz or .zst.
+        A name that ends in .csv, .tsv, .jsonl, .arff, .parquet, .avro, ..., optionally with .gz or .zst.
     target, **roles
         As of `from_csv`.
 
@@ -193,8 +202,7 @@ def from_file(path: str | os.PathLike[str], *, target: str | None = None, **role
         return from_csv(path, target=target, **roles)
     if kind == "jsonl":
         return from_jsonl(path, target=target, **roles)
-    fields = Fields(target=target, **roles)
-    return ARFFSource(path, fields) if kind == "arff" else ParquetSource(path, fields)
+    return TYPED_SOURCES[kind](path, Fields(target=target, **roles))
 
 
 def from_jsonl(
@@ -368,7 +376,7 @@ def open_stream(
 
 
 def format_of(path: str | os.PathLike[str]) -> str:
-    """Return the format of a file, `"csv"`, `"jsonl"`, `"arff"` or `"parquet"`, by its suffix before .gz or .zst.
+    """Return the format of a file by its suffix before .gz or .zst: csv, jsonl, arff, parquet or avro.
 
     Examples
     --------
