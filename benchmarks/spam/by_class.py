@@ -88,7 +88,7 @@ def by_class_checks(found: dict[str, Later]) -> list[Check]:
     return [
         Check(
             name,
-            f"{what}: at most {OF_MIXED:g} of that of mixed training",
+            f"{what}: at most {OF_MIXED:g} of that of mixed training, or one more",
             f"{many} and {most}",
             many <= max(OF_MIXED * most, most + 1),
         )

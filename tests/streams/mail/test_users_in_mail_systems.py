@@ -271,6 +271,6 @@ def test_memory_does_not_grow_with_the_number_of_users(home: SpamHome) -> None:
 
 @pytest.mark.soak
 def test_a_thousand_users_take_at_most_300_megabytes(home: SpamHome) -> None:
-    _, memory = served(home, 1_000, 10, 64)
+    _, memory = served(home, 1_000, 30, 64)
     assert memory <= 300
     assert len([*(home.directory / "users").iterdir()]) == 1_000
