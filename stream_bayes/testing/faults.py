@@ -94,7 +94,7 @@ class FaultyFileSystem(FileSystem):
         Numbers of operations that fail, with the `errno` they fail with.
     refusal
         An `errno` that every change fails with: `errno.EROFS` for a read-only disk, `errno.EACCES` for a directory of
-        somebody else. May be set at any time.
+        another user. May be set at any time.
     space
         Number of bytes that can be written before the disk is full. May be set at any time.
 

@@ -130,7 +130,7 @@ class Configurations:
         return bytes_of(self.room, self.width, self.parents, 1 if self.exact else 2)
 
     def reserve(self, room: cython.Py_ssize_t):
-        """Make room for so many rows."""
+        """Make room for a number of rows."""
         r: cython.Py_ssize_t
         held: cython.Py_ssize_t = self.rows
         self.codes = grown(self.codes, held * self.parents, room * self.parents)
@@ -152,7 +152,7 @@ class Configurations:
 @cython.ccall
 @cython.exceptval(check=False)
 def room_of(rows: cython.Py_ssize_t) -> cython.Py_ssize_t:
-    """Return the room for so many rows: a function of their number alone."""
+    """Return the room for a number of rows, which depends on the number alone."""
     room: cython.Py_ssize_t = FIRST_ROOM
     while room < rows:
         room += room // 2
@@ -160,7 +160,7 @@ def room_of(rows: cython.Py_ssize_t) -> cython.Py_ssize_t:
 
 
 def bytes_of(room: cython.Py_ssize_t, width: cython.Py_ssize_t, parents: cython.Py_ssize_t, columns):
-    """Return the bytes of room for so many rows; `columns` is 2 with samples beside the weights."""
+    """Return the bytes of room for a number of rows; `columns` is 2 with samples beside the weights."""
     return 8 * room * width * columns + 4 * room * parents + 8 * (1 << bits_for(room))
 
 

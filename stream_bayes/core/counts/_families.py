@@ -36,9 +36,9 @@ class FamilyTables:
     families
         `(child, parents)` by slots, the parents ascending.
     used
-        How many codes each slot has.
+        The number of codes of each slot.
     labels
-        How many classes there are, the innermost dimension.
+        The number of classes, the innermost dimension.
     exact
         Whether samples and weights are the same numbers, and one array.
     """
@@ -83,7 +83,7 @@ class FamilyTables:
         self.samples = self.weight if self.exact else np.zeros(cells)
 
     def clear_scattered(self, slots):
-        """Make room for the codes of so many slots, none of them written yet."""
+        """Make room for the codes of a number of slots, none of them written yet."""
         self.code = np.full(slots, -1, np.int32)
         self.slot = np.zeros(slots, np.int32)
         self.scattered = 0
@@ -233,8 +233,9 @@ class FamilyTables:
         ]
 
     def room_for(self, used, labels, spare: cython.bint):
-        """Return the room of each slot, and of the classes, for so many codes: the least, or with `spare` the present
-        room, and a quarter more for what does not fit.
+        """Return the room of each slot, and of the classes, for these numbers of codes.
+
+        It is the least room, or with `spare` the present one, and a quarter more for what does not fit.
         """
         room, classes = tight(used, labels)
         if not spare:
@@ -253,7 +254,7 @@ class FamilyTables:
         )
 
     def grow(self, used, labels, spare: cython.bint):
-        """Make room for so many codes of each slot, and so many classes."""
+        """Make room for these numbers of codes and classes."""
         room, classes = self.room_for(used, labels, spare)
         whole_ones = self.whole_ones(*tight(used, labels))
         if self.is_laid_out(room, classes, whole_ones):
@@ -266,7 +267,7 @@ class FamilyTables:
             self.put_rows(f, *rows)
 
     def bytes_each(self, used, labels, columns, spare: cython.bint = False, coming=None):
-        """Return the bytes of each family for so many codes, and so many `coming` configurations more of each.
+        """Return the bytes of each family for these numbers of codes, with `coming` more configurations of each.
 
         `columns` is 2 with samples beside the weights. Without `spare` room, the bytes depend on what is held alone.
         """
@@ -302,7 +303,7 @@ class FamilyTables:
         return False
 
     def brought(self, row: Row):
-        """Return how many configurations an event adds to each family that holds configurations."""
+        """Return the number of configurations that an event adds to each family that holds configurations."""
         f: cython.Py_ssize_t
         coming = [0] * len(self.families)
         self.scatter(row)
@@ -317,7 +318,7 @@ class FamilyTables:
         return coming
 
     def most_brought(self, used, rows):
-        """Return the most configurations that so many events can add to each family."""
+        """Return the most configurations that a number of events can add to each family."""
         coming = []
         for f, (_, parents) in enumerate(self.families):
             most = 1
@@ -437,7 +438,7 @@ class FamilyTables:
 
 
 def tight(used, labels):
-    """Return the least room for so many codes of each slot, and so many classes."""
+    """Return the least room for these numbers of codes and classes."""
     return np.maximum(np.asarray(used, np.longlong), 1), max(int(labels), 1)
 
 

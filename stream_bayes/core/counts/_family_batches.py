@@ -97,7 +97,7 @@ def add_columns(
 
 
 def members_of(families, parents):
-    """Return the start of each whole table with so many parents, and the slot and the step of each member."""
+    """Return the start of each whole table with this number of parents, and the slot and the step of each member."""
     rows = []
     for f, (_, above) in enumerate(families.families):
         if len(above) == parents and families.base[f] >= 0:
@@ -108,7 +108,7 @@ def members_of(families, parents):
 
 
 def of_many_parents(families):
-    """Return the families with three or more parents, and those that hold only what was met."""
+    """Return the families with three or more parents, and those that hold only observed configurations."""
     found = [
         f
         for f, (_, above) in enumerate(families.families)

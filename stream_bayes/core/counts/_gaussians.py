@@ -1,5 +1,7 @@
-"""Running Gaussians, a cell for each numeric feature and class: weight, mean, sum of squared deviations (m2), and what
-rounding is measured by: peak, the largest magnitude held, and spread, the largest m2, since the cell was last empty.
+"""Running Gaussians, a cell for each numeric feature and class: weight, mean and sum of squared deviations (m2).
+
+Two more numbers bound the rounding error: peak, the largest magnitude, and spread, the largest m2, that the cell has
+held since it was last empty.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -112,7 +114,7 @@ class Gaussians:
             mean = self.mean[cell] - away * (amount / self.weight[cell])
             self.m2[cell] -= amount * away * (row.number[k] - mean)
             self.mean[cell] = mean
-            # Equal numbers deviate by nothing: a reading sees one from a variance that is small but real.
+            # Equal numbers have the deviation 0 exactly, so that a reading can distinguish them from a small variance.
             residue = 32.0 * self.spread[cell]
             residue += self.peak[cell] * sqrt(self.spread[cell] * (self.weight[cell] + amount))
             if self.m2[cell] <= EPSILON * residue or self.samples[cell] == 1.0:

@@ -27,7 +27,7 @@ CACHE_LINE = 64  # bytes
 
 
 def width_of(size, item_bytes):
-    """Return the length of a column for so many items: an odd number of cache lines.
+    """Return the length of a column for a number of items: an odd number of cache lines.
 
     The next places of all columns then map to different sets of the cache.
     """
@@ -103,7 +103,7 @@ class Ring:
 
     @cython.cfunc
     def place(self, index: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """Return the place of the event that has so many older ones before it."""
+        """Return the place of an event, given the number of older ones."""
         at: cython.Py_ssize_t = self.next - self.held + index
         return at + self.size if at < 0 else at
 
@@ -154,7 +154,7 @@ class Ring:
 
     @cython.ccall
     def find_at(self, clock: cython.longlong) -> cython.Py_ssize_t:
-        """Return the number of the event learned at that time, -1 where there is none. Clocks ascend."""
+        """Return the number of the event learned at that time, or -1. Clocks ascend."""
         low: cython.Py_ssize_t = 0
         high: cython.Py_ssize_t = self.held
         middle: cython.Py_ssize_t

@@ -1,4 +1,4 @@
-"""Numbers to the codes of bins: where a number falls, and how far into its bin.
+"""Numbers to the codes of bins, and to positions within a bin.
 
     cuts of a feature     c0        c1   c2                    one bin more than cuts, each from its cut up to the next
     codes              0  |    1    | 2  |    3
@@ -29,7 +29,7 @@ class Bins:
     Parameters
     ----------
     most
-        The number of bins that a feature has at most: so many positions are kept free for it.
+        The most bins of a feature: this number of positions is kept free for it.
     """
 
     def __init__(self, most: cython.Py_ssize_t):
@@ -39,7 +39,7 @@ class Bins:
         self.join_cuts()
 
     def set(self, cuts):
-        """Give features, by slot, their cuts and where their end bins end: None there stands for a bin a value."""
+        """Set the cuts of features, by slot, and the outer edges of their end bins; None makes a bin of each value."""
         for slot, (points, edges) in cuts.items():
             self.cuts[slot] = tuple(points)
             self.edges[slot] = edges
@@ -81,7 +81,7 @@ class Bins:
     def inside_of(
         self, slot: cython.Py_ssize_t, code: cython.Py_ssize_t, number: cython.double
     ) -> cython.double:
-        """Return how far into its bin a number is, from 0 to 1; -1 where bins are read as they were counted."""
+        """Return the position of a number in its bin, from 0 to 1; -1 if bins are read as they were counted."""
         if not self.soft[slot]:
             return -1.0
         first: cython.Py_ssize_t = self.first[slot]

@@ -198,7 +198,7 @@ class Encoder:
         return self.read_label(y)
 
     def rollback(self, known: cython.Py_ssize_t = 0):
-        """Remove the names in `created` beyond the first so many, the newest first."""
+        """Remove all but the first names in `created`, the newest first."""
         while len(self.created) > known:
             self.created.pop().remove_newest()
 
@@ -214,7 +214,7 @@ def whole_products(row: Row) -> cython.bint:
 
 @cython.ccall
 def read_weight(w) -> cython.double:
-    """Return a sample weight as a float; raise if it is none."""
+    """Return a sample weight as a float; raise `BadWeight` if it is not valid."""
     weight: cython.double = -1.0
     if type(w) is float or type(w) is int:
         weight = as_double(w)
@@ -246,7 +246,7 @@ class RowEncoder(Encoder):
         The vocabulary of the class.
     declared
         `{name: Vocabulary | None}`, None for a numeric feature. With declared features, others are ignored,
-        or refused if `refuse` is set; without, features are met as they come, and their first value decides
+        or refused if `refuse` is set; otherwise features are added as they come, and their first value decides
         their kind: int and float are numeric, str, bytes, bool and tuples nominal.
     only
         `"numeric"` where every undeclared feature is numeric, `"nominal"` where none can be.
@@ -255,7 +255,7 @@ class RowEncoder(Encoder):
     bins
         Where numeric features are counted in bins: their `Bins`.
     wanted
-        The names of the features to be met, others are ignored; None: all.
+        The names of the features to use; others are ignored. None: all.
 
     Attributes
     ----------

@@ -40,7 +40,7 @@ class Row:
         self.numeric_feature = np.zeros(8, np.int32)
         self.number = np.zeros(8)
         self.soft = False  # True if `inside` is set
-        self.inside = np.zeros(8)  # how far into its bin an entry's number is, or -1 (_bins)
+        self.inside = np.zeros(8)  # position of an entry's number in its bin, from 0 to 1, or -1 (_bins)
 
     @cython.ccall
     def reserve(self, entries: cython.Py_ssize_t, numbers: cython.Py_ssize_t):

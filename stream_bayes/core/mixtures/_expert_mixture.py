@@ -6,9 +6,9 @@ mixer adds their logarithms with weights of its own, which follow the gradient o
 about different things are better together than each alone, and one that is too sure is scaled down. The second layer is
 a linear mixer of the mixers.
 
-Experts come in groups, those that read one store. A group that sleeps has no part in an answer, and need not be asked;
-the weights of its experts stay as they were. The gain of a group, what the answers would lose without it, says which
-group may sleep.
+Experts come in groups, one for each store. A sleeping group has no part in an answer and need not predict; the weights
+of its experts stay as they were. The gain of a group is the loss that answers would have without it: groups without
+gain may sleep.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -21,7 +21,7 @@ import cython
 import numpy as np
 from cython.cimports.libc.math import exp, log
 
-# What every expert and mixer gives away, spread over the labels: nobody is ever certain, so no loss is infinite.
+# The share of each expert's and mixer's probability that is spread over the labels, so that no loss is infinite.
 DOUBT = cython.declare(cython.double, 1e-3)
 GAIN_LEFT = cython.declare(cython.double, 0.998)  # of a gain, after another event
 
@@ -45,8 +45,8 @@ class ExpertMixture:
 
     Notes
     -----
-    `is_asleep` says which groups sleep; `gain` is the fading mean of what the leading mixer would lose without
-    each group, in nats.
+    `is_asleep` marks the sleeping groups; `gain` is the fading mean of what the leading mixer would lose without each
+    group, in nats.
 
     Against any sequence of experts with s switches in T events, a linear mixer with switching rate a loses at most
     (s + 1) ln(experts) + s ln(1/a) + (T - s - 1) ln(1/(1 - a)) nats more than the experts with their doubt (Herbster
@@ -111,7 +111,7 @@ class ExpertMixture:
 
     @cython.cfunc
     def widen(self, labels: cython.Py_ssize_t):
-        """Make room for the probabilities of so many labels."""
+        """Make room for the probabilities of a number of labels."""
         self.likely = np.zeros((self.experts, labels))
         self.logarithm = np.zeros((self.experts, labels))
         self.mixed = np.zeros((self.mixers, labels))

@@ -237,7 +237,7 @@ class PairAverageReading(AverageReading):
         y: cython.Py_ssize_t,
         count: cython.double,
     ):
-        """Multiply P(child | y, high, low) into a pair's product; 0/0 says nothing."""
+        """Multiply P(child | y, high, low) into a pair's product; 0/0 leaves it as it is."""
         add: cython.double = self.terms.pseudocount[child]
         below: cython.double = add * self.tables.values.distinct[self.slot[child]]
         cell: cython.Py_ssize_t = pair_number(high, low) * self.tables.values.layout.classes + y
@@ -289,7 +289,7 @@ class PairAverageReading(AverageReading):
     @cython.cfunc
     @cython.exceptval(check=False)
     def share_at(self, k: cython.Py_ssize_t, aside: cython.Py_ssize_t) -> cython.double:
-        """Return how much of an entry is read from its own bin, or from the one to its left or right."""
+        """Return the share of an entry that is read from its own bin, or from the one to its left or right."""
         if not self.soft:
             return 1.0 if aside == 0 else 0.0
         if aside == 0:

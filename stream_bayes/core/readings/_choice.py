@@ -130,7 +130,7 @@ class ChoiceReading(Reading):
 
     @cython.cfunc
     def write_members(self, out: cython.double[:, ::1], r: cython.Py_ssize_t):
-        """Write the probabilities that the members have just given; only a mixture has asked them all."""
+        """Write the newest probabilities of the members. Only in a mixture have all of them predicted."""
         m: cython.Py_ssize_t
         y: cython.Py_ssize_t
         for m in range(len(self.members)):

@@ -109,7 +109,7 @@ class DiscriminantReading(ValueReading):
         self.due = self.tables.clock + max(1, self.tables.clock // GROWTH)
         if self.tables.timed:
             self.due = next_check(self.tables, None)
-        elif self.tables.half_life > 0.0:  # what is held is at most a few half-lives old
+        elif self.tables.half_life > 0.0:  # weights are at most a few half-lives old
             self.due = min(self.due, self.tables.clock + max(1, int(self.tables.half_life) // GROWTH))
 
     def rederive(self):
@@ -312,7 +312,7 @@ class DiscriminantReading(ValueReading):
 
     @cython.cfunc
     def gather_numbers(self, row: Row) -> cython.Py_ssize_t:
-        """Gather the numbers of features that were derived, in the order of their slots; return how many."""
+        """Gather the numbers of features that were derived, in the order of their slots; return their number."""
         k: cython.Py_ssize_t
         m: cython.Py_ssize_t = 0
         for k in range(row.numbers):

@@ -39,7 +39,7 @@ def copy_row(
     count: cython.double[::1],
     at: cython.Py_ssize_t,
 ) -> cython.void:
-    """Write a row's cells with the first so many entries, two classes at a time."""
+    """Write a row's cells with its first entries, two classes at a time."""
     i: cython.Py_ssize_t
     y: cython.Py_ssize_t
     c: cython.longlong
@@ -66,7 +66,7 @@ def mix_row(
     count: cython.double[::1],
     at: cython.Py_ssize_t,
 ) -> cython.void:
-    """Add a part of a row's cells with the first so many entries, each read between bins."""
+    """Add a part of a row's cells with its first entries, each read between bins."""
     i: cython.Py_ssize_t
     y: cython.Py_ssize_t
     b: cython.Py_ssize_t

@@ -1,7 +1,7 @@
 """Mutual information from the count tables, in natural logarithms.
 
 Every sum runs in the order of names, which the caller gives as positions and classes, so that stores that hold the same
-counts give the same bits, whatever the order in which the names were met.
+counts give the same bits, whatever the order in which the names came.
 
 With f(n) = n log n, the information of two features given the class, over the samples that have both, is
 

@@ -236,7 +236,7 @@ class ValueReading(Reading):
 
     @cython.cfunc
     def pool(self, first: cython.Py_ssize_t, step: cython.Py_ssize_t, cells: cython.Py_ssize_t):
-        """Set `pooled` and `pooled_freedom`: the variance of so many cells together, each about its own mean."""
+        """Set `pooled` and `pooled_freedom`: the variance of a number of cells together, each about its own mean."""
         numbers: Gaussians = self.tables.gaussians
         cell: cython.Py_ssize_t = first
         m2: cython.double = 0.0
@@ -397,7 +397,7 @@ class ValueReading(Reading):
             )
             freedom = weight
             if self.constant and weight > 0.0:
-                freedom = self.weight_of_all / unit  # it tells no class that has the feature from another
+                freedom = self.weight_of_all / unit  # the same for all classes that have the feature
             elif self.shared_variance == 1 and self.pooled >= 0.0:
                 squares, freedom = self.pooled * self.pooled_freedom, self.pooled_freedom
             elif self.shared_variance >= 2 and self.shared[y] >= 0.0:

@@ -106,7 +106,7 @@ class Reading:
         self.given = np.array(prior, np.float64)
 
     def parent_slots(self, features):
-        """Return the slot of the first feature that each of so many features depends on, -1 for none.
+        """Return, for each of the first features, the slot of the first feature that it depends on, or -1.
 
         None means that there is no such structure: features depend on the class alone, or all on one another.
         """
@@ -116,7 +116,7 @@ class Reading:
 
     @cython.cfunc
     def pseudocount(self, cells: cython.Py_ssize_t) -> cython.double:
-        """Return the weight that smoothing adds to each of so many cells, on the scale of the tables."""
+        """Return the weight that smoothing adds to each of a number of cells, on the scale of the tables."""
         return pseudocount(self.strength * self.tables.unit, cells, self.spread)
 
     @cython.cfunc
@@ -289,7 +289,7 @@ class Reading:
 
     @cython.cfunc
     def write_members(self, out: cython.double[:, ::1], r: cython.Py_ssize_t):
-        """Write what `predict_members` is asked for."""
+        """Write the probabilities of the members, as `predict_members` returns them."""
         self.write_shares(out, r)
 
     @cython.cfunc
@@ -432,7 +432,7 @@ class AnswerTable(Answers):
 
     @staticmethod
     def empty(samples, labels):
-        """Return a table of NaN for at most so many samples, and the labels there are now."""
+        """Return a table of NaN for a number of samples, with a column for each present label."""
         return AnswerTable(np.full((samples, max(labels, 1)), NO_ANSWER))
 
     @cython.cfunc

@@ -7,7 +7,7 @@ the product of every super-parent it belongs to; of a pair of entries e < k of o
     product[k] *= P(e | y, k)        product[e] *= P(k | y, e)
 
 where all children of a super-parent share a denominator, so that nothing is divided on the way. Products only shrink:
-they start high in the range of a double, and are lifted back there every so many factors, as many as cannot leave it;
+they start high in the range of a double, and are lifted back there before the factors could leave it;
 `scale` counts the lifts.
 
     product, inverse, scale [super-parent, class]      inverse: 1 / the denominator of its children
@@ -261,7 +261,7 @@ class Terms:
 
     @cython.cfunc
     def safe_steps(self, exact: cython.bint) -> cython.Py_ssize_t:
-        """Return how many factors a product above HIGH can take and stay within the range of a double."""
+        """Return the number of factors that keep a product above HIGH within the range of a double."""
         smallest: cython.double = self.smallest
         if smallest <= 0.0:
             # Unsmoothed, a factor that is not 0 is at least 1 / largest where weights are whole.

@@ -107,7 +107,7 @@ def count_families(codes, weights, numbers, child, candidates, sizes, starts, ce
     Parameters
     ----------
     codes, weights
-        The rows, and how much each weighs.
+        The rows, and the weight of each.
     numbers
         The configuration in each row; a row with -1 is left out.
     child
@@ -149,7 +149,7 @@ def count_packed(packed, codes, weights, numbers, child, width, groups, offsets,
     Parameters
     ----------
     packed, codes, weights
-        The rows, packed and plain, and how much each weighs.
+        The rows, packed and plain, and the weight of each.
     numbers
         The configuration in each row; a row with -1 is left out.
     child, width

@@ -23,7 +23,7 @@ def is_whole(number: cython.double) -> cython.bint:
 @cython.cfunc
 @cython.exceptval(check=False)
 def samples_of(amount: cython.double) -> cython.double:
-    """Return how many samples an amount counts as."""
+    """Return the number of samples that an amount counts as."""
     return amount if is_whole(amount) else 1.0
 
 

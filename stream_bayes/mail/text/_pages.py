@@ -93,7 +93,7 @@ def walk_page(
     most_tags: cython.Py_ssize_t,
     deepest: cython.Py_ssize_t,
 ) -> tuple:
-    """Return the text that is seen, the hidden text, the reasons, the last look, and the place after the last tag.
+    """Return the visible text, the hidden text, the reasons, the last look, and the place after the last tag.
 
     Parameters
     ----------

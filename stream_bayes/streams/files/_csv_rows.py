@@ -2,9 +2,9 @@ r"""Lines of plain cells, in one pass over their bytes; and columns of values as
 
     b"grey,3.5,yes\nblue,,no\n"  ->  grey | 3.5 | yes | blue | | no        lengths 13, 9
 
-Most cells have been seen before: in a stream of names nearly all of them. So each short cell is looked for in a small
-table by its bytes, and what was made for them before is given again. That spares making a text; and whoever looks the
-text up later finds its hash worked out, and the very object that was looked up before.
+Most cells repeat: in a stream of nominal values nearly all of them. So a small table, by the bytes of a short cell,
+holds the string made for them before, and the same object is returned again. That saves making a string, and a later
+lookup by this string is faster, since its hash is cached and it is identical to the key.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -36,11 +36,11 @@ class PlainCells:
     Parameters
     ----------
     delimiter
-        The byte that stands between cells.
+        The byte between two cells.
     width
-        How many cells a line has.
+        The number of cells of a line.
     limit
-        How many bytes a line may have, its end included.
+        The most bytes of a line, its end included.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class PlainCells:
         self.delimiter = delimiter
         self.width = width
         self.limit = limit
-        self.texts = [""] * SLOTS  # what was made last for the cells of each slot
+        self.texts = [""] * SLOTS  # the newest string of each slot
         self.sizes = np.zeros(SLOTS, np.int32)
         self.written = np.zeros((SLOTS, SHORT), np.uint8)
 
@@ -60,8 +60,8 @@ class PlainCells:
     def split(self, data: bytes):
         """Return the cells of whole lines in order, and the bytes of each line; None unless all are plain.
 
-        Plain are lines that end with a newline, perhaps after a return, without another return and without a quote; of
-        which none is empty or too long, and each has the right number of cells.
+        A plain line ends with a newline (or a return and a newline), has no other return and no quote, is neither empty
+        nor too long, and has the right number of cells.
 
         Raises
         ------
