@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,19 @@ def log_density(x: float, own: Any, everything: Any) -> float:
     return math.log((n * predictive(n, mean, squares) + predictive(0, 0.0, 0.0)) / (n + 1))
 
 
+def log_presence(names: Collection[str], label: str, samples: Sequence[tuple[Collection[str], str]]) -> float:
+    """Return the docstring's evidence of which numbers a sample has; samples are their names and their class."""
+    own = [held for held, y in samples if y == label]
+    average = sum(len(held) for held, _ in samples) / len(samples)
+    total = -(sum(map(len, own)) + average) / (len(own) + 1)
+    for name in names:
+        share = sum(name in held for held, _ in samples) / len(samples)
+        if 0 < share < 1:
+            rate = (sum(name in held for held in own) + 1) / (len(own) * share + 1)
+            total += math.log(share) + math.log(rate)
+    return total
+
+
 @KINDS
 @pytest.mark.parametrize("n", [1, 2, 5, 40, 300])
 def test_the_density_is_the_posterior_predictive(kind, n):
@@ -43,8 +57,11 @@ def test_the_density_is_the_posterior_predictive(kind, n):
     model.learn_one({"z": 1.0}, "never had x")
     everything = columns["a"] + columns["b"]
     for x in (-4.0, 0.3, 25.0):
+        samples = [("x", y) for y in columns for _ in columns[y]] + [("z", "never had x")]
         expected = {
-            y: math.log(1 / 3) + log_density(x, columns.get(y, []), everything)
+            y: math.log(1 / 3)
+            + log_density(x, columns.get(y, []), everything)
+            + log_presence({"x"}, y, samples)
             for y in ("a", "b", "never had x")
         }
         assert model.joint_log_likelihood({"x": x}) == pytest.approx(expected, abs=1e-9)
@@ -128,6 +145,110 @@ def test_bad_settings_of_numbers_are_refused(settings, message):
 
     with pytest.raises(BadValue, match=message):
         NaiveBayes(**settings)
+
+
+Bag = tuple[dict[Any, Any], Any]
+
+
+def bag_of(rng: random.Random, label: Any, shares: list[float], amount: Callable[[], float]) -> Bag:
+    return {f"w{word}": amount() for word, share in enumerate(shares) if rng.random() < share}, label
+
+
+def presence_decides(rng: random.Random) -> Bag:
+    label = rng.random() < 0.4
+    shares = [0.3 if label == (word % 2 == 0) else 0.02 for word in range(40)]
+    return bag_of(rng, label, shares, lambda: 1 + int(rng.expovariate(1.0)))
+
+
+def presence_decides_weakly(rng: random.Random) -> Bag:
+    label = rng.random() < 0.4
+    shares = [0.12 if label == (word % 2 == 0) else 0.06 for word in range(100)]
+    return bag_of(rng, label, shares, lambda: rng.gauss(0.0, 1.0))
+
+
+def every_number_is_one(rng: random.Random) -> Bag:
+    label = rng.random() < 0.4
+    return bag_of(rng, label, [0.3 if label == (word % 2 == 0) else 0.02 for word in range(40)], lambda: 1)
+
+
+def a_class_is_rare(rng: random.Random) -> Bag:
+    label = rng.random() < 0.1
+    shares = [0.15 if label == (word % 2 == 0) else 0.05 for word in range(60)]
+    return bag_of(rng, label, shares, lambda: 1 + int(rng.expovariate(1.0)))
+
+
+def four_classes(rng: random.Random) -> Bag:
+    label = rng.randrange(4)
+    shares = [0.25 if word % 4 == label else 0.05 for word in range(80)]
+    return bag_of(rng, label, shares, lambda: 1 + int(rng.expovariate(1.0)))
+
+
+def lengths_differ(rng: random.Random) -> Bag:
+    label = rng.random() < 0.5
+    return bag_of(rng, label, [0.3 if label else 0.1] * 40, lambda: 1 + int(rng.expovariate(1.0)))
+
+
+@KINDS
+@pytest.mark.parametrize(
+    "family",
+    [
+        presence_decides,
+        presence_decides_weakly,
+        every_number_is_one,
+        a_class_is_rare,
+        four_classes,
+        lengths_differ,
+    ],
+)
+def test_it_is_not_below_rivers_on_sparse_bags_that_differ_in_their_words(
+    kind: type[NaiveBayes], family: Callable[[random.Random], Bag]
+) -> None:
+    rng = random.Random(1)
+    ours, theirs = kind(), naive_bayes.GaussianNB()
+    right = [0, 0]
+    for _ in range(400):
+        x, label = family(rng)
+        for place, model in enumerate((ours, theirs)):
+            right[place] += model.predict_one(x) == label
+            model.learn_one(x, label)
+    assert right[0] >= right[1]
+
+
+@KINDS
+def test_the_numbers_that_a_sample_has_are_poisson_variables(kind: type[NaiveBayes]) -> None:
+    rng = random.Random(3)
+    model = kind()
+    samples: list[tuple[Collection[str], str]] = []
+    for _ in range(60):
+        x, label = four_classes(rng)
+        model.learn_one(x, str(label))
+        samples.append((list(x), str(label)))
+    for y, score in model.joint_log_likelihood({}).items():
+        prior = math.log(model.class_prior_[y])
+        assert score == pytest.approx(prior + log_presence([], y, samples), abs=1e-9)
+
+
+@KINDS
+def test_numbers_that_every_sample_has_are_evidence_by_their_values_alone(kind: type[NaiveBayes]) -> None:
+    model = kind()
+    for k in range(40):
+        model.learn_one({"u": float(k), "v": float(k % 7)}, "ab"[k % 2])
+    assert model.predict_proba_one({}) == pytest.approx(model.class_prior_, abs=1e-12)
+
+
+@KINDS
+def test_explanations_and_intervals_contain_the_presence_of_numbers(kind: type[NaiveBayes]) -> None:
+    rng = random.Random(5)
+    model = trained(kind(), [presence_decides(rng) for _ in range(300)])
+    for _ in range(20):
+        x, _ = presence_decides(rng)
+        why = model.explain_one(x)
+        assert why.total == pytest.approx(model.joint_log_likelihood(x))
+        added = {y: why.baseline[y] + sum(row[y] for row in why.evidence.values()) for y in why.baseline}
+        assert added[True] - added[False] == pytest.approx(why.total[True] - why.total[False])
+        p = model.predict_proba_one(x)
+        for y, (low, high) in model.predict_interval_one(x).items():
+            assert low - 0.01 <= p[y] <= high + 0.01  # of numbers, intervals are those of plain Gaussians
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -27,12 +27,19 @@ cdef class ValueReading(Reading):
     cdef double[::1] last_freedom
     cdef double[::1] last_gammas
     cdef double[::1] distance
+    cdef double[::1] numbers_held
+    cdef double weight_of_samples
+    cdef double weight_of_numbers
     cdef double weight_of_all
     cdef double mean_of_all
     cdef double variance_of_all
     cdef double pooled
     cdef double pooled_freedom
     cdef add_values(self, Row row)
+    cdef bint count_numbers(self)
+    cdef double expected_length(self, Py_ssize_t y)
+    cdef double share_with(self, Py_ssize_t feature)
+    cdef add_presence(self, Row row)
     cdef add_numbers(self, Row row)
     cdef add_students(self, Row row)
     cdef update(self, Py_ssize_t feature)

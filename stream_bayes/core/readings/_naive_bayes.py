@@ -34,6 +34,9 @@ PRIOR_MEANS = cython.declare(
     cython.double, 0.1
 )  # "kappa_0": fresh samples that the prior of a class's mean weighs
 OUTLIERS = cython.declare(cython.double, 1.0)  # fresh samples of the prior predictive beside those of a class
+NEARLY_ALL = cython.declare(
+    cython.double, 0.999999999
+)  # of the samples have a number: what is missing is rounding
 
 
 @cython.cfunc
@@ -86,6 +89,15 @@ class ValueReading(Reading):
     over all classes; k_0 = 0.1. So mean and variance are integrated over a normal-inverse-gamma prior of v_0 with one
     degree of freedom, and one sample more is expected to come from the prior, whatever the class.
 
+    Student: once samples lack some of the numbers, their presence is evidence, too, as that of words in a bag. It is
+    a Poisson variable for each class and number. Its rate has a Gamma prior of one sample around the share of samples
+    with the number:
+
+        rate        p (n(y, f) + 1) / (n(y) p + 1)      p = n(f) / n
+        evidence    product over the row's numbers of their rates * exp(-(n(y, numbers) + L) / (n(y) + 1))
+
+    with L the numbers of a sample on average. Rates are sums, so absent numbers cost no time each.
+
     Parameters
     ----------
     shared_variance
@@ -133,11 +145,19 @@ class ValueReading(Reading):
         )
         self.shared, self.shared_freedom = np.zeros(2), np.zeros(2)
         self.last_freedom, self.last_gammas = np.zeros(2), np.zeros(2)
+        self.numbers_held = np.zeros(2)
 
     @cython.cfunc
     def add_evidence(self, row: Row):
         if row.entries:
             self.add_values(row)
+        if (
+            self.student
+            and self.tables.bins is None
+            and self.tables.gaussians.features
+            and self.count_numbers()
+        ):
+            self.add_presence(row)
         if row.numbers and (self.tables.bins is None or self.reads_moments):
             if self.student:
                 self.add_students(row)
@@ -201,6 +221,106 @@ class ValueReading(Reading):
                 self.share[y] = product
         for y in range(classes):
             self.score[y] += log(self.share[y])
+
+    @cython.cfunc
+    def count_numbers(self) -> cython.bint:
+        """Set `numbers_held` to the weight of each class's numbers; return True if samples lack some of them."""
+        numbers: Gaussians = self.tables.gaussians
+        weight: cython.double[::1] = numbers.weight
+        f: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        cell: cython.Py_ssize_t
+        held: cython.double
+        is_sparse: cython.bint = False
+        if self.numbers_held.shape[0] < self.tables.labels:
+            self.numbers_held = np.zeros(2 * self.tables.labels)
+        by_class: cython.double[::1] = self.numbers_held
+        self.weight_of_samples = 0.0
+        self.weight_of_numbers = 0.0
+        for y in range(self.tables.labels):
+            by_class[y] = 0.0
+            self.weight_of_samples += self.tables.class_weight[y]
+        for f in range(numbers.features):
+            cell = f * numbers.classes
+            held = 0.0
+            for y in range(self.tables.labels):
+                by_class[y] += weight[cell + y]
+                held += weight[cell + y]
+            self.weight_of_numbers += held
+            if held > 0.0 and held < NEARLY_ALL * self.weight_of_samples:
+                is_sparse = True
+        return is_sparse
+
+    @cython.cfunc
+    def expected_length(self, y: cython.Py_ssize_t) -> cython.double:
+        """Return the numbers that a sample of a class has on average, after `count_numbers`."""
+        average: cython.double = self.weight_of_numbers / self.weight_of_samples
+        return (self.numbers_held[y] + self.tables.unit * average) / (
+            self.tables.class_weight[y] + self.tables.unit
+        )
+
+    @cython.cfunc
+    def share_with(self, feature: cython.Py_ssize_t) -> cython.double:
+        """Return the share of samples that have a number, 0 if none has and 1 if nearly all have."""
+        numbers: Gaussians = self.tables.gaussians
+        cell: cython.Py_ssize_t = feature * numbers.classes
+        held: cython.double = 0.0
+        y: cython.Py_ssize_t
+        for y in range(self.tables.labels):
+            held += numbers.weight[cell + y]
+        return 1.0 if held >= NEARLY_ALL * self.weight_of_samples else held / self.weight_of_samples
+
+    @cython.cfunc
+    def add_presence(self, row: Row):
+        """Add the evidence of which numbers a row has, after `count_numbers`."""
+        numbers: Gaussians = self.tables.gaussians
+        unit: cython.double = self.tables.unit
+        k: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        cell: cython.Py_ssize_t
+        share: cython.double
+        ratio: cython.double
+        product: cython.double
+        for y in range(self.tables.labels):
+            self.score[y] -= self.expected_length(y)
+            self.share[y] = 1.0
+        for k in range(row.numbers):
+            share = self.share_with(row.numeric_feature[k])
+            if share <= 0.0 or share >= 1.0:
+                continue
+            self.shift += log(share)
+            cell = row.numeric_feature[k] * numbers.classes
+            for y in range(self.tables.labels):
+                ratio = (numbers.weight[cell + y] + unit) / (self.tables.class_weight[y] * share + unit)
+                product = self.share[y] * ratio
+                if product < SMALL or product > LARGE:
+                    self.score[y] += log(self.share[y]) + log(ratio)
+                    product = 1.0
+                self.share[y] = product
+        for y in range(self.tables.labels):
+            self.score[y] += log(self.share[y])
+
+    def presence(self, row: Row, label: cython.Py_ssize_t) -> tuple:
+        """Return the numbers that a sample of a class has on average, and for each number of a row that some samples
+        lack the observed and the expected weight of the class's samples with it, smoothed, in fresh samples.
+
+        The length is 0 if no sample lacks a number.
+        """
+        unit: cython.double = self.tables.unit
+        weights: list = []
+        k: cython.Py_ssize_t
+        share: cython.double
+        if not self.student or self.tables.bins is not None or not self.count_numbers():
+            return 0.0, weights
+        for k in range(row.numbers):
+            share = self.share_with(row.numeric_feature[k])
+            if 0.0 < share < 1.0:
+                observed = self.tables.gaussians.weight[
+                    row.numeric_feature[k] * self.tables.gaussians.classes + label
+                ]
+                expected = self.tables.class_weight[label] * share
+                weights.append((float(observed / unit + 1.0), float(expected / unit + 1.0)))
+        return float(self.expected_length(label)), weights
 
     @cython.cfunc
     def overall(self, feature: cython.Py_ssize_t):

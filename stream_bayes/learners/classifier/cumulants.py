@@ -48,6 +48,10 @@ def value_cumulants(store: CountStore, reading: Any, row: Row, label: int) -> Cu
             total = values.present[slot * layout.classes + label] / tables.unit + add * values.distinct[slot]
             shares.append((values.weight[position * layout.classes + label] / tables.unit + add, total))
     moments = product_cumulants(shares)
+    length, presence = reading.presence(row, label)
+    moments += Cumulants(-length)
+    for observed, expected in presence:
+        moments += log_weight(observed) + Cumulants(-math.log(expected))
     for k in range(row.numbers if tables.bins is None else 0):  # in bins, they are among the entries
         mean, variance, weight, freedom = reading.gaussian(row.numeric_feature[k], label)
         if weight > 0 and freedom > 0:
