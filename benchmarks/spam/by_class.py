@@ -63,8 +63,12 @@ def later_mail(corpus: Corpus, orders: Sequence[str], settings: dict[str, Any]) 
             runs.append(Later(int((~spam).sum()), int(spam.sum()), lost, missed, roca(score, spam)))
     return {
         name: Later(
-            *(sum(run[field] for run in runs) for field in range(4)), sum(run.roca for run in runs) / SEEDS
-        )  # type: ignore[arg-type]
+            ham=sum(run.ham for run in runs),
+            spam=sum(run.spam for run in runs),
+            ham_lost=sum(run.ham_lost for run in runs),
+            spam_missed=sum(run.spam_missed for run in runs),
+            roca=sum(run.roca for run in runs) / SEEDS,
+        )
         for name, runs in found.items()
     }
 

@@ -120,10 +120,12 @@ def cases() -> list[Case]:
                         partial(start, predicts_learns, our_events=5_000),
                     )
                 )
-    for ours in (stream_bayes.LDA, stream_bayes.QDA):
-        start = partial(contest, lines=numeric_lines, classes=2, ours=ours, our_events=3_000)
+    for discriminant in (stream_bayes.LDA, stream_bayes.QDA):
+        start = partial(contest, lines=numeric_lines, classes=2, ours=discriminant, our_events=3_000)
         made += [
-            Case(f"{ours.__name__} learn, 20 numeric, 2 classes", partial(start, learns), limit=3.0),
-            Case(f"{ours.__name__} predict, 20 numeric, 2 classes", partial(start, predicts), limit=4.0),
+            Case(f"{discriminant.__name__} learn, 20 numeric, 2 classes", partial(start, learns), limit=3.0),
+            Case(
+                f"{discriminant.__name__} predict, 20 numeric, 2 classes", partial(start, predicts), limit=4.0
+            ),
         ]
     return made
