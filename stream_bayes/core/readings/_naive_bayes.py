@@ -151,17 +151,12 @@ class ValueReading(Reading):
     def add_evidence(self, row: Row):
         if row.entries:
             self.add_values(row)
-        if (
-            self.student
-            and self.tables.bins is None
-            and self.tables.gaussians.features
-            and self.count_numbers()
-        ):
-            self.add_presence(row)
-        if row.numbers and (self.tables.bins is None or self.reads_moments):
-            if self.student:
+        if self.tables.bins is None or self.reads_moments:
+            if self.student and self.tables.gaussians.features and self.count_numbers():
+                self.add_presence(row)
+            if row.numbers and self.student:
                 self.add_students(row)
-            else:
+            elif row.numbers:
                 self.add_numbers(row)
 
     @cython.cfunc
