@@ -47,7 +47,7 @@ from benchmarks.spam.measures import Measures, measures, over, roca, settled
 from benchmarks.spam.rewriting import caught, split, table_of_rewritings, with_few_headers
 from benchmarks.spam.targets import PEER, attack_checks, checks_of, rewriting_checks
 from stream_bayes.mail import SpamFilter
-from stream_bayes.mail.text.parsing import fast_parser_is_installed
+from stream_bayes.mail.text.transfer_encodings import fast_parser_is_installed
 
 __all__ = ["main"]
 

@@ -24,9 +24,9 @@ from stream_bayes import NaiveBayes
 from stream_bayes.learners.classifier.predictions import most_probable
 from stream_bayes.mail import SpamFilter
 from stream_bayes.streams.models.served import served
-from stream_bayes.streams.workers.parts import parts_of
 from stream_bayes.streams.workers.shard_filter import FilterTotal, ShardFilterModel
 from stream_bayes.streams.workers.shard_model import ShardModel
+from stream_bayes.streams.workers.state_parts import parts_of
 from stream_bayes.streams.workers.total import Total
 
 __all__ = ["accuracies", "spam_rocas"]

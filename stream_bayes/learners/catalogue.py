@@ -17,7 +17,7 @@ from stream_bayes.errors import BadValue
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.binning import Binning
-from stream_bayes.learners.classifiers import CLASSIFIERS
+from stream_bayes.learners.classifier_names import CLASSIFIERS
 from stream_bayes.learners.half_life_choice import HalfLifeChoice
 from stream_bayes.learners.networks.bayes_net import BayesNet
 from stream_bayes.learners.sliding_window import SlidingWindow

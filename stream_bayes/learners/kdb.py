@@ -9,12 +9,12 @@ from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.readings.kdb import FamilyDependences
-from stream_bayes.core.readings.parents import Dependences
+from stream_bayes.core.readings.one_parent import Dependences
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, CannotMerge, NotSupported
 from stream_bayes.learners.classifier.arguments import check_count
 from stream_bayes.learners.classifier.binning import Binning
-from stream_bayes.learners.classifier.pairs import MEMORY_BUDGET, PairClassifier
+from stream_bayes.learners.classifier.pair_classifier import MEMORY_BUDGET, PairClassifier
 from stream_bayes.learners.classifier.traits import Traits
 
 __all__ = ["KDB"]

@@ -14,7 +14,7 @@ from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.readings.choice import Choice
 from stream_bayes.core.readings.discriminant import Discriminant
 from stream_bayes.core.readings.kdb import FamilyDependences
-from stream_bayes.core.readings.parents import Dependences, SpanningTree
+from stream_bayes.core.readings.one_parent import Dependences, SpanningTree
 from stream_bayes.core.readings.spode import SuperParent
 from stream_bayes.core.readings.weighted import WeightedValues
 from stream_bayes.core.values.values import name_order
@@ -24,7 +24,7 @@ from stream_bayes.learners.classifier.arguments import check_choice, check_numbe
 from stream_bayes.learners.classifier.base import X
 from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.classifier.intervals import Cumulants
-from stream_bayes.learners.classifier.pairs import MEMORY_BUDGET, PairClassifier
+from stream_bayes.learners.classifier.pair_classifier import MEMORY_BUDGET, PairClassifier
 from stream_bayes.learners.classifier.traits import Traits
 from stream_bayes.learners.one_dependence import check_average
 

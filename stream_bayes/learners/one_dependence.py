@@ -29,7 +29,7 @@ from stream_bayes.learners.classifier.base import X
 from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.classifier.cumulants import average_cumulants
 from stream_bayes.learners.classifier.intervals import Cumulants
-from stream_bayes.learners.classifier.pairs import MEMORY_BUDGET, PairClassifier
+from stream_bayes.learners.classifier.pair_classifier import MEMORY_BUDGET, PairClassifier
 from stream_bayes.learners.classifier.traits import Traits
 
 __all__ = ["A2DE", "AODE", "SPODE", "check_average"]

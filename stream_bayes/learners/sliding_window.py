@@ -11,7 +11,7 @@ from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.readings._sliding import SlidingReading
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
-from stream_bayes.learners import classifiers  # noqa: F401  # registers the learners that may be arguments of others
+from stream_bayes.learners import classifier_names  # noqa: F401  # registers the learners that may be arguments of others
 from stream_bayes.learners.classifier.arguments import check_count
 from stream_bayes.learners.classifier.base import BayesClassifier, X, check_learner
 from stream_bayes.learners.classifier.intervals import Cumulants

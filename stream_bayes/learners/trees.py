@@ -9,13 +9,13 @@ from typing import Any
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.readings.named_features import require_features
-from stream_bayes.core.readings.parents import GivenParents, SpanningTree
+from stream_bayes.core.readings.one_parent import GivenParents, SpanningTree
 from stream_bayes.core.values.values import canonical
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.classifier.arguments import check_count, check_name, warn_of_absent
 from stream_bayes.learners.classifier.binning import Binning
-from stream_bayes.learners.classifier.pairs import MEMORY_BUDGET, PairClassifier
+from stream_bayes.learners.classifier.pair_classifier import MEMORY_BUDGET, PairClassifier
 
 __all__ = ["ODE", "TAN"]
 

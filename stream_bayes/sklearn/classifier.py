@@ -25,7 +25,7 @@ from stream_bayes.errors import BadLabel, BadValue
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.catalogue import DEFAULT
 from stream_bayes.learners.classifier.base import BayesClassifier as CountingClassifier
-from stream_bayes.learners.classifiers import CLASSIFIERS
+from stream_bayes.learners.classifier_names import CLASSIFIERS
 from stream_bayes.learners.one_dependence import AODE
 from stream_bayes.sklearn.columns import FROM_DTYPE, Categorical, Columns
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from stream_bayes import KDB, TAN, NaiveBayes
-from stream_bayes.core.readings.parents import Dependences, SpanningTree
+from stream_bayes.core.readings.one_parent import Dependences, SpanningTree
 from stream_bayes.errors import BadState
 from stream_bayes.testing.assertions import same_bytes
 from tests.learners.biased_events import Event, biased_events

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from stream_bayes.cli.spam.options import UserHomeOptions
-from stream_bayes.streams.mail.filter_service import judge
+from stream_bayes.mail.filter.verdict import judge
 from stream_bayes.streams.mail.identity import id_of_mail
 from stream_bayes_start import (
     run_command,

@@ -23,7 +23,7 @@ from stream_bayes.mail.filter.other_filters import (
     read_spamassassin_backup,
     refuse_other_formats,
 )
-from stream_bayes.mail.text.scanning import head_and_body
+from stream_bayes.mail.text.structure import head_and_body
 from stream_bayes.mail.text.transformer import EmailTokens
 from stream_bayes.streams.mail.mailbox import mails
 from stream_bayes_start import number_of

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.inference.inference import Inference
 from stream_bayes.core.live_networks.labelled_network import LabelledNetwork
-from stream_bayes.core.networks.graphs import needed_families
+from stream_bayes.core.networks.graph_algorithms import needed_families
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value
 

@@ -14,7 +14,7 @@ from typing import Any, Self, TypeAlias
 from stream_bayes.core.networks.dot import dot_text
 from stream_bayes.core.networks.drawing import drawn_structure, links_of
 from stream_bayes.core.networks.equivalence import Difference, Edge, EquivalenceClass, check_same_variables
-from stream_bayes.core.networks.graphs import (
+from stream_bayes.core.networks.graph_algorithms import (
     children_of,
     compelled_parents,
     cycle_in,

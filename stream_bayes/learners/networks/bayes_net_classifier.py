@@ -34,7 +34,7 @@ from stream_bayes.learners.classifier.arguments import check_choice, check_count
 from stream_bayes.learners.classifier.base import X
 from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.classifier.intervals import Cumulants, log_share, log_weight
-from stream_bayes.learners.classifier.pairs import PairClassifier
+from stream_bayes.learners.classifier.pair_classifier import PairClassifier
 from stream_bayes.learners.classifier.traits import Traits
 from stream_bayes.learners.networks.answers import as_network
 from stream_bayes.learners.networks.class_growth import ClassGrowth, GrowingReading

@@ -25,8 +25,8 @@ from stream_bayes.mail.text.headers import field_tokens, header_tokens, is_verdi
 from stream_bayes.mail.text.html import markup_of, read_page
 from stream_bayes.mail.text.letters import as_seen
 from stream_bayes.mail.text.limits import Limits
-from stream_bayes.mail.text.parsing import Decoder, Encoded, canonical_base64, canonical_quoted
-from stream_bayes.mail.text.scanning import Leaf, Outline, outline
+from stream_bayes.mail.text.structure import Leaf, Outline, outline
+from stream_bayes.mail.text.transfer_encodings import Decoder, Encoded, canonical_base64, canonical_quoted
 from stream_bayes.mail.text.web import bare_addresses, cut_urls, url_tokens
 
 __all__ = ["Bag", "bag_of_message", "bag_of_text"]

@@ -9,8 +9,8 @@ from river import base
 
 from stream_bayes.errors import BadValue
 from stream_bayes.mail.text.limits import Limits
-from stream_bayes.mail.text.parsing import decoder
 from stream_bayes.mail.text.tokens import Bag, bag_of_message, bag_of_text
+from stream_bayes.mail.text.transfer_encodings import decoder
 
 __all__ = ["EmailTokens", "Mail"]
 

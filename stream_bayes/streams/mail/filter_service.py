@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import logging
-import math
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from stream_bayes.errors import BadValue, NotLearned, StreamBayesError
-from stream_bayes.learners.decision_rules import Costs
 from stream_bayes.mail.filter.explanation import SpamExplanation
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.filter.messages import FilterBag
+from stream_bayes.mail.filter.verdict import Judgement, judge
 from stream_bayes.streams.mail.change_journal import Change
 from stream_bayes.streams.mail.home import OpenFilter, SpamHome
 from stream_bayes.streams.mail.identity import SIGNED, id_of_mail
@@ -22,83 +21,12 @@ from stream_bayes.streams.mail.judged_mails import DAYS, MAX_BYTES, JudgedMails
 from stream_bayes.streams.mail.users import Quota, Users, checked_user
 from stream_bayes_start import without_own_fields
 
-__all__ = ["MIN_LEARNED", "FilterService", "Judgement", "judge"]
+__all__ = ["FilterService"]
 
 logger = logging.getLogger(__name__)
 
-MIN_LEARNED: Final = 20  # messages of each label, before a mail is called spam
 MIN_PREFIX: Final = 8  # characters of an id that may stand for all
 FORGET_SECONDS: Final = 60.0  # until a forgotten mail is in no file any more
-MAX_LOG_ODDS: Final = 99.0
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """The filter's judgement of a mail.
-
-    Parameters
-    ----------
-    verdict
-        `"spam"`, `"ham"` or `"unsure"`.
-    probability
-        Of spam.
-    score
-        Above 0 for spam; to rank by.
-    id
-        Of the mail, signed if the home has a key.
-    threshold
-        The least probability of spam.
-    note
-        Why no mail is called spam yet; empty otherwise.
-    """
-
-    verdict: str
-    probability: float
-    score: float
-    id: str
-    threshold: float
-    note: str = ""
-
-    @property
-    def log_odds(self) -> float:
-        """The log-odds of spam: above `log_odds_threshold` if the verdict is spam."""
-        return _log_odds(self.probability)
-
-    @property
-    def log_odds_threshold(self) -> float:
-        """The log-odds from which a mail is spam."""
-        return _log_odds(self.threshold)
-
-    def texts(self) -> tuple[str, ...]:
-        """Return verdict, probability, score and id as text, and the note if there is one."""
-        fixed = (self.verdict, f"{self.probability:.6f}", f"{self.score:.4f}", self.id)
-        return (*fixed, self.note) if self.note else fixed
-
-
-def judge(model: SpamFilter, bag: FilterBag, name: str) -> Judgement:
-    """Return the judgement of a mail.
-
-    Parameters
-    ----------
-    model
-        The filter.
-    bag
-        The mail's tokens, of `model.bag_of`.
-    name
-        The mail's id.
-    """
-    wanted, unwanted = model.labels
-    answer = model.predict_proba_one(bag)
-    decided = model.decide(answer)
-    verdict = "spam" if decided == unwanted else "ham" if answer and decided == wanted else "unsure"
-    learned = [round(model.pooled_messages[label]) for label in model.labels]
-    note = ""
-    if min(learned) < MIN_LEARNED:
-        note = f"learned={learned[0]}-ham-{learned[1]}-spam-of-{MIN_LEARNED}-each"
-        verdict = "unsure" if verdict == "spam" else verdict
-    band = model.rule.band(unwanted, unwanted) if isinstance(model.rule, Costs) else None
-    threshold = 0.5 if band is None else band[0]
-    return Judgement(verdict, answer.get(unwanted, 0.5), model.score_one(bag), name, threshold, note)
 
 
 class FilterService:
@@ -413,9 +341,3 @@ def _held_name(name: str, user: str | None) -> str:
 def _tokenizer(model: SpamFilter) -> tuple[Any, ...]:
     """Return the settings on which a mail's tokens depend."""
     return model.pairs, model.parser, model.limits, model.key
-
-
-def _log_odds(probability: float) -> float:
-    if probability <= 0.0 or probability >= 1.0:
-        return -MAX_LOG_ODDS if probability <= 0.0 else MAX_LOG_ODDS
-    return min(max(math.log(probability / (1.0 - probability)), -MAX_LOG_ODDS), MAX_LOG_ODDS)

@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import re
 
-from stream_bayes.mail.text.scanning import head_and_body
+from stream_bayes.mail.text.structure import head_and_body
 
 __all__ = ["IdKey", "id_of_mail"]
 

@@ -16,7 +16,8 @@ from collections.abc import Callable
 from typing import IO, Final
 
 from stream_bayes.errors import StreamBayesError
-from stream_bayes.streams.mail.filter_service import FilterService, Judgement
+from stream_bayes.mail.filter.verdict import Judgement
+from stream_bayes.streams.mail.filter_service import FilterService
 from stream_bayes_start import OWN, own_fields
 
 __all__ = ["ON_SPAM", "answer_milter"]

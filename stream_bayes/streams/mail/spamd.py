@@ -17,9 +17,10 @@ from collections.abc import Callable
 from typing import IO, Final, NamedTuple
 
 from stream_bayes.errors import BadValue, NotLearned, StreamBayesError
-from stream_bayes.mail.text.scanning import head_and_body
+from stream_bayes.mail.filter.verdict import Judgement
+from stream_bayes.mail.text.structure import head_and_body
 from stream_bayes.streams.mail.callers import Caller, NotAllowed
-from stream_bayes.streams.mail.filter_service import FilterService, Judgement
+from stream_bayes.streams.mail.filter_service import FilterService
 from stream_bayes_start import with_fields, without_fields
 
 __all__ = ["answer_spamc", "mail_with"]

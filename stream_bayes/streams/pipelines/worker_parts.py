@@ -21,13 +21,13 @@ from stream_bayes.streams.pipelines.config_kafka import KafkaSinkConfig, KafkaSo
 from stream_bayes.streams.pipelines.kafka_parts import kafka_source
 from stream_bayes.streams.pipelines.pipeline import make_model, make_pending
 from stream_bayes.streams.workers.model_topic import ModelPublisher
-from stream_bayes.streams.workers.parts import PART_BYTES
 from stream_bayes.streams.workers.publication import Publisher, Source
 from stream_bayes.streams.workers.replicas import Replicas
 from stream_bayes.streams.workers.shard import JournalSink, Shard, ShardRecovery, ShardTransactions
 from stream_bayes.streams.workers.shard_filter import FilterTotal, ShardFilterModel
 from stream_bayes.streams.workers.shard_model import ShardModel
 from stream_bayes.streams.workers.state_cache import StateCache
+from stream_bayes.streams.workers.state_parts import PART_BYTES
 from stream_bayes.streams.workers.state_topic import StateTopic
 from stream_bayes.streams.workers.summable import learner_of
 from stream_bayes.streams.workers.topic_reader import TopicReader

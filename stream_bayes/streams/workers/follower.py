@@ -13,9 +13,9 @@ from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.models.spam import ServedFilter
-from stream_bayes.streams.workers.parts import joined
 from stream_bayes.streams.workers.replicas import Replicas
 from stream_bayes.streams.workers.shard_filter import FilterTotal
+from stream_bayes.streams.workers.state_parts import joined
 from stream_bayes.streams.workers.topic_reader import TopicReader
 from stream_bayes.streams.workers.total import Total
 

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 
 from stream_bayes.streams.kafka.client import Send
-from stream_bayes.streams.workers.parts import parts_of
 from stream_bayes.streams.workers.publication import Publisher
 from stream_bayes.streams.workers.shard_filter import FilterTotal, ShardFilterModel
 from stream_bayes.streams.workers.shard_model import ShardModel
+from stream_bayes.streams.workers.state_parts import parts_of
 from stream_bayes.streams.workers.topic_reader import record_key
 from stream_bayes.streams.workers.total import Total
 

@@ -31,8 +31,8 @@ from stream_bayes.mail.filter.training import Training
 from stream_bayes.streams.models.answers import Answer, Answers
 from stream_bayes.streams.models.spam import ServedFilter
 from stream_bayes.streams.workers.memory import check_budget
-from stream_bayes.streams.workers.parts import joined
 from stream_bayes.streams.workers.replacements import Replacements
+from stream_bayes.streams.workers.state_parts import joined
 
 __all__ = ["FilterTotal", "ShardFilter", "ShardFilterModel"]
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import msgspec
 
-from stream_bayes.streams.workers.parts import pieces
 from stream_bayes.streams.workers.publication import End, digest_of
+from stream_bayes.streams.workers.state_parts import pieces
 
 __all__ = ["StateCache"]
 

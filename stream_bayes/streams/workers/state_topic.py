@@ -17,9 +17,9 @@ from stream_bayes.errors import NoSnapshot
 from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.files.snapshot_store import Found, Newest
 from stream_bayes.streams.kafka.client import Send
-from stream_bayes.streams.workers.parts import pieces
 from stream_bayes.streams.workers.publication import End, Publisher, Source
 from stream_bayes.streams.workers.state_cache import StateCache
+from stream_bayes.streams.workers.state_parts import pieces
 from stream_bayes.streams.workers.topic_reader import TopicReader, record_key
 
 __all__ = ["StateTopic"]

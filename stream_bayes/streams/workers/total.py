@@ -15,8 +15,8 @@ from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.streams.models.answers import Answer
 from stream_bayes.streams.models.served import ServedLearner, settings_of
 from stream_bayes.streams.workers.memory import check_budget
-from stream_bayes.streams.workers.parts import joined
 from stream_bayes.streams.workers.replacements import Replacements
+from stream_bayes.streams.workers.state_parts import joined
 
 __all__ = ["Total", "summed"]
 

@@ -22,7 +22,7 @@ from stream_bayes import (
 )
 from stream_bayes.core.counts import _families as _family_counts
 from stream_bayes.core.live_networks.class_reading import ClassReading
-from stream_bayes.core.networks.graphs import needed_families
+from stream_bayes.core.networks.graph_algorithms import needed_families
 from stream_bayes.errors import (
     BudgetExceeded,
     StreamBayesError,

@@ -15,7 +15,7 @@ import stream_bayes
 from stream_bayes.mail import EmailTokens, SpamFilter
 from stream_bayes.mail.text import headers as header_tokens
 from stream_bayes.mail.text import html, styles, web
-from stream_bayes.mail.text.parsing import fast_parser_is_installed
+from stream_bayes.mail.text.transfer_encodings import fast_parser_is_installed
 from tests.mail.messages import headers, multipart, nested, plain
 
 PARSERS = ["standard", *(["fast"] if fast_parser_is_installed() else [])]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.mail.text.parsing import fast_parser_is_installed
+from stream_bayes.mail.text.transfer_encodings import fast_parser_is_installed
 
 ROOT = Path(__file__).parents[3]
 SHORT = 400

@@ -11,7 +11,8 @@ import pytest
 
 from stream_bayes.errors import BadValue, NotLearned
 from stream_bayes.mail import SpamFilter
-from stream_bayes.streams.mail.filter_service import MIN_LEARNED, FilterService
+from stream_bayes.mail.filter.verdict import MIN_LEARNED
+from stream_bayes.streams.mail.filter_service import FilterService
 from stream_bayes.streams.mail.home import SpamHome
 from stream_bayes.streams.mail.identity import id_of_mail
 from stream_bayes.testing.faults import FaultyFileSystem

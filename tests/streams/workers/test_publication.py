@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from stream_bayes import AODE, NaiveBayes
 from stream_bayes.errors import BadState
-from stream_bayes.streams.workers.parts import joined, parts_of
 from stream_bayes.streams.workers.publication import END, Assembly, Publisher, Record, Source
+from stream_bayes.streams.workers.state_parts import joined, parts_of
 
 PIPELINE = Source("days", "3f1c", 2, 4)
 KEY = b"0123456789abcdef"

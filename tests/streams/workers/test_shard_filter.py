@@ -14,8 +14,8 @@ from stream_bayes.errors import BadState, CannotResume
 from stream_bayes.mail import SpamFilter
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.models.served import served
-from stream_bayes.streams.workers.parts import joined, parts_of
 from stream_bayes.streams.workers.shard_filter import FilterTotal, ShardFilterModel
+from stream_bayes.streams.workers.state_parts import joined, parts_of
 
 SPAM, HAM, BOTH = "free pills offer now win".split(), "lunch notes meeting plan".split(), "the a you".split()
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.streams.workers.parts import pieces
 from stream_bayes.streams.workers.publication import Publisher, Source
 from stream_bayes.streams.workers.state_cache import StateCache
+from stream_bayes.streams.workers.state_parts import pieces
 
 PART = 4
 

@@ -30,9 +30,9 @@ from stream_bayes.learners.classifier.state import checksum, text_of
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.kafka.source import KafkaSource
 from stream_bayes.streams.models.served import served
-from stream_bayes.streams.workers.parts import joined, parts_of
 from stream_bayes.streams.workers.shard import ShardRecovery, ShardTransactions
 from stream_bayes.streams.workers.shard_model import ShardModel
+from stream_bayes.streams.workers.state_parts import joined, parts_of
 from stream_bayes.streams.workers.summable import check_summable
 from stream_bayes.streams.workers.total import Total, summed
 from stream_bayes.testing.public_learners import CUT, learners

@@ -8,7 +8,7 @@ from email import message_from_bytes
 import pytest
 
 from stream_bayes.mail.text.limits import Limits
-from stream_bayes.mail.text.scanning import Outline, outline
+from stream_bayes.mail.text.structure import Outline, outline
 from tests.mail.messages import encoded, headers, multipart, nested, plain
 
 LIMITS = Limits()

@@ -6,7 +6,7 @@ import networkx as nx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core.networks.graphs import (
+from stream_bayes.core.networks.graph_algorithms import (
     children_of,
     cycle_in,
     moral_neighbours,

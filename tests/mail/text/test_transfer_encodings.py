@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_bayes.errors import BadValue, MissingPackage
-from stream_bayes.mail.text import parsing
-from stream_bayes.mail.text.parsing import (
+from stream_bayes.mail.text import transfer_encodings
+from stream_bayes.mail.text.transfer_encodings import (
     canonical_base64,
     canonical_quoted,
     decoder,
@@ -95,7 +95,7 @@ def test_an_unknown_parser_is_refused() -> None:
 
 
 def test_without_the_fast_parser_auto_is_the_standard_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parsing, "fast_mail_parser", None)
+    monkeypatch.setattr(transfer_encodings, "fast_mail_parser", None)
     assert decoder("auto") is decoder("standard")
     with pytest.raises(MissingPackage, match=r"stream-bayes\[mail\]"):
         decoder("fast")
