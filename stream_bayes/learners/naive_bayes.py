@@ -185,16 +185,16 @@ class NaiveBayes(_GaussianOrCounted):
     (1 + 1 / k); t_0 is the same with n = 0. While a feature has had a single value, its magnitude stands in for the
     deviation, and n is the weight of all classes, so that it does not separate two classes that both have the feature.
 
-    Presence of numbers by `"student-t"`, if some sample lacks one: a sample with the numbers F has the factor
-    prod_F p_f (n_yf + 1) / (n_y p_f + 1) * exp(-(N_y + L) / (n_y + 1)). n_yf is the weight of a class's samples with
-    the number f, n_y that of all its samples, p_f the share of all samples with f, N_y the sum of n_yf over f, and L
-    the average of numbers a sample.
+    Presence of numbers by `"student-t"`: numbers that less than half of the samples have are taken as a sparse bag. A
+    sample with the sparse numbers F has the factor prod_F p_f (n_yf + 1) / (n_y p_f + 1) * exp(-(N_y + L) / (n_y + 1)).
+    n_yf is the weight of a class's samples with the number f, n_y that of all its samples, p_f the share of all samples
+    with f, N_y the sum of n_yf over sparse f, and L the average of sparse numbers a sample.
 
-    Promises: with nominal features, whole weights, no `max_values` and no fading, learning online, in batches,
-    in any order, in shards that are merged, and unlearning give equal counts, exactly; with numeric features,
-    fractional weights or fading to 1e-9 of the largest magnitude held. A sample costs time in proportion to its
-    features; memory is 8 bytes for each class and value, 32 for each class and numeric feature, and about 40
-    for each value's name.
+    Promises: with nominal features, whole weights, no `max_values` and no fading, learning online, in batches, in any
+    order, in shards that are merged, and unlearning give equal counts, exactly; with numeric features, fractional
+    weights or fading to 1e-9 of the largest magnitude held. A sample costs time in proportion to its features; by
+    `"student-t"` a prediction also sums the weights of all numeric features. Memory is 8 bytes for each class and
+    value, 32 for each class and numeric feature, and about 40 for each value's name.
 
     Examples
     --------
@@ -259,7 +259,8 @@ class GaussianNB(_GaussianOrCounted):
     By default the density of a number is a Student's t, as in `NaiveBayes`. With `predictive="plug-in"` it is the
     Gaussian of variance M2 / (W - ddof), as in scikit-learn (`ddof=0`) and River (`ddof=1`): a class with a weight of
     `ddof` or less uses the variance pooled over classes; a class that never had the feature, the mean and variance of
-    all classes together. With Student's t, the presence of numbers is evidence once samples lack some of them.
+    all classes together. With Student's t, the presence of a number that
+    less than half of the samples have is evidence.
 
     Parameters
     ----------

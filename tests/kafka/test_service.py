@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def test_a_replica_follows_the_topic_of_a_model(kafka_topics: KafkaTopics) -> No
         shards.run()
 
     put("grey", "rain")
-    with shards.follow() as follower, served(FollowedTopic(follower), TOKEN) as client:
+    with closing(shards), shards.follow() as follower, served(FollowedTopic(follower), TOKEN) as client:
         assert client.get("/v1/model")["follows"] == "topic"
         x = {"sky": "grey"}
         assert client.post("/v1/predict", {"x": x})["probabilities"] == follower.predict_proba_one(x)

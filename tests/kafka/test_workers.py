@@ -81,12 +81,13 @@ def test_workers_come_and_go_and_the_sum_is_one_pass(
     first = shards.run()
     assert first.summary()["records"] == 800
     assert_equal(counts_of(first), shards.offline().model.model._store.by_name())
-    kafka_topics.put(shards.topic, days(400, 4, seed=8))
     workers = [shards.worker() for _ in range(2)]
     threads = [threading.Thread(target=worker.run) for worker in workers]
     for thread in threads:
         thread.start()
     try:
+        until("shards of both", lambda: all(len(worker.owned) in (1, 2, 3) for worker in workers))
+        kafka_topics.put(shards.topic, days(400, 4, seed=8))
         shards.wait_for(1200)
         expected = shards.offline().model.model._store.by_name()
         for worker in workers:  # each predicts from the whole sum

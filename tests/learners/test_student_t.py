@@ -37,14 +37,16 @@ def log_density(x: float, own: Any, everything: Any) -> float:
 
 def log_presence(names: Collection[str], label: str, samples: Sequence[tuple[Collection[str], str]]) -> float:
     """Return the docstring's evidence of which numbers a sample has; samples are their names and their class."""
-    own = [held for held, y in samples if y == label]
-    average = sum(len(held) for held, _ in samples) / len(samples)
+    shares = {
+        name: sum(name in held for held, _ in samples) / len(samples) for held, _ in samples for name in held
+    }
+    sparse = {name for name, share in shares.items() if share < 0.5}
+    own = [sparse & set(held) for held, y in samples if y == label]
+    average = sum(len(sparse & set(held)) for held, _ in samples) / len(samples)
     total = -(sum(map(len, own)) + average) / (len(own) + 1)
-    for name in names:
-        share = sum(name in held for held, _ in samples) / len(samples)
-        if 0 < share < 1:
-            rate = (sum(name in held for held in own) + 1) / (len(own) * share + 1)
-            total += math.log(share) + math.log(rate)
+    for name in sparse & set(names):
+        rate = (sum(name in held for held in own) + 1) / (len(own) * shares[name] + 1)
+        total += math.log(shares[name]) + math.log(rate)
     return total
 
 
@@ -229,11 +231,13 @@ def test_the_numbers_that_a_sample_has_are_poisson_variables(kind: type[NaiveBay
 
 
 @KINDS
-def test_numbers_that_every_sample_has_are_evidence_by_their_values_alone(kind: type[NaiveBayes]) -> None:
+def test_a_number_that_half_of_the_samples_have_is_missing_where_one_lacks_it(kind: type[NaiveBayes]) -> None:
     model = kind()
     for k in range(40):
-        model.learn_one({"u": float(k), "v": float(k % 7)}, "ab"[k % 2])
+        model.learn_one({"u": float(k), "v": float(k % 7) if k >= 20 else math.nan}, "ab"[k < 18])
     assert model.predict_proba_one({}) == pytest.approx(model.class_prior_, abs=1e-12)
+    model.learn_one({"u": 3.0}, "a")  # now fewer than half have v
+    assert model.predict_proba_one({}) != pytest.approx(model.class_prior_, abs=1e-3)
 
 
 @KINDS

@@ -34,9 +34,8 @@ PRIOR_MEANS = cython.declare(
     cython.double, 0.1
 )  # "kappa_0": fresh samples that the prior of a class's mean weighs
 OUTLIERS = cython.declare(cython.double, 1.0)  # fresh samples of the prior predictive beside those of a class
-NEARLY_ALL = cython.declare(
-    cython.double, 0.999999999
-)  # of the samples have a number: what is missing is rounding
+# A number that a smaller share of the samples has is one of a sparse bag; any other is a column, perhaps with gaps.
+SPARSE = cython.declare(cython.double, 0.5)
 
 
 @cython.cfunc
@@ -89,14 +88,14 @@ class ValueReading(Reading):
     over all classes; k_0 = 0.1. So mean and variance are integrated over a normal-inverse-gamma prior of v_0 with one
     degree of freedom, and one sample more is expected to come from the prior, whatever the class.
 
-    Student: once samples lack some of the numbers, their presence is evidence, too, as that of words in a bag. It is
-    a Poisson variable for each class and number. Its rate has a Gamma prior of one sample around the share of samples
-    with the number:
+    Student: the presence of a number that less than half of the samples have is evidence, too, as that of a word in a
+    bag. It is a Poisson variable for each class and number. Its rate has a Gamma prior of one sample around the share
+    of samples with the number:
 
         rate        p (n(y, f) + 1) / (n(y) p + 1)      p = n(f) / n
-        evidence    product over the row's numbers of their rates * exp(-(n(y, numbers) + L) / (n(y) + 1))
+        evidence    product over the row's sparse numbers of their rates * exp(-(n(y, sparse) + L) / (n(y) + 1))
 
-    with L the numbers of a sample on average. Rates are sums, so absent numbers cost no time each.
+    with L the sparse numbers of a sample on average. Rates are sums, so absent numbers cost no time each.
 
     Parameters
     ----------
@@ -219,7 +218,7 @@ class ValueReading(Reading):
 
     @cython.cfunc
     def count_numbers(self) -> cython.bint:
-        """Set `numbers_held` to the weight of each class's numbers; return True if samples lack some of them."""
+        """Set `numbers_held` to the weight of each class's sparse numbers; return True if there are any."""
         numbers: Gaussians = self.tables.gaussians
         weight: cython.double[::1] = numbers.weight
         f: cython.Py_ssize_t
@@ -239,16 +238,18 @@ class ValueReading(Reading):
             cell = f * numbers.classes
             held = 0.0
             for y in range(self.tables.labels):
-                by_class[y] += weight[cell + y]
                 held += weight[cell + y]
+            if held <= 0.0 or held >= SPARSE * self.weight_of_samples:
+                continue
+            is_sparse = True
             self.weight_of_numbers += held
-            if held > 0.0 and held < NEARLY_ALL * self.weight_of_samples:
-                is_sparse = True
+            for y in range(self.tables.labels):
+                by_class[y] += weight[cell + y]
         return is_sparse
 
     @cython.cfunc
     def expected_length(self, y: cython.Py_ssize_t) -> cython.double:
-        """Return the numbers that a sample of a class has on average, after `count_numbers`."""
+        """Return the sparse numbers that a sample of a class has on average, after `count_numbers`."""
         average: cython.double = self.weight_of_numbers / self.weight_of_samples
         return (self.numbers_held[y] + self.tables.unit * average) / (
             self.tables.class_weight[y] + self.tables.unit
@@ -256,18 +257,18 @@ class ValueReading(Reading):
 
     @cython.cfunc
     def share_with(self, feature: cython.Py_ssize_t) -> cython.double:
-        """Return the share of samples that have a number, 0 if none has and 1 if nearly all have."""
+        """Return the share of samples that have a sparse number, 0 if none has; 1 for a number that is not sparse."""
         numbers: Gaussians = self.tables.gaussians
         cell: cython.Py_ssize_t = feature * numbers.classes
         held: cython.double = 0.0
         y: cython.Py_ssize_t
         for y in range(self.tables.labels):
             held += numbers.weight[cell + y]
-        return 1.0 if held >= NEARLY_ALL * self.weight_of_samples else held / self.weight_of_samples
+        return 1.0 if held >= SPARSE * self.weight_of_samples else held / self.weight_of_samples
 
     @cython.cfunc
     def add_presence(self, row: Row):
-        """Add the evidence of which numbers a row has, after `count_numbers`."""
+        """Add the evidence of which sparse numbers a row has, after `count_numbers`."""
         numbers: Gaussians = self.tables.gaussians
         unit: cython.double = self.tables.unit
         k: cython.Py_ssize_t
@@ -296,10 +297,10 @@ class ValueReading(Reading):
             self.score[y] += log(self.share[y])
 
     def presence(self, row: Row, label: cython.Py_ssize_t) -> tuple:
-        """Return the numbers that a sample of a class has on average, and for each number of a row that some samples
-        lack the observed and the expected weight of the class's samples with it, smoothed, in fresh samples.
+        """Return the sparse numbers that a sample of a class has on average, and for each sparse number of a row the
+        observed and the expected weight of the class's samples with it, smoothed, in fresh samples.
 
-        The length is 0 if no sample lacks a number.
+        The length is 0 if no number is sparse.
         """
         unit: cython.double = self.tables.unit
         weights: list = []
