@@ -1,6 +1,7 @@
 """The classifiers of one model by the short names of configuration files and the command line.
 
-They may be arguments of others, such as `SlidingWindow`: a state names them by their classes.
+They may be arguments of others, such as `SlidingWindow`: a state names them by their classes. `catalogue` adds the
+learners around others, and is the list that users see.
 """
 
 from __future__ import annotations
