@@ -17,9 +17,10 @@ An entry is a dict; every one has all of these keys, None if it does not apply:
                number of events it was fed, its state, and with the signal "family" the families that drifted
     since      the first event after the change
     candidate  "refit", "search", "both", or "retired 3", the model that answered as generation 3
-    structure  {"added": [[parent, child], ...], "removed": [...]}: edges that are new, and those that
-               are gone; of a LiveChoice those of any of its readings, and "members": {"tan": {"added": ...,
-               "removed": ...}, ...}, the same of each reading that has a structure
+    structure  {"added": [[parent, child], ...], "removed": [...], "kept": [...]}: edges that are new, those that
+               are gone, and all others, so that both structures can be drawn; of a LiveChoice those of any of its
+               readings, and "members": {"tan": {"added": ..., "removed": ...}, ...}, the changes of each reading
+               that has a structure
     score      {"before": 0.31, "after": 1.2}: of a drift the mean error or log-loss, or that of the family that
                became worst, before and after the change; of a trial the mean log-loss of the present model and of the
                candidate
@@ -172,7 +173,7 @@ def _line(entry: Mapping[str, Any]) -> str:
         before, after = entry["score"]["before"], entry["score"]["after"]
         parts.append(f"{entry['signal'] or 'log-loss'} {before:.3g} -> {after:.3g}")
     for kind, edges in (entry["structure"] or {}).items():
-        if edges and kind != "members":
+        if edges and kind in ("added", "removed"):
             parts.append(f"{kind} {', '.join(f'{parent} -> {child}' for parent, child in edges)}")
     if entry["why"] is not None:
         parts.append(str(entry["why"]))
@@ -187,9 +188,11 @@ def change_between(before: Any, after: Any) -> dict[str, Any]:
     >>> from stream_bayes import BayesNetClassifier
     >>> before, after = {"a": [], "b": [], "class": ["a"]}, {"a": ["class"], "b": ["class"], "class": []}
     >>> change_between(BayesNetClassifier(before), BayesNetClassifier(after))
-    {'added': [['class', 'b']], 'removed': []}
+    {'added': [['class', 'b']], 'removed': [], 'kept': [['class', 'a']]}
     """
-    change: dict[str, Any] = dict(difference(edges_of(before), edges_of(after)))
+    edges_after = edges_of(after)
+    change: dict[str, Any] = dict(difference(edges_of(before), edges_after))
+    change["kept"] = [edge for edge in edges_after if edge not in change["added"]]
     of_each = [
         {
             name: listed_edges(parents)

@@ -123,7 +123,10 @@ class Service:
             Operation("GET", "/v1/history", self.history, "The newest events; limit= and key= choose some"),
             Operation("GET", "/v1/drifts", self.drifts, "The drift log, oldest first"),
             Operation(
-                "GET", "/v1/drifts/picture", self.drift_picture, "Changed edges of the entry number=, as SVG"
+                "GET",
+                "/v1/drifts/picture",
+                self.drift_picture,
+                "The structure of the entry number=, as SVG: graph= before, after, or the change alone",
             ),
             Operation(
                 "GET", "/v1/events", self.events, "Server-sent events: status, events, drifts, view, outcome"
@@ -344,7 +347,10 @@ class Service:
                 "no-change",
                 f"entry {number} of the drift log changed no edge; GET v1/drifts lists the entries",
             )
-        return Response(change_svg(changed), media_type="image/svg+xml")
+        graph = request.query_params.get("graph", "change")
+        if graph not in ("before", "after", "change"):
+            raise Refused(422, "wrong-value", f"graph: expected before, after or change, got {graph!r}")
+        return Response(change_svg(changed, graph), media_type="image/svg+xml")
 
     async def events(self, request: Request) -> Response:
         raise AssertionError("answered by _Events")

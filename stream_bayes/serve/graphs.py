@@ -79,18 +79,35 @@ def _path(points: Sequence[tuple[float, float]]) -> str:
     return text
 
 
-def change_svg(changed: Mapping[str, Any]) -> str:
-    """Return the changed edges of a drift log's entry as a drawing: added ones blue, reversed orange, removed dashed.
+def change_svg(changed: Mapping[str, Any], graph: str = "change") -> str:
+    """Return the structure of a drift log's entry as a drawing: added edges blue, reversed orange, removed dashed.
+
+    Parameters
+    ----------
+    changed
+        The entry's `structure`.
+    graph
+        "before" or "after" for a whole structure, "change" for the edges that changed. Of more than 400
+        variables, these alone are drawn.
 
     Examples
     --------
-    >>> "rain → wet, added" in change_svg({"added": [["rain", "wet"]], "removed": []})
-    True
+    >>> changed = {"added": [["rain", "wet"]], "removed": [["sky", "wet"]], "kept": [["sky", "rain"]]}
+    >>> [[text in change_svg(changed, graph) for graph in ("before", "after", "change")]
+    ...     for text in ("rain → wet, added", "sky → wet, removed", "sky → rain")]
+    [[False, True, True], [True, False, True], [True, True, False]]
     """
-    before, after = (
-        [(one, other) for one, other in changed.get(name) or ()] for name in ("removed", "added")
+    removed, added, kept = (
+        [(one, other) for one, other in changed.get(name) or ()] for name in ("removed", "added", "kept")
     )
-    difference = Difference.between(before, after)
-    edges = [*difference.added, *difference.reversed]
+    difference = Difference.between(removed, added)
+    if graph == "change" or len({name for edge in kept for name in edge}) > MOST_NODES:
+        kept = []
+    edges = [*kept, *difference.added, *difference.reversed]
+    if graph == "before":
+        turned = tuple((child, parent) for parent, child in difference.reversed)
+        edges, difference = [*kept, *turned], Difference(removed=difference.removed, reversed=turned)
+    elif graph == "after":
+        difference = Difference(added=difference.added, reversed=difference.reversed)
     names = sorted({name for edge in (*edges, *difference.removed) for name in edge})
     return drawn_structure(names, links_of(names, edges, difference)).svg()

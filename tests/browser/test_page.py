@@ -162,6 +162,17 @@ def test_a_drift_appears_on_the_time_line_with_what_followed(
     assert [mark.get_attribute("data-what") for mark in marks] == [entry["what"] for entry in entries]
     places = [float(mark.get_attribute("x")) for mark in marks]
     assert places == sorted(places)
+    changed = [entry for entry in entries if (entry["structure"] or {}).get("added")]
+    assert changed
+    pictures = "main img.picture"
+    wait_until(lambda: len(driver.find_elements("css selector", pictures)) >= 2)
+    before, after = (
+        image.get_attribute("alt") for image in driver.find_elements("css selector", pictures)[:2]
+    )
+    newest = changed[-1]["event"]
+    assert before.startswith(f"Structure before event {newest}:")
+    assert after.startswith(f"Structure after event {newest}:")
+    assert all(image.size["width"] > 50 for image in driver.find_elements("css selector", pictures))
 
 
 def test_tabs_follow_the_keyboard(driver: Any, stream: tuple[Engine, Client]) -> None:

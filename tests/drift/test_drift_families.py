@@ -97,7 +97,11 @@ def test_of_a_network_only_what_drifted_is_searched_anew(delay: int) -> None:
     losses(model, one_that_turns_to_the_class(3000, change=2000))
     assert [what for what in kinds_logged(model) if what != "searched"] == ["drift", "adopted"]
     assert model.log.entries[0]["detector"]["families"] == ["late"]
-    assert model.log.entries[-1]["structure"] == {"added": [["class", "late"]], "removed": []}
+    assert model.log.entries[-1]["structure"] == {
+        "added": [["class", "late"]],
+        "removed": [],
+        "kept": [["class", "weak"]],
+    }
 
 
 def test_killed_in_the_middle_of_its_search_a_network_has_no_more_of_it_searched_anew() -> None:

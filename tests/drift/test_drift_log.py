@@ -130,6 +130,7 @@ def test_what_a_choice_of_several_changes_in_its_structure_is_told_of_each() -> 
     assert change_between(LiveChoice(readings=("nb", "aode")), LiveChoice(readings=("nb", "aode"))) == {
         "added": [],
         "removed": [],
+        "kept": [],
     }
 
 

@@ -54,8 +54,11 @@ export class Drift {
     const drawn = await Promise.all(changed.map(async (entry) => {
       const words = `${(entry.structure.added || []).length} edges added, ${(entry.structure.removed || []).length} removed`;
       try {
-        const picture = await getText(`v1/drifts/picture?number=${entry.number}`);
-        return el("figure", {}, el("img", { class: "picture", alt: `Event ${entry.event}: ${words}`, src: `data:image/svg+xml,${encodeURIComponent(picture)}` }),
+        const graphs = await Promise.all(["before", "after"].map(async (graph) => {
+          const picture = await getText(`v1/drifts/picture?number=${entry.number}&graph=${graph}`);
+          return el("div", {}, el("p", { class: "soft" }, graph), el("img", { class: "picture", alt: `Structure ${graph} event ${entry.event}: ${words}`, src: `data:image/svg+xml,${encodeURIComponent(picture)}` }));
+        }));
+        return el("figure", {}, el("div", { class: "pictures" }, graphs),
           el("figcaption", { class: "soft" }, `Event ${figure(entry.event)}, ${entry.what}: ${words}.${entry.score ? ` Loss ${loss(entry.score.before)} → ${loss(entry.score.after)}.` : ""}`));
       } catch (error) {
         return el("p", { class: "soft" }, `Event ${figure(entry.event)}: ${words}; ${error.message}`);

@@ -200,7 +200,17 @@ class ConfluentWriter:
                 self._producer.produce(topic, value, key, partition, delivered)
             except BufferError:
                 self._produce_when_room(topic, value, key, partition, delivered)
-        return lambda: offsets[0]
+
+        def offset() -> int:
+            if offsets:
+                return offsets[0]
+            raise (
+                translated(self._connection, self._faults[0])
+                if self._faults
+                else Interrupted("a record was not delivered")
+            )
+
+        return offset
 
     def send_all(self, sends: Iterable[Send]) -> None:
         on_delivery = self._on_delivery

@@ -287,7 +287,12 @@ class PythonWriter:
             if future.is_done:
                 future.get(timeout=0)
         self._sent.append(future)
-        return lambda: int(future.get(timeout=0).offset)
+
+        def offset() -> int:
+            with translated_errors(self._connection):  # of a commit that another worker overtook
+                return int(future.get(timeout=0).offset)
+
+        return offset
 
     def send_all(self, sends: Iterable[Send]) -> None:
         # Past the client's `send`: that checks sizes and partitions again for every record, and after a full batch

@@ -13,12 +13,13 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from kafka.errors import KafkaTimeoutError, LogTruncationError, NodeNotReadyError
+from confluent_kafka import KafkaError as ConfluentError
+from kafka.errors import InvalidProducerEpochError, KafkaTimeoutError, LogTruncationError, NodeNotReadyError
 
 from stream_bayes.core.events.event import Partition
 from stream_bayes.errors import MissingPackage, SourceError
 from stream_bayes.streams.kafka import confluent_client, python_client
-from stream_bayes.streams.kafka.client import ClientFailed, Interrupted
+from stream_bayes.streams.kafka.client import ClientFailed, EpochLost, Interrupted
 from stream_bayes.streams.kafka.client_factory import make_reader, make_writer
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.time_limits import GRACE_SECONDS, bounded
@@ -144,6 +145,42 @@ def test_a_writer_that_was_closed_is_collected_without_waiting_for_what_it_did_n
     connection = Connection(servers=("nobody:9092",))
     python_client.PythonWriter(connection, "me", seconds=1.0, max_message_bytes=10_000).close()
     assert producer._closed  # the client's `__del__` asks for it
+
+
+class OvertakenProducer:
+    """A producer whose records fail after another worker has taken over."""
+
+    _closed = True
+
+    def send(self, *record: Any) -> Any:
+        def get(timeout: float) -> Any:
+            raise InvalidProducerEpochError
+
+        return SimpleNamespace(is_done=False, get=get)
+
+    def produce(self, topic: str, value: Any, key: Any, partition: int, on_delivery: Any) -> None:
+        on_delivery(ConfluentError(ConfluentError.INVALID_PRODUCER_EPOCH), None)
+
+    def close(self, timeout: float) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "writer"),
+    [
+        (python_client, "KafkaProducer", python_client.PythonWriter),
+        (confluent_client, "Producer", confluent_client.ConfluentWriter),
+    ],
+    ids=["kafka-python", "confluent-kafka"],
+)
+def test_the_place_of_a_record_that_another_worker_overtook_is_a_lost_epoch(
+    monkeypatch: pytest.MonkeyPatch, module: Any, name: str, writer: Any
+) -> None:
+    monkeypatch.setattr(module, name, lambda *_, **settings: OvertakenProducer())
+    made = writer(Connection(servers=("nobody:9092",)), "me", seconds=1.0, max_message_bytes=10_000)
+    made._known_topics = {"days"}
+    offset = made.send("days", 0, None, b"{}")
+    with pytest.raises(EpochLost):
+        offset()
 
 
 READ = {
