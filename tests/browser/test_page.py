@@ -96,11 +96,14 @@ kind = "nb"
 
 
 def drifting(events: int) -> str:
-    """Return days whose rain turns around in the middle."""
+    """Return days whose rain turns around in the middle, and whose wind then depends on something else."""
     rng, lines = random.Random(3), []
     for n in range(events):
         sky = rng.choice(("grey", "blue", EVIL))
-        wind = rng.choice(("west", "east")) if sky != "grey" else "west"
+        is_still = (
+            sky == "grey" if n < events // 2 else n % 7 < 3
+        )  # the wind comes to depend on the temperature
+        wind = "west" if is_still else rng.choice(("west", "east"))
         rain = "yes" if ((sky == "grey") is (n < events // 2)) is (rng.random() < 0.95) else EVIL
         lines.append(json.dumps({"day": f"{EVIL}{n}", "sky": sky, EVIL: wind, "temp": n % 7, "rain": rain}))
     return "\n".join(lines) + "\n"
