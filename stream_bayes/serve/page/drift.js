@@ -52,7 +52,8 @@ export class Drift {
     if (numbers === this.numbers) return;
     this.numbers = numbers;
     const drawn = await Promise.all(changed.map(async (entry) => {
-      const words = `${(entry.structure.added || []).length} edges added, ${(entry.structure.removed || []).length} removed`;
+      const added = (entry.structure.added || []).length;
+      const words = `${added} ${added === 1 ? "edge" : "edges"} added, ${(entry.structure.removed || []).length} removed`;
       try {
         const graphs = await Promise.all(["before", "after"].map(async (graph) => {
           const picture = await getText(`v1/drifts/picture?number=${entry.number}&graph=${graph}`);
