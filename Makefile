@@ -71,9 +71,10 @@ test-kafka:
 	@$(BIN)/python -m pytest --quiet --build=compiled tests/kafka >build/test-kafka.log 2>&1; status=$$?; \
 		printf '\n== test: Kafka\n'; cat build/test-kafka.log; exit $$status
 
-# Needs Chromium with its driver (apt-get install chromium chromium-driver); without, the tests are skipped and say so.
+# Needs Chromium with its driver, and nginx (apt-get install chromium chromium-driver nginx-light); what is missing is
+# skipped, and said.
 .PHONY: test-browser
-test-browser: setup  ## run the tests of the page in a headless Chromium
+test-browser: setup  ## run the tests of the page in a headless Chromium and behind nginx
 	$(call say,test: the page in a browser)
 	@$(BIN)/python -m pytest --quiet -rs --build=compiled -m browser tests/browser
 

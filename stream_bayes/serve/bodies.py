@@ -82,11 +82,11 @@ def decoded(body: bytes, kind: type[Any]) -> Any:
     >>> decoded(b'{"x": 3}', PredictBody)
     Traceback (most recent call last):
         ...
-    stream_bayes.serve.problems.Refused: Expected `object | null`, got `int` - at `$.x`
+    stream_bayes.serve.problems.Refused: Expected `object | null`, got `int` - at `$.x`; GET docs describes the body
     """
     try:
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as error:
-        raise Refused(422, "body", str(error)) from None
+        raise Refused(422, "body", f"{error}; GET docs describes the body") from None
     except (msgspec.DecodeError, RecursionError) as error:
         raise Refused(400, "not-json", f"expected a JSON object: {error}") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -42,15 +42,15 @@ AXE = "return axe.run(document, {resultTypes: ['violations']}).then((found) => f
 
 
 @contextmanager
-def browser(width: int = 1180, height: int = 1000) -> Iterator[Any]:
-    """Run a browser inside a `with` block; a driver of selenium."""
+def browser(width: int = 1180, height: int = 1000, switches: Sequence[str] = ()) -> Iterator[Any]:
+    """Run a browser inside a `with` block, with more switches of its command line; a driver of selenium."""
     from selenium import webdriver
     from selenium.webdriver.chrome.options import Options
     from selenium.webdriver.chrome.service import Service
 
     options = Options()
     options.binary_location = next(path for name in PROGRAMS if (path := shutil.which(name)))
-    for switch in SWITCHES:
+    for switch in (*SWITCHES, *switches):
         options.add_argument(switch)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))

@@ -70,7 +70,7 @@ class Client:
             given["Authorization"] = f"Bearer {self.token}"
         given |= self.headers | {name.replace("_", "-"): value for name, value in headers.items()}
         data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
-        line = HTTPConnection("127.0.0.1", self.port, timeout=20)
+        line = self.connection()
         try:
             line.request(method, path, data, given)
             answer = line.getresponse()
@@ -80,6 +80,9 @@ class Client:
             return answer.status, found, json.loads(content) if is_json else content
         finally:
             line.close()
+
+    def connection(self) -> HTTPConnection:
+        return HTTPConnection("127.0.0.1", self.port, timeout=20)
 
     def get(self, path: str, **headers: str) -> Any:
         """Return the body of an answer that is expected to be sound."""
