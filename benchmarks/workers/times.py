@@ -69,8 +69,10 @@ def counted_model(kind: str, fields: int = 20) -> dict[str, Any]:
     return {"model": {"kind": kind}} | ({} if kind == "nb" else {"schema": {"features": features}})
 
 
-def _worker(config: dict[str, Any], spent: Any) -> None:
-    """Run a worker; put its processor time and number of records, without those of its start."""
+def _worker(config: dict[str, Any], spent: Any, core: int | None = None) -> None:
+    """Run a worker, on one core if told; put its processor time and number of records, without those of its start."""
+    if core is not None:
+        os.sched_setaffinity(0, {core})
     worker = build_worker(checked(config))
     signal.signal(signal.SIGTERM, lambda *_: worker.stop())
     start: list[tuple[float, int]] = []
@@ -86,16 +88,24 @@ def _worker(config: dict[str, Any], spent: Any) -> None:
     spent.put((time.process_time() - began, processed - before, processed))
 
 
-def scale(client: str, rounds: int, model: str, fields: int, events: int) -> None:
-    """Print processor time a record, summed, and records a second, of one and of two workers."""
-    topic = input_topic(events, fields)
+def scale(client: str, rounds: int, model: str, fields: int, values: int, events: int, pin: bool) -> None:
+    """Print processor time a record, summed, and records a second, of one and of two workers.
+
+    Pinned workers have a core each, as on machines of one core: the shards of a worker are threads, and their kernels let
+    go of the interpreter's lock, so that one worker fills more than one core where it may.
+    """
+    topic = input_topic(events, fields, values)
+    cores = sorted(os.sched_getaffinity(0))
     found: dict[int, list[tuple[float, float]]] = {1: [], 2: []}
     for _ in range(rounds):
         for count in found:
             config = pipeline(topic, client, 4, **counted_model(model, fields))
             cluster = Cluster(Connection(servers=tuple(servers().split(","))))
             spent: Any = FORKED.Queue()
-            workers = [FORKED.Process(target=_worker, args=(config, spent)) for _ in range(count)]
+            workers = [
+                FORKED.Process(target=_worker, args=(config, spent, cores[number % len(cores)] if pin else None))
+                for number in range(count)
+            ]
             for process in workers:
                 process.start()
 
@@ -122,7 +132,7 @@ def scale(client: str, rounds: int, model: str, fields: int, events: int) -> Non
     one, two = (min(row[0] for row in found[count]) for count in (1, 2))
     slow, fast = (max(row[1] for row in found[count]) for count in (1, 2))
     print(
-        f"{model}, {fields} fields, {client}: two workers {two / one:.2f}x the processor time a record, "
+        f"{model}, {fields} fields of {values} values, {client}: two workers {two / one:.2f}x the processor time a record, "
         f"{fast / slow:.2f}x the records a second"
     )
 
@@ -215,12 +225,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--model")
     parser.add_argument("--fields", type=int, default=20)
+    parser.add_argument("--values", type=int, default=8)
+    parser.add_argument("--pin", action="store_true", help="give each worker of `scale` one core of its own")
     parser.add_argument("--events", type=int)
     own = parser.parse_args()
     if own.what == "cost":
         cost(own.client, own.rounds)
     elif own.what == "scale":
-        scale(own.client, own.rounds, own.model or "a2de", own.fields, own.events or 20_000)
+        scale(own.client, own.rounds, own.model or "a2de", own.fields, own.values, own.events or 20_000, own.pin)
     elif own.what == "large":
         large(own.client, own.rounds, own.model or "aode", own.events or 30_000)
     else:
