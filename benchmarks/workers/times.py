@@ -91,8 +91,8 @@ def _worker(config: dict[str, Any], spent: Any, core: int | None = None) -> None
 def scale(client: str, rounds: int, model: str, fields: int, values: int, events: int, pin: bool) -> None:
     """Print processor time a record, summed, and records a second, of one and of two workers.
 
-    Pinned workers have a core each, as on machines of one core: the shards of a worker are threads, and their kernels let
-    go of the interpreter's lock, so that one worker fills more than one core where it may.
+    Pinned workers have a core each, as on machines of one core: the shards of a worker are threads, and their kernels
+    let go of the interpreter's lock, so that one worker fills more than one core where it may.
     """
     topic = input_topic(events, fields, values)
     cores = sorted(os.sched_getaffinity(0))
@@ -103,7 +103,9 @@ def scale(client: str, rounds: int, model: str, fields: int, values: int, events
             cluster = Cluster(Connection(servers=tuple(servers().split(","))))
             spent: Any = FORKED.Queue()
             workers = [
-                FORKED.Process(target=_worker, args=(config, spent, cores[number % len(cores)] if pin else None))
+                FORKED.Process(
+                    target=_worker, args=(config, spent, cores[number % len(cores)] if pin else None)
+                )
                 for number in range(count)
             ]
             for process in workers:
@@ -132,8 +134,8 @@ def scale(client: str, rounds: int, model: str, fields: int, values: int, events
     one, two = (min(row[0] for row in found[count]) for count in (1, 2))
     slow, fast = (max(row[1] for row in found[count]) for count in (1, 2))
     print(
-        f"{model}, {fields} fields of {values} values, {client}: two workers {two / one:.2f}x the processor time a record, "
-        f"{fast / slow:.2f}x the records a second"
+        f"{model}, {fields} fields of {values} values, {client}: two workers {two / one:.2f}x the processor time a "
+        f"record, {fast / slow:.2f}x the records a second"
     )
 
 
@@ -164,10 +166,10 @@ def large(client: str, rounds: int, model: str, events: int) -> None:
     size = 0
     for _ in range(rounds):
         began, busy = time.monotonic(), time.process_time()
-        with follow(config["name"], servers=servers()) as model:
-            model.predict_proba_one({"f0": "v0"})
+        with follow(config["name"], servers=servers()) as followed:
+            followed.predict_proba_one({"f0": "v0"})
             seconds, spent = time.monotonic() - began, time.process_time() - busy
-            size = model._replicas.memory_bytes
+            size = followed._replicas.memory_bytes
         print(
             f"a newcomer to {size / 1e6:.0f} MB predicts after {seconds:.1f} s, {spent:.1f} s of processor time",
             flush=True,
@@ -232,7 +234,9 @@ def main() -> None:
     if own.what == "cost":
         cost(own.client, own.rounds)
     elif own.what == "scale":
-        scale(own.client, own.rounds, own.model or "a2de", own.fields, own.values, own.events or 20_000, own.pin)
+        scale(
+            own.client, own.rounds, own.model or "a2de", own.fields, own.values, own.events or 20_000, own.pin
+        )
     elif own.what == "large":
         large(own.client, own.rounds, own.model or "aode", own.events or 30_000)
     else:

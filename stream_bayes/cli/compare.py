@@ -45,7 +45,7 @@ from stream_bayes.streams.evaluation.comparison import Comparison
 from stream_bayes.streams.evaluation.comparison import compare as compare_learners
 from stream_bayes.streams.evaluation.details import Details
 from stream_bayes.streams.evaluation.report import report
-from stream_bayes.streams.sources.binned import BinnedLabels
+from stream_bayes.streams.sources.binned_labels import BinnedLabels
 from stream_bayes.streams.sources.iterable import IterableSource
 
 if TYPE_CHECKING:

@@ -59,7 +59,7 @@ def cuts(
 ) -> None:
     """Find cut points of numeric features, and write the [schema.features] table of a pipeline file."""
     with exit_on_error():
-        from stream_bayes.streams.sources.quantiles import CutSketch, schema_table
+        from stream_bayes.streams.sources.cut_sketch import CutSketch, schema_table
 
         for option, path in (("--out", out), ("--save", save)):
             if path is not None:

@@ -24,7 +24,7 @@ from stream_bayes.streams.files.csv_types import FIRST_ROWS, ColumnProfile, prof
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
-from stream_bayes.streams.sources.binned import BinnedLabels, cut_points
+from stream_bayes.streams.sources.binned_labels import BinnedLabels, cut_points
 from stream_bayes.streams.sources.constructors import TYPED_SOURCES, format_of
 from stream_bayes.streams.sources.merged import MergedSource
 from stream_bayes.streams.sources.paced import Paced

@@ -20,7 +20,7 @@ from stream_bayes.data.features import Numeric
 from stream_bayes.errors import BadConfig, BadValue, OtherSettings
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.engine.engine import Engine
-from stream_bayes.streams.engine.settings import setting_text
+from stream_bayes.streams.engine.setting_changes import setting_text
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.pipelines.config import PipelineConfig, load_config
 from stream_bayes.streams.pipelines.pipeline import build, warm_start

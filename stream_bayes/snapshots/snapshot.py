@@ -20,8 +20,6 @@ change all of this, but begins with a meta.json that has its number.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -32,8 +30,8 @@ import numpy as np
 from stream_bayes._build import VERSION
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.core.values.values import shown
-from stream_bayes.errors import BadSnapshot, BadValue
-from stream_bayes.snapshots import archive
+from stream_bayes.errors import BadSnapshot
+from stream_bayes.snapshots import archive, signature
 from stream_bayes.snapshots.archive import Bytes, Entry, Extent
 from stream_bayes.snapshots.sections import (
     State,
@@ -57,11 +55,6 @@ CLASS = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")  # never a dotted one
 
 MOST_META = 2**22  # bytes of meta.json
 MOST_TEXT = 4096  # letters of a name or digest
-
-SIGNED = b"hmac-sha256:"
-DIGITS = 64
-SIGNATURE = len(SIGNED) + DIGITS
-LEAST_KEY = 16  # bytes
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -180,13 +173,8 @@ class Snapshot:
         """
         if key is None:
             yield from archive.pieces(self._entries())
-            return
-        signature = _signature(key)
-        for piece in archive.pieces(self._entries(), SIGNATURE):
-            signature.update(piece)
-            yield piece
-        signature.update(SIGNED)
-        yield SIGNED + signature.hexdigest().encode()
+        else:
+            yield from signature.signed(archive.pieces(self._entries(), signature.SIZE), key)
 
     def to_bytes(self, key: bytes | None = None) -> bytes:
         """Return the bytes of the file; see `pieces`."""
@@ -225,9 +213,9 @@ class Snapshot:
             For everything that `to_bytes` does not write.
         """
         view = memoryview(file).toreadonly()
-        _check_signature(view, key)
+        signature.check_signature(view, key)
         meta, extents, comment_size = _read_head(view, len(view))
-        if comment_size != (0 if key is None else SIGNATURE):
+        if comment_size != (0 if key is None else signature.SIZE):
             raise BadSnapshot("the zip has a comment, which is not a signature: it was altered")
         archive.check(view, extents, comment_size)
         snapshot = cls._from_meta(meta, read_sections(view, meta["sections"], extents[1:]))
@@ -315,33 +303,12 @@ def _read_head(head: Bytes, size: int) -> tuple[dict[str, Any], list[Extent], in
         raise BadSnapshot(f"{META} was altered: it has {shown(sorted(meta))}, expected {sorted(KEYS)}")
     extents = archive.extents_of([first, *sizes(meta["sections"])])
     comment_size = size - extents[-1].stop - archive.directory_size(extents)
-    if comment_size not in (0, SIGNATURE):
+    if comment_size not in (0, signature.SIZE):
         raise BadSnapshot(
             f"the file has {size:,} bytes, and {META} describes {size - comment_size:,}: it is truncated, "
             "or something was added"
         )
     return meta, extents, comment_size
-
-
-def _signature(key: bytes) -> hmac.HMAC:
-    if not isinstance(key, bytes) or len(key) < LEAST_KEY:
-        raise BadValue(f"a key to sign snapshots with is at least {LEAST_KEY} random bytes; this one is not")
-    return hmac.new(key, digestmod=hashlib.sha256)
-
-
-def _check_signature(file: memoryview, key: bytes | None) -> None:
-    """Refuse a file unless it is signed with this key, or, without a key, not at all."""
-    signed = file[-SIGNATURE:-DIGITS] == SIGNED
-    if key is None:
-        if signed:
-            raise BadSnapshot("the snapshot is signed; give the key it was signed with")
-        return
-    signature = _signature(key)
-    if not signed:
-        raise BadSnapshot("the snapshot does not end with a signature: it is unsigned or truncated")
-    signature.update(file[:-DIGITS])
-    if not hmac.compare_digest(signature.hexdigest().encode(), bytes(file[-DIGITS:])):
-        raise BadSnapshot("the snapshot's signature does not fit: it was altered, or signed with another key")
 
 
 def _is_short(value: object) -> bool:

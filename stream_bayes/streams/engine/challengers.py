@@ -15,7 +15,7 @@ from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.errors import NoSnapshot, NotSupported, StreamBayesError
 from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.contracts.source import Record
-from stream_bayes.streams.engine.settings import changes_text, differences
+from stream_bayes.streams.engine.setting_changes import changes_text, differences
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.models.served import digest
 

@@ -36,7 +36,7 @@ from stream_bayes.streams.engine.commands import Found, find_samples, obey
 from stream_bayes.streams.engine.history import History, Ranges
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.saving import Schedule, SnapshotWriter
-from stream_bayes.streams.engine.settings import changes_text, differences
+from stream_bayes.streams.engine.setting_changes import changes_text, differences
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.engine.time_check import TimeCheck
 from stream_bayes.streams.files.snapshot_store import SnapshotStore

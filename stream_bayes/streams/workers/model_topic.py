@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from stream_bayes.streams.kafka.client import Send
+from stream_bayes.streams.workers.pace import Pace
 from stream_bayes.streams.workers.publication import Publisher
 from stream_bayes.streams.workers.shard_filter import FilterTotal, ShardFilterModel
 from stream_bayes.streams.workers.shard_model import ShardModel
@@ -14,8 +15,6 @@ from stream_bayes.streams.workers.topic_reader import record_key
 from stream_bayes.streams.workers.total import Total
 
 __all__ = ["ModelPublisher"]
-
-MOST_SHARE = 0.05  # of a worker's time that publishing may take; large models are published less often
 
 
 class ModelPublisher:
@@ -67,21 +66,20 @@ class ModelPublisher:
         self._model = model
         self._total = total
         self._publisher = publisher
-        self._every_seconds = every_seconds
         self._every_events = every_events
         self._part_bytes = part_bytes
-        self._clock = clock
+        self._pace = Pace(clock, every_seconds)
         self._wall_clock = wall_clock
         self._at_events = -1  # of the last publication
-        self._next_at = float("-inf")
 
     def collect(self, *, at_end: bool = False) -> list[Send]:
         """Return the records of a publication if one is due, or, at the end, if anything is new."""
-        events, now = self.events(), self._clock()
+        events = self.events()
         new = events - self._at_events
         by_events = self._every_events is not None and new >= self._every_events
-        if not events or not new or not (by_events or at_end or now >= self._next_at):
+        if not events or not new or not (by_events or at_end or self._pace.is_due()):
             return []
+        self._pace.begin()
         with self._total.lock:  # another shard's sum may be taken of this one
             content = self._model.model.content()
         records = self._publisher.records(
@@ -89,7 +87,7 @@ class ModelPublisher:
         )
         shard = self._model.shard
         self._at_events = events
-        self._next_at = now + max(self._every_seconds, (self._clock() - now) * self.owned() / MOST_SHARE)
+        self._pace.end(self.owned())
         self.published += 1
         self.bytes_published += sum(len(value) for _, value in records if value is not None)
         return [(self._topic, shard, record_key(shard, name), value, []) for name, value in records]

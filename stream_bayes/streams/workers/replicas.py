@@ -10,6 +10,7 @@ from typing import Any
 
 from stream_bayes.errors import BrokerAway, StreamBayesError
 from stream_bayes.streams.kafka.client import Interrupted
+from stream_bayes.streams.workers.pace import Pace
 from stream_bayes.streams.workers.shard_filter import FilterTotal
 from stream_bayes.streams.workers.topic_reader import TopicReader
 from stream_bayes.streams.workers.total import Total
@@ -19,7 +20,6 @@ __all__ = ["Replicas"]
 logger = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.1
-MOST_SHARE = 0.05  # of the time that summing may take; with large models the sum is taken less often
 
 
 class Replicas:
@@ -53,12 +53,11 @@ class Replicas:
         self.applied = 0
         self._reader = reader
         self._total = total
-        self._clock = clock
+        self._pace = Pace(clock)
         self._wall_clock = wall_clock
         self._own: set[int] = set()
         self._changed: set[int] = set()
         self._discarded: set[int] = set()
-        self._next_at = float("-inf")
         self._is_stopping = threading.Event()
         self._is_current = threading.Event()
         self._thread = threading.Thread(target=self._run, name="replicas", daemon=True)
@@ -121,7 +120,7 @@ class Replicas:
                     self._is_stopping.wait(POLL_SECONDS)
                     continue
                 is_at_end = self._is_current.is_set() or self._reader.is_at_end()
-                if is_at_end and self._clock() >= self._next_at:
+                if is_at_end and self._pace.is_due():
                     self.update()
                     self._is_current.set()
         except StreamBayesError as error:
@@ -130,7 +129,7 @@ class Replicas:
 
     def update(self) -> None:
         """Take the sum over the newest publications."""
-        began = self._clock()
+        self._pace.begin()
         changed, self._changed = self._changed, set()
         with self._total.lock:
             discarded, self._discarded = self._discarded, set()
@@ -146,4 +145,4 @@ class Replicas:
             if others:
                 self._total.replace(others)
                 self.applied += len(others)
-        self._next_at = self._clock() + (self._clock() - began) / MOST_SHARE
+        self._pace.end()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from stream_bayes import NaiveBayes
-from stream_bayes.streams.workers.model_topic import MOST_SHARE, ModelPublisher
+from stream_bayes.streams.workers.model_topic import ModelPublisher
+from stream_bayes.streams.workers.pace import MOST_SHARE
 from stream_bayes.streams.workers.publication import Publisher, Source
 from stream_bayes.streams.workers.shard_model import ShardModel
 from stream_bayes.streams.workers.state_parts import parts_of
