@@ -19,7 +19,6 @@ from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.edges import edges_of
 from stream_bayes.learners.classifier.explanation import explained_by_omission
 from stream_bayes.learners.classifier.predictions import most_probable
-from stream_bayes.learners.networks.answers import credible_intervals
 from stream_bayes.learners.networks.bayes_net import BayesNet
 from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
@@ -248,12 +247,11 @@ class Copy:
         """Return posteriors given evidence, of the targets or of all variables; or the most probable explanation."""
         model = self.answering
         if isinstance(model, BayesNet):
-            engine: Any = model
             net: Any = model
         elif isinstance(model, BayesNetClassifier):
             if not model.classes_:
                 raise NotLearned("the network has not learned anything yet")
-            engine, net = model._reading.engine(), model._reading.network()
+            net = model._reading.network()
         else:
             raise NotSupported(
                 f"{type(model).__name__} is not a network to query; those are BayesNet and BayesNetClassifier"
@@ -265,20 +263,13 @@ class Copy:
                 raise UnknownFeature(f"the network has no variable {shown(name)}{closest(name, variables)}")
         answer: dict[str, Any] = {}
         if most_probable:
-            found = engine.most_probable(given)
+            found = model.most_probable(given)
             answer["most_probable"] = {label_name(v): as_json(value) for v, value in found.items()}
             answer["log_probability"] = as_json(found.log_probability)
-        wanted = variables if targets is None else list(targets)
-        if level is None and targets is None:
-            posteriors = engine.marginals(given)
-        elif engine is model:
-            settings = {} if level is None else {"level": level}
-            posteriors = {name: engine.query(name, given, **settings) for name in wanted}
+        if targets is None:
+            posteriors = model.marginals(given, level=level)
         else:
-            posteriors = {name: engine.query(name, given) for name in wanted}
-        if level is not None and engine is not model:
-            for name, posterior in posteriors.items():
-                posterior.intervals = credible_intervals(engine, net, name, given, posterior, level)
+            posteriors = {name: model.query(name, given, level=level) for name in targets}
         answer["posteriors"] = {
             label_name(name): {
                 "probabilities": {label_name(v): p for v, p in posterior.items()},
@@ -297,8 +288,6 @@ class Copy:
             values = states.get(name, ())
             if isinstance(value, Mapping):
                 given[name] = {by_text(text, values): share for text, share in value.items()}
-            elif isinstance(value, float | int) and isinstance(self.answering, BayesNetClassifier):
-                given[name] = self.answering._value(name, value)  # the bin of a number
             else:
                 given[name] = by_text(value, values) if isinstance(value, str) else value
         return given

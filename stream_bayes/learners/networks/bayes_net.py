@@ -673,7 +673,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         It copies the tables. Call it in the thread that learns, and again once the answers may follow what was learned.
         The new view takes over the plans of the one before, if the structure and the numbers of values are the same.
         """
-        self._last_view = BayesNetView(self, self.structure, self.states, self.clock, self._last_view)
+        self._last_view = BayesNetView(self, self.structure, self.clock, self.states, self._last_view)
         return self._last_view
 
     def take_engine(self, other: BayesNet) -> None:

@@ -36,8 +36,9 @@ from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.classifier.intervals import Cumulants, log_share, log_weight
 from stream_bayes.learners.classifier.pair_classifier import PairClassifier
 from stream_bayes.learners.classifier.traits import Traits
-from stream_bayes.learners.networks.answers import as_network
+from stream_bayes.learners.networks.answers import as_network, credible_intervals
 from stream_bayes.learners.networks.class_growth import ClassGrowth, GrowingReading
+from stream_bayes.learners.networks.conditional_table import checked_level
 from stream_bayes.learners.networks.growing_learner import GrowingLearner
 from stream_bayes.learners.networks.growth import GROWING_WINDOW, LEARN
 from stream_bayes.learners.networks.view import ClassifierView
@@ -400,7 +401,9 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
         both = engine.query([self._target, feature])
         return {y: {value: p for (label, value), p in both.items() if label == y} for y in self.classes_}
 
-    def query(self, targets: Any, evidence: Mapping[Any, Any] | None = None, **settings: Any) -> Posterior:
+    def query(
+        self, targets: Any, evidence: X | None = None, level: float | None = None, **settings: Any
+    ) -> Posterior:
         """Return the probabilities of variables given evidence, as `BayesNet.query` does. The class is one of them.
 
         Parameters
@@ -409,8 +412,11 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
             A variable, or a list of variables. The class has the name `target`, or "class" without one.
         evidence
             `{variable: value}`, or `{variable: {value: likelihood}}` for soft evidence. Numbers become their bins.
+        level
+            The level of the credible interval of each probability, such as 0.95: `intervals` of the answer. None: no
+            intervals. `predict_interval_one` gives those of the class in less time.
         settings
-            As `Inference.query` takes them. For credible intervals of the class there is `predict_interval_one`.
+            As `Inference.query` takes them.
 
         Examples
         --------
@@ -421,21 +427,38 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
         >>> model.query("lawn", {"rain": "yes"})["wet"], model.query("rain", {"lawn": {"wet": 0.9, "dry": 0.3}})["yes"]
         (1.0, 0.375)
         """
-        return self._engine().query(targets, self._evidence(evidence), **settings)
+        given = self._evidence(evidence)
+        answer = self._engine().query(targets, given, **settings)
+        self._add_intervals(answer, targets, given, level)
+        return answer
 
-    def marginals(self, evidence: Mapping[Any, Any] | None = None, **settings: Any) -> dict[Any, Posterior]:
+    def marginals(
+        self, evidence: X | None = None, level: float | None = None, **settings: Any
+    ) -> dict[Any, Posterior]:
         """Return the probabilities of every variable's values given evidence, the class included; see `query`."""
-        return self._engine().marginals(self._evidence(evidence), **settings)
+        given = self._evidence(evidence)
+        found = self._engine().marginals(given, **settings)
+        for variable, answer in found.items():
+            self._add_intervals(answer, variable, given, level)
+        return found
 
-    def most_probable(self, evidence: Mapping[Any, Any] | None = None) -> MostProbable:
+    def _add_intervals(self, answer: Posterior, targets: Any, given: X, level: float | None) -> None:
+        """Give an answer the credible intervals of its probabilities; None as the level gives none."""
+        if level is not None:
+            engine, network = self._reading.engine(), self._reading.network()
+            answer.intervals = credible_intervals(
+                engine, network, targets, given, answer, checked_level(level)
+            )
+
+    def most_probable(self, evidence: X | None = None) -> MostProbable:
         """Return the most probable values of all variables together given evidence, the class included."""
         return self._engine().most_probable(self._evidence(evidence))
 
-    def probability_of_evidence(self, evidence: Mapping[Any, Any]) -> float:
+    def probability_of_evidence(self, evidence: X) -> float:
         """Return the probability of evidence, which may include the class; likelihoods are not normalised."""
         return self._engine().probability_of_evidence(self._evidence(evidence))
 
-    def do(self, values: Mapping[Any, Any]) -> DiscreteNetwork:
+    def do(self, values: X) -> DiscreteNetwork:
         """Return the network as it is now after an intervention, for `Inference`."""
         return self.to_network().do(values)
 
@@ -444,7 +467,7 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
             raise NoValueKnown("no class is known yet; learn samples first")
         return self._reading.engine()
 
-    def _evidence(self, evidence: Mapping[Any, Any] | None) -> dict[Any, Any]:
+    def _evidence(self, evidence: X | None) -> dict[Any, Any]:
         """Return evidence by the values that the network has."""
         given = evidence or {}
         return {
@@ -481,7 +504,7 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
 
         It copies the tables. Call it in the thread that learns.
         """
-        return ClassifierView(self, self.structure, self.classes_)
+        return ClassifierView(self, self.structure, self.clock, self.classes_)
 
     def _value(self, name: Any, value: Any) -> Value:
         known = self._tables.feature(name)

@@ -24,7 +24,7 @@ from stream_bayes.learners.networks.conditional_table import ConditionalTable
 from stream_bayes.learners.networks.drawing import network_html
 from stream_bayes.learners.networks.surprise import Surprise
 
-__all__ = ["BayesNetView", "ClassifierView", "LearnerView"]
+__all__ = ["BayesNetView", "ClassifierView", "LearnerView", "NetworkView"]
 
 X = Mapping[Any, Any]
 
@@ -67,44 +67,23 @@ class LearnerView:
         return {**self.__dict__, "_idle": []}
 
 
-class BayesNetView(LearnerView, NamedQuestions):
-    """A `BayesNet` as it was at one moment; its methods are those of `BayesNet`.
+class NetworkView(LearnerView, NamedQuestions):
+    """A network as it was at one moment: the questions that every network answers.
 
-    Examples
-    --------
-    >>> from concurrent.futures import ThreadPoolExecutor
-    >>> from stream_bayes import BayesNet
-    >>> model = BayesNet({"rain": []}, strength=0)
-    >>> model.learn_one({"rain": "yes"})
-    >>> view = model.view()
-    >>> model.learn_one({"rain": "no"})
-    >>> with ThreadPoolExecutor(2) as threads:
-    ...     [dict(answer) for answer in threads.map(view.query, ["rain", "rain"])]
-    [{'yes': 1.0}, {'yes': 1.0}]
+    Parameters
+    ----------
+    learner
+        As in `LearnerView`.
+    structure
+        The structure of the learner; None while every feature depends on the class alone.
+    clock
+        The number of events that the learner has learned.
     """
 
-    def __init__(
-        self,
-        learner: CountLearner,
-        structure: Structure,
-        states: dict[Any, tuple[Any, ...]],
-        clock: int,
-        before: BayesNetView | None,
-    ) -> None:
+    def __init__(self, learner: CountLearner, structure: Structure | None, clock: int) -> None:
         super().__init__(learner)
-        self._spare = [] if before is None else before._idle  # copies whose engines have their plans
         self.structure = structure
-        self.states = states
         self.clock = clock
-
-    def _made(self) -> Any:
-        copy = super()._made()
-        with suppress(IndexError):  # none: the first view, or more threads than before
-            copy.take_engine(self._spare.pop())
-        return copy
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_spare": []}
 
     def _call(self, method: str, *arguments: Any, **settings: Any) -> Any:
         try:
@@ -113,9 +92,6 @@ class BayesNetView(LearnerView, NamedQuestions):
             raise UnknownFeature(
                 f"{error}; the view is as of event {self.clock:,}: if the variable came later, make a new view"
             ) from None
-
-    def _repr_html_(self) -> str:
-        return network_html(self, f"view of a BayesNet after {self.clock:,} events")
 
     def query(self, targets: Any, evidence: X | None = None, **settings: Any) -> Posterior:
         """Return the probabilities of some variables' values given evidence."""
@@ -137,6 +113,58 @@ class BayesNetView(LearnerView, NamedQuestions):
         answer: float = self._call("probability_of_evidence", evidence)
         return answer
 
+    def do(self, values: X) -> DiscreteNetwork:
+        """Return the network after an intervention."""
+        return self.to_network().do(values)
+
+    def to_network(self) -> DiscreteNetwork:
+        """Return the network, a class included, as a `DiscreteNetwork`."""
+        answer: DiscreteNetwork = self._call("to_network")
+        return answer
+
+
+class BayesNetView(NetworkView):
+    """A `BayesNet` as it was at one moment; its methods are those of `BayesNet`.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from stream_bayes import BayesNet
+    >>> model = BayesNet({"rain": []}, strength=0)
+    >>> model.learn_one({"rain": "yes"})
+    >>> view = model.view()
+    >>> model.learn_one({"rain": "no"})
+    >>> with ThreadPoolExecutor(2) as threads:
+    ...     [dict(answer) for answer in threads.map(view.query, ["rain", "rain"])]
+    [{'yes': 1.0}, {'yes': 1.0}]
+    """
+
+    structure: Structure
+
+    def __init__(
+        self,
+        learner: CountLearner,
+        structure: Structure,
+        clock: int,
+        states: dict[Any, tuple[Any, ...]],
+        before: BayesNetView | None,
+    ) -> None:
+        super().__init__(learner, structure, clock)
+        self._spare = [] if before is None else before._idle  # copies whose engines have their plans
+        self.states = states
+
+    def _made(self) -> Any:
+        copy = super()._made()
+        with suppress(IndexError):  # none: the first view, or more threads than before
+            copy.take_engine(self._spare.pop())
+        return copy
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_spare": []}
+
+    def _repr_html_(self) -> str:
+        return network_html(self, f"view of a BayesNet after {self.clock:,} events")
+
     def predict_proba_one(self, x: X, variable: Any, hidden: Container[Any] = ()) -> dict[Any, float]:
         """Return P(variable | the other values of an event)."""
         answer: dict[Any, float] = self._call("predict_proba_one", x, variable, hidden)
@@ -146,10 +174,6 @@ class BayesNetView(LearnerView, NamedQuestions):
         """Return `predict_proba_one` of each row."""
         answer: list[dict[Any, float]] = self._call("predict_proba", X, variable)
         return answer
-
-    def do(self, values: X) -> DiscreteNetwork:
-        """Return the network after an intervention."""
-        return self.to_network().do(values)
 
     def log_likelihood_one(self, x: X) -> float:
         """Return the logarithm of the probability of an event."""
@@ -176,18 +200,14 @@ class BayesNetView(LearnerView, NamedQuestions):
         answer: dict[Any, list[Any]] = self._call("sample", n, rng)
         return answer
 
-    def to_network(self) -> DiscreteNetwork:
-        """Return the network as a `DiscreteNetwork`."""
-        answer: DiscreteNetwork = self._call("to_network")
-        return answer
 
-
-class ClassifierView(LearnerView, NamedQuestions):
+class ClassifierView(NetworkView):
     """A `BayesNetClassifier` as it was at one moment; its methods are those of `BayesNetClassifier`."""
 
-    def __init__(self, learner: CountLearner, structure: Structure | None, classes: tuple[Any, ...]) -> None:
-        super().__init__(learner)
-        self.structure = structure
+    def __init__(
+        self, learner: CountLearner, structure: Structure | None, clock: int, classes: tuple[Any, ...]
+    ) -> None:
+        super().__init__(learner, structure, clock)
         self.classes_ = classes
 
     def predict_proba_one(self, x: X) -> dict[Any, float]:
@@ -203,6 +223,10 @@ class ClassifierView(LearnerView, NamedQuestions):
         """Return the probabilities of many rows."""
         return self._call("predict_proba_many", X)
 
+    def predict_proba(self, X: Native) -> Any:
+        """Return the probabilities of many rows."""
+        return self._call("predict_proba", X)
+
     def predict_many(self, X: Native) -> Any:
         """Return the most probable class of many rows."""
         return self._call("predict_many", X)
@@ -212,35 +236,6 @@ class ClassifierView(LearnerView, NamedQuestions):
         answer: Explanation = self._call("explain_one", x)
         return answer
 
-    def query(self, targets: Any, evidence: X | None = None, **settings: Any) -> Posterior:
-        """Return the probabilities of some variables' values given evidence, the class included."""
-        answer: Posterior = self._call("query", targets, evidence, **settings)
-        return answer
-
-    def marginals(self, evidence: X | None = None, **settings: Any) -> dict[Any, Posterior]:
-        """Return the probabilities of every variable's values given evidence."""
-        answer: dict[Any, Posterior] = self._call("marginals", evidence, **settings)
-        return answer
-
-    def most_probable(self, evidence: X | None = None) -> MostProbable:
-        """Return the most probable values of all variables together given evidence."""
-        answer: MostProbable = self._call("most_probable", evidence)
-        return answer
-
-    def probability_of_evidence(self, evidence: X) -> float:
-        """Return the probability of evidence."""
-        answer: float = self._call("probability_of_evidence", evidence)
-        return answer
-
-    def do(self, values: X) -> DiscreteNetwork:
-        """Return the network after an intervention."""
-        return self.to_network().do(values)
-
-    def predict_proba(self, X: Native) -> Any:
-        """Return the probabilities of many rows."""
-        return self._call("predict_proba", X)
-
-    def to_network(self) -> DiscreteNetwork:
-        """Return the network, class included, as a `DiscreteNetwork`."""
-        answer: DiscreteNetwork = self._call("to_network")
-        return answer
+    def predict_interval_one(self, x: X, level: float = 0.95) -> Any:
+        """Return the credible interval of each class's probability."""
+        return self._call("predict_interval_one", x, level)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_bayes.networks import BayesNet, DiscreteNetwork, Inference, Structure
+from stream_bayes.networks import BayesNet, BayesNetClassifier, DiscreteNetwork, Inference, Structure
 
 PARENTS: dict[str, list[str]] = {"rain": [], "sprinkler": ["rain"], "lawn": ["rain", "sprinkler"]}
 QUESTIONS: list[tuple[str, dict[str, str]]] = [
@@ -18,7 +18,19 @@ QUESTIONS: list[tuple[str, dict[str, str]]] = [
 ]
 
 
-def covered(worlds: int, events: int, seed: int) -> np.ndarray[Any, Any]:
+def learned(kind: str, columns: dict[str, list[Any]]) -> Any:
+    """Return a network, or a classifier of the rain, that has learned some events."""
+    if kind == "network":
+        network = BayesNet(PARENTS, prior="laplace")
+        network.learn_many(columns)
+        return network
+    classifier = BayesNetClassifier(PARENTS, target="rain", prior="laplace")
+    rows = zip(columns["sprinkler"], columns["lawn"], strict=True)
+    classifier.learn_many([{"sprinkler": one, "lawn": two} for one, two in rows], columns["rain"])
+    return classifier
+
+
+def covered(kind: str, worlds: int, events: int, seed: int) -> np.ndarray[Any, Any]:
     """Return, for each world and question, 1 if the interval holds the truth.
 
     The tables of a world are drawn from the prior of the learner, uniform over all rows.
@@ -28,10 +40,10 @@ def covered(worlds: int, events: int, seed: int) -> np.ndarray[Any, Any]:
     while len(found) < worlds:
         tables = {name: rng.dirichlet([1.0, 1.0], (2,) * len(above)) for name, above in PARENTS.items()}
         world = DiscreteNetwork(Structure(PARENTS), dict.fromkeys(PARENTS, ("a", "b")), tables)
-        model = BayesNet(PARENTS, prior="laplace")
-        model.learn_many(Inference(world).sample(events, rng))
-        if any(len(values) < 2 for values in model.states.values()):
+        columns = Inference(world).sample(events, rng)
+        if any(len(set(values)) < 2 for values in columns.values()):
             continue  # a value that was never seen has no probability
+        model = learned(kind, columns)
         row = []
         for target, evidence in QUESTIONS:
             intervals: Any = model.query(target, evidence, level=0.95).intervals
@@ -41,14 +53,16 @@ def covered(worlds: int, events: int, seed: int) -> np.ndarray[Any, Any]:
     return np.array(found)
 
 
-def test_intervals_cover_about_as_often_as_they_say() -> None:
-    shares = covered(90, 60, 4)
+@pytest.mark.parametrize("kind", ["network", "classifier"])
+def test_intervals_cover_about_as_often_as_they_say(kind: str) -> None:
+    shares = covered(kind, 90, 60, 4)
     assert 0.93 <= shares.mean() <= 0.97
     assert shares.mean(axis=0).min() >= 0.88
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("events", [30, 300])
-def test_intervals_cover_93_to_97_percent(events: int) -> None:
-    shares = covered(1500, events, 1).mean(axis=0)
+@pytest.mark.parametrize("kind", ["network", "classifier"])
+def test_intervals_cover_93_to_97_percent(kind: str, events: int) -> None:
+    shares = covered(kind, 1500, events, 1).mean(axis=0)
     assert 0.93 <= shares.min() <= shares.max() <= 0.97, shares

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stream_bayes import BayesNet, BayesNetClassifier, DriftAdaptive
-from stream_bayes.errors import BudgetExceeded, NoValueKnown, UnknownFeature
+from stream_bayes.errors import BadValue, BudgetExceeded, NoValueKnown, UnknownFeature
 from stream_bayes.networks import Inference
 
 ROWS = 20 * [("yes", "off", "wet"), ("no", "on", "wet"), ("no", "off", "dry"), ("no", "off", "dry")]
@@ -87,11 +87,16 @@ def test_scores_and_predictions_of_events_take_soft_evidence(name):
 
 
 def test_marginals_have_the_intervals_of_single_queries():
-    for model in (MODELS["network"], MODELS["view"]):
+    for name in ("network", "view", "classifier", "view of a classifier"):
+        model = MODELS[name]
         for variable, answer in model.marginals(SOFT, level=0.9).items():
             single = model.query(variable, SOFT, level=0.9).intervals
             assert {label: pytest.approx(pair) for label, pair in single.items()} == answer.intervals
         assert model.marginals()["rain"].intervals is None
+        with pytest.raises(BadValue, match="level lies between 0 and 1"):
+            model.marginals(SOFT, level=95)
+    for name in ("network", "view"):
+        model = MODELS[name]
         new = model.marginals({"rain": "hail"}, level=0.9)
         assert new["rain"].intervals == {"hail": (1.0, 1.0)} and new["lawn"].intervals
 
@@ -106,6 +111,32 @@ def test_a_variable_that_came_after_the_view_is_refused_with_what_to_do():
         with pytest.raises(UnknownFeature, match=r"no variable 'late'.*as of event 80.*make a new view"):
             ask()
     assert sum(view.query("rain").values()) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("strength", [0, 1])
+def test_a_classifier_is_as_uncertain_as_the_network_of_the_same_counts(strength):
+    network = BayesNet(PARENTS, strength=strength)
+    network.learn_many(EVENTS)
+    same = BayesNetClassifier(PARENTS, target="rain", strength=strength)
+    same.learn_many([{v: x[v] for v in ("sprinkler", "lawn")} for x in EVENTS], [x["rain"] for x in EVENTS])
+    for targets, evidence in [("rain", {"lawn": "wet"}), ("lawn", {"rain": "yes"}), (["lawn", "rain"], SOFT)]:
+        own, other = (model.query(targets, evidence, level=0.95) for model in (same, network))
+        assert dict(own) == pytest.approx(dict(other)) and own.intervals.keys() == other.intervals.keys()
+        for label, pair in own.intervals.items():
+            assert pair == pytest.approx(other.intervals[label])
+            assert pair[0] <= own[label] <= pair[1]
+
+
+def test_a_classifiers_view_refuses_a_variable_that_came_after_it_and_gives_intervals():
+    model = BayesNetClassifier(target="rain")
+    model.learn_one({"lawn": "wet"}, "yes")
+    model.learn_one({"lawn": "dry"}, "no")
+    view = model.view()
+    model.learn_one({"lawn": "wet", "late": "x"}, "yes")
+    with pytest.raises(UnknownFeature, match=r"'late'.*as of event 2.*make a new view"):
+        view.query("rain", {"late": "x"})
+    low, high = view.predict_interval_one({"lawn": "wet"})["yes"]
+    assert low < view.predict_proba_one({"lawn": "wet"})["yes"] < high
 
 
 def test_a_structure_that_grows_names_the_window_among_what_a_budget_pays_for():
