@@ -35,6 +35,9 @@ drift = { detector = "adwin" }
 labels = { most_correctable = 5000 }
 snapshots = { directory = "weather-state", every_seconds = 10.0 }
 batch = 100
+[[challengers]]
+name = "naive-bayes"
+kind = "nb"
 [schema.features]
 sky = "nominal"
 wind = "nominal"

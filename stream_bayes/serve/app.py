@@ -37,6 +37,7 @@ from stream_bayes.serve.openapi import Operation, described, docs_page
 from stream_bayes.serve.plain_values import as_json, by_text
 from stream_bayes.serve.problems import Refused, problem, problem_of
 from stream_bayes.serve.views import Copy, View
+from stream_bayes.streams.engine.dead_letters import REFUSED
 
 __all__ = ["PAGE", "Service", "Traits"]
 
@@ -44,6 +45,7 @@ PAGE = Path(__file__).parent / "page"
 QUICK_EVENTS = 20  # events of a request that are predicted in the event loop
 HEARTBEAT_SECONDS = 15.0  # between two lines to a follower while nothing moves
 MOST_WAITING = 64  # requests that wait for the worker
+CORRECTABLE = "Corrections need a model that can unlearn, such as nb, aode or tan, without [drift]"
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 
@@ -63,6 +65,8 @@ class Traits:
         Name of the label's field.
     follows
         Where the model comes from: "pipeline", "snapshots", "file" or "topic".
+    no_corrections
+        Why the model cannot unlearn a label, so that none can be corrected; None if it can.
     """
 
     name: str
@@ -70,6 +74,7 @@ class Traits:
     settings: Mapping[str, Any] | None = None
     target: str | None = None
     follows: str = "pipeline"
+    no_corrections: str | None = None
 
 
 class Service:
@@ -305,6 +310,7 @@ class Service:
             "settings": as_json(self.traits.settings),
             "labels_go_to": None if self.traits.no_labels is not None else "the pipeline",
             "no_labels": self.traits.no_labels,
+            "no_corrections": self.traits.no_corrections,
             "writes": self.limits.token is not None,
         }
         return _json(own | view.describe() | {"model": view.stamp()})
@@ -423,6 +429,7 @@ class Service:
                 f"the model has never learned the label {shown(label)}{closest(label, classes)}; its labels are "
                 f'{shown(list(classes))}. Send "new_label": true if it is meant',
             )
+        self._check_correction(key, label)
         try:
             answer = await self.board.give_label(key, label, kind)
         except TimeoutError:
@@ -432,6 +439,11 @@ class Service:
         if "error" in answer:
             raise Refused(503, "not-stored", f"the label could not be stored: {answer['error']}")
         outcome, detail = answer.get("outcome", "stored"), answer.get("detail")
+        if outcome == REFUSED and detail is not None:
+            advice = CORRECTABLE if self.traits.no_corrections is not None else "Send another label"
+            raise Refused(
+                409, "refused", f"the model refuses this label: {detail}. {advice}", outcome=outcome
+            )
         if detail is not None:
             raise Refused(
                 404 if "too_late" in outcome or "without_sample" in outcome else 409,
@@ -445,6 +457,14 @@ class Service:
             note = "the label is stored; the pipeline takes it in as soon as it comes to it"
             return _json({"outcome": "stored", "detail": note, **given}, 202)
         return _json({"outcome": outcome, **given})
+
+    def _check_correction(self, key: Any, label: Any) -> None:
+        """Refuse to correct a sample of the history if the model cannot unlearn it: it would be a dead letter."""
+        fault, entry = self.traits.no_corrections, self.board.event_of(key)
+        known = None if entry is None else entry["label"]
+        if fault is not None and known is not None and known != as_json(label):
+            detail = f"{fault}: {shown(key)} was learned as {shown(known)}, and stays so. {CORRECTABLE}"
+            raise Refused(409, "no-corrections", detail)
 
     async def check(self, request: Request) -> Response:
         raw = await request.body()

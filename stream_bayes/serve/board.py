@@ -162,7 +162,7 @@ class Board:
             if self._by_key.get(key) == name:
                 del self._by_key[key]
         for late in message["labels"]:
-            entry = self._events.get(self._by_key.get(_hashable(late["key"]), ""))
+            entry = self.event_of(late["key"])
             if entry is not None:
                 if entry.get("label") is not None and entry["label"] != late["label"]:
                     entry["corrected_from"] = entry["label"]
@@ -194,7 +194,7 @@ class Board:
     def history(self, limit: int, key: Any) -> dict[str, Any]:
         """Return the newest events, the newest first; of a key, if it is given."""
         if key is not None:
-            entry = self._events.get(self._by_key.get(_hashable(key), ""))
+            entry = self.event_of(key)
             found = [] if entry is None else [entry]
         else:
             found = [entry for _, entry in zip(range(limit), reversed(self._events.values()), strict=False)]
@@ -203,6 +203,10 @@ class Board:
     def event(self, name: str) -> dict[str, Any] | None:
         """Return one of the newest events by its id."""
         return self._events.get(name)
+
+    def event_of(self, key: Any) -> dict[str, Any] | None:
+        """Return the newest event with this key, if the history holds it."""
+        return self._events.get(self._by_key.get(_hashable(key), ""))
 
     def key_of(self, text: str) -> Any:
         """Return the key that has this text, among the newest events; the text itself if there is none."""

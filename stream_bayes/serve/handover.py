@@ -14,7 +14,7 @@ import logging
 import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from itertools import repeat
+from itertools import islice, repeat
 from queue import Empty, Full, Queue
 from threading import Event as Flag
 from threading import Thread
@@ -125,9 +125,10 @@ class Handover:
             self._add_outcome(first.position, pending.counts)
         self._counts = dict(pending.counts)
         if len(self._late) < MOST_LATE_LABELS:
-            self._late += [each for each in records if isinstance(each, Event) and each.kind is not SAMPLE][
-                : MOST_LATE_LABELS - len(self._late)
-            ]
+            refused = self.engine.step.dead_letters
+            late = (each for each in records if isinstance(each, Event) and each.kind is not SAMPLE)
+            taken = (each for each in late if not refused.holds(each))
+            self._late += islice(taken, MOST_LATE_LABELS - len(self._late))
 
     def _add_outcome(self, position: int, counts: Mapping[str, int]) -> None:
         step = self.engine.step

@@ -168,6 +168,7 @@ def _hello(
         "traits": {
             "name": engine.step.name,
             "no_labels": no_labels if config is None else reason_for_no_labels(config),
+            "no_corrections": model.unlearning_fault(is_read_again=False),
             "settings": model.settings(),
             "target": None if config is None else config.source.target,
         },

@@ -11,16 +11,19 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from stream_bayes.by_name import closest
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, NotLearned, NotSupported, StreamBayesError, UnknownFeature
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.classifier.base import BayesClassifier
-from stream_bayes.learners.classifier.edges import edges_of
+from stream_bayes.learners.classifier.edges import dependences_of, edges_of
 from stream_bayes.learners.classifier.explanation import explained_by_omission
 from stream_bayes.learners.classifier.predictions import most_probable
 from stream_bayes.learners.networks.bayes_net import BayesNet
 from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
+from stream_bayes.learners.one_dependence import A2DE, AODE
 from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.filter.messages import digest_of
@@ -39,6 +42,7 @@ __all__ = ["Copy", "View"]
 
 MOST_VALUES = 200  # of a feature, in the description of a model
 MOST_FEATURES = 500
+MOST_TOKENS = 40  # of a spam filter, in its description
 MOST_ROWS = 10_000  # of one request
 LEAST = 1e-300  # probability whose logarithm replaces that of 0
 BAGS = (BernoulliNB, ComplementNB, MultinomialNB)
@@ -323,6 +327,7 @@ class Copy:
             "features": [],
             "features_left_out": 0,
             "edges": [],
+            "edges_are": "structure",
             "can": {
                 "predict": not isinstance(model, (BayesNet, SpamFilter)),
                 "explain": not isinstance(model, BayesNet),
@@ -335,6 +340,7 @@ class Copy:
                 "labels": as_json(model.labels),
                 "messages": {label_name(label): count for label, count in model.messages.items()},
                 "tokens": model.tokens,
+                "telling": telling_tokens(model),
                 "correctable": model.correctable,
             }
         if isinstance(model, BayesNet):
@@ -346,13 +352,19 @@ class Copy:
             return described | {"features": features, "edges": edges, "events": model.clock}
         if not isinstance(learner, BayesClassifier):
             return described
+        is_average = isinstance(learner, (AODE, A2DE))
         features = sorted(self._features(learner), key=lambda feature: -(feature["information"] or 0.0))
         return described | {
             "labels": as_json(learner.classes_),
             "prior": as_json(learner.class_prior_) if learner.classes_ else {},
             "features": features[:MOST_FEATURES],
             "features_left_out": max(0, len(learner._store.encoder.features) - MOST_FEATURES),
-            "edges": edges_of(learner) if model is learner else [],
+            "edges": []
+            if model is not learner
+            else dependences_of(learner)
+            if is_average
+            else edges_of(learner),
+            "edges_are": "dependences" if is_average else "structure",
         }
 
     def _features(self, learner: BayesClassifier) -> list[dict[str, Any]]:
@@ -460,6 +472,49 @@ class View:
             "positions": self.positions,
             "age_seconds": round(self.age, 3),
         }
+
+
+def telling_tokens(model: SpamFilter, most: int = MOST_TOKENS) -> list[dict[str, Any]]:
+    """Return the tokens whose presence has the most information about the label, in nats, with their messages by label.
+
+    There are none if the tokens are hashed with a key, or counted by a learner.
+
+    Examples
+    --------
+    >>> model = SpamFilter()
+    >>> for mail, label in [("free pills", "spam"), ("free lunch", "ham"), ("pills", "spam")]:
+    ...     model.learn_one(mail, label)
+    >>> telling_tokens(model, most=1)
+    [{'token': 'lunch', 'information': 0.6365141682948128, 'wanted': 1.0, 'unwanted': 0.0}]
+    """
+    if model.key is not None:
+        return []
+    try:
+        counted = model.export_counts()
+    except NotSupported:
+        return []
+    messages = np.array(counted["messages"], float)
+    if not counted["tokens"] or not messages.all():
+        return []
+    names = list(counted["tokens"])
+    present = np.minimum(np.array(list(counted["tokens"].values()), float), messages)
+    total = messages.sum()
+    information = np.zeros(len(names))
+    for held in (present, messages - present):
+        share = held / total
+        expected = held.sum(axis=1, keepdims=True) * messages / total**2
+        ratio = np.divide(share, expected, out=np.ones_like(share), where=share > 0.0)
+        information += (share * np.log(ratio)).sum(axis=1)
+    found = sorted(range(len(names)), key=lambda place: (-information[place], names[place]))[:most]
+    return [
+        {
+            "token": names[place],
+            "information": float(information[place]),
+            "wanted": counted["tokens"][names[place]][0],
+            "unwanted": counted["tokens"][names[place]][1],
+        }
+        for place in found
+    ]
 
 
 def evidence_of_mail(tokens: Sequence[Any], most: int = 30) -> list[dict[str, Any]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-__all__ = ["AXE", "browser", "complaints", "why_there_is_none"]
+__all__ = ["AXE", "browser", "click", "complaints", "wait_until", "why_there_is_none"]
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 SWITCHES = (
@@ -60,6 +61,20 @@ def browser(width: int = 1180, height: int = 1000, switches: Sequence[str] = ())
         yield driver
     finally:
         driver.quit()
+
+
+def wait_until(is_so: Callable[[], Any], seconds: float = 30.0) -> Any:
+    end = time.monotonic() + seconds
+    while not (found := is_so()):
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.05)
+    return found
+
+
+def click(driver: Any, selector: str) -> None:
+    """Click the first such element, in a list that is drawn anew again and again."""
+    script = "const found = document.querySelector(arguments[0]); found?.click(); return found !== null"
+    wait_until(lambda: driver.execute_script(script, selector))
 
 
 def complaints(driver: Any) -> list[str]:

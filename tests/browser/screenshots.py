@@ -33,7 +33,6 @@ MIXTURE = (
     .replace('drift = { detector = "adwin" }\n', "")
     .replace("weather-state", "mixture-state")
 )
-CHALLENGER = '[[challengers]]\nname = "plain"\nkind = "nb"\n'
 
 
 def main() -> None:
@@ -51,7 +50,7 @@ def main() -> None:
         clients = {
             name: around.enter_context(running(directory, text + "[serve]\nport = 0\n"))[1]
             for name, text in (
-                ("weather", WEATHER + CHALLENGER),
+                ("weather", WEATHER),
                 ("network", NETWORK),
                 ("mixture", MIXTURE),
                 ("mails", MAILS),

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ import pytest
 from stream_bayes import NaiveBayes
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.testing.mails import made_up_mails
-from tests.browser.chromium import browser, complaints, why_there_is_none
+from tests.browser.chromium import browser, click, complaints, wait_until, why_there_is_none
+from tests.ports import free_ports
 from tests.serve.weather import TOKEN, Client, pipeline_text, running, write_days
 
 pytestmark = [
@@ -37,14 +38,6 @@ SCREENSHOTS = os.environ.get("STREAM_BAYES_SCREENSHOTS")
 def driver() -> Iterator[Any]:
     with browser() as made:
         yield made
-
-
-def wait_until(is_so: Callable[[], Any], seconds: float = 30.0) -> Any:
-    end = time.monotonic() + seconds
-    while not (found := is_so()):
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.05)
-    return found
 
 
 def open_page(driver: Any, client: Client, tab: str, token: str | None = TOKEN) -> None:
@@ -127,7 +120,7 @@ def test_hostile_names_stay_text_and_the_page_is_accessible(
     time.sleep(0.5)
     take(driver, tab)
     if tab == "history":
-        driver.find_elements("css selector", "#panel-history td button")[0].click()
+        click(driver, "#panel-history td button")
         wait_until(lambda: "Prediction" in text(driver, "#panel-history"))
     assert (
         driver.execute_script(
@@ -185,7 +178,8 @@ def test_tabs_follow_the_keyboard(driver: Any, stream: tuple[Engine, Client]) ->
     for expected in ("model", "history", "drift", "models", "now"):
         driver.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
         assert driver.switch_to.active_element.get_attribute("id") == f"tab-{expected}"
-        assert driver.find_element("id", f"panel-{expected}").is_displayed()
+        opened = driver.find_elements("css selector", "[role=tabpanel]:not([hidden])")
+        assert [panel.get_attribute("id") for panel in opened] == [f"panel-{expected}"]
 
 
 def test_on_a_phone_nothing_runs_over_the_edge(driver: Any, stream: tuple[Engine, Client]) -> None:
@@ -309,6 +303,61 @@ def test_the_experts_of_a_mixture_are_shown_with_weights_and_probabilities(
         assert complaints(driver) == [] and errors(driver) == []
 
 
+# -- values, tables and graphs -----------------------------------------------------------------------------------------
+
+
+def test_a_value_that_is_changed_moves_probabilities_and_evidence_and_an_average_has_a_graph(
+    driver: Any, tmp_path: Path
+) -> None:
+    from selenium.webdriver.support.ui import Select
+
+    (tmp_path / "days.jsonl").write_text(drifting(1_500), "utf-8")
+    average = STREAM.replace('kind = "tan"', 'kind = "aode"').replace("drift = {}\n", "").partition("[[")[0]
+    with running(tmp_path, average) as (engine, client):
+        wait_until(lambda: engine.step.processed >= 1_500, 60)
+        open_page(driver, client, "model")
+        wait_until(lambda: driver.find_elements("css selector", "form.values select"))
+        fields = {
+            each.text: driver.find_element("id", str(each.get_attribute("for")))
+            for each in driver.find_elements("css selector", "form.values label")
+        }
+        given: dict[str, str] = {}
+        for name, value in (("sky", "grey"), (EVIL, "west")):
+            Select(fields[name]).select_by_value(value)
+            given[name] = value
+            expected = client.post("/v1/explain", {"x": given})
+            shares = [f"{100 * p:.1f}\N{NO-BREAK SPACE}%" for p in expected["probabilities"].values()]
+            wait_until(lambda: shares_shown(driver) == shares)  # noqa: B023  # awaited here
+            assert set(column(driver, "Evidence", 0)) == set(given)
+        graph = driver.find_element("css selector", "#panel-model svg[role=img]")
+        assert "3 variables and 2 edges" in graph.get_attribute("aria-label")
+        assert "strongest dependences" in text(driver, "#panel-model")
+        driver.find_element("css selector", "#panel-model details[data-name=sky] summary").click()
+        wait_until(lambda: "P(sky | label)" in text(driver, "#panel-model details[data-name=sky]"))
+        take(driver, "average")
+        assert complaints(driver) == [] and errors(driver) == []
+
+
+def column(driver: Any, table: str, place: int) -> list[str]:
+    """The texts of a column of the first table of the tab Model whose caption begins with these words."""
+    script = """const table = document.querySelector(`#panel-model [aria-label^="${arguments[0]}"]`);
+        return [...table?.querySelectorAll("tbody tr") ?? []].map((row) => row.children[arguments[1]].textContent)"""
+    found: list[str] = driver.execute_script(script, table, place)
+    return found
+
+
+def shares_shown(driver: Any) -> list[str]:
+    return column(driver, "Probabilities", 1)
+
+
+def test_a_label_that_cannot_be_unlearned_has_no_buttons_and_a_reason(
+    driver: Any, stream: tuple[Engine, Client]
+) -> None:
+    open_page(driver, stream[1], "history")
+    wait_until(lambda: "DriftAdaptive cannot unlearn" in text(driver, "#panel-history"))
+    assert not driver.find_elements("css selector", "#panel-history td .labels button")
+
+
 # -- corrections -----------------------------------------------------------------------------------------------------
 
 
@@ -318,20 +367,19 @@ def test_a_correction_that_is_clicked_is_in_the_state_after_a_kill(driver: Any, 
     file.write_text(pipeline_text("nb", 'token = "${TEST_TOKEN}"'), "utf-8")
     program = [sys.executable, "-m", "stream_bayes", "run", str(file)]
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2]), "TEST_TOKEN": TOKEN}
-    port = free_port()
+    (port,) = free_ports(1)
     file.write_text(file.read_text("utf-8").replace("port = 0", f"port = {port}"), "utf-8")
     process = subprocess.Popen(program, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     client = Client(port)
     try:
         wait_until(
-            lambda: answers(client) and client.get("/v1/evaluation")["status"].get("processed", 0) >= 300
+            lambda: client.is_answered() and client.get("/v1/evaluation")["status"].get("processed", 0) >= 300
         )
         event = client.get("/v1/history?limit=1")["events"][0]
         key, other = event["key"], "no" if event["label"] == "yes" else "yes"
         open_page(driver, client, "history")
         name = f"Label of {key} is {other}"
-        button = wait_until(lambda: driver.find_elements("css selector", f"button[aria-label='{name}']"))[0]
-        button.click()
+        click(driver, f"button[aria-label='{name}']")
         wait_until(lambda: "corrected" in text(driver, "#panel-history .toolbar"))
         take(driver, "corrected")
     finally:
@@ -348,21 +396,6 @@ def test_a_correction_that_is_clicked_is_in_the_state_after_a_kill(driver: Any, 
         wait_until(lambda: client.get("/v1/model")["model"]["processed"] >= 301)
         answer = client.post("/v1/predict", {"x": x})["probabilities"]
         assert answer == pytest.approx({label: wanted[label] for label in answer}, rel=1e-6)
-
-
-def free_port() -> int:
-    import socket
-
-    with socket.socket() as line:
-        line.bind(("127.0.0.1", 0))
-        return int(line.getsockname()[1])
-
-
-def answers(client: Client) -> bool:
-    try:
-        return bool(client.send("GET", "/livez")[0] == 200)
-    except OSError:
-        return False
 
 
 # -- mails ------------------------------------------------------------------------------------------------------------
@@ -396,14 +429,20 @@ def test_a_hostile_subject_stays_text_and_its_mail_is_corrected_by_a_click(
         wait_until(lambda: EVIL in text(driver, "#panel-history td.name + td"))
         assert "pwned" not in driver.title
         assert driver.execute_script("return document.querySelectorAll('main img').length") == 0
-        (button,) = driver.find_elements(
-            "css selector", "button[aria-label^='Label of m149 is']:not(:disabled)"
-        )
-        button.click()
+        click(driver, "button[aria-label^='Label of m149 is']:not(:disabled)")
         wait_until(lambda: "corrected" in text(driver, "#panel-history .toolbar"))
         model = engine.step.model.model
         wait_until(lambda: sum(model.messages.values()) == 150)
-        driver.find_element("css selector", "button[aria-label='Evidence for m149']").click()
+        click(driver, "button[aria-label='Evidence for m149']")
         wait_until(lambda: "Tokens that decided" in text(driver, "#panel-history"))
         take(driver, "mails")
+        driver.find_element("id", "tab-model").click()
+        wait_until(lambda: "The most telling tokens" in text(driver, "#panel-model"))
+        told = [each["token"] for each in client.get("/v1/model")["telling"]]
+        assert len(told) == 40 and column(driver, "Messages that hold a token", 0) == told
+        driver.find_element("id", "raw").send_keys(f"Subject: {EVIL}\n\ncheap pills\n")
+        driver.find_element("css selector", "#panel-model button.act").click()
+        wait_until(lambda: "Verdict: " in text(driver, "#panel-model"))
+        assert "pwned" not in driver.title
+        take(driver, "tokens")
         assert complaints(driver) == [] and errors(driver) == []

@@ -6,13 +6,12 @@ import json
 import re
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.pipelines.config import ServeConfig
-from tests.browser.chromium import browser, why_there_is_none
+from tests.browser.chromium import browser, click, wait_until, why_there_is_none
 from tests.browser.proxy import HOST, NGINX, Proxied, example, proxying
 from tests.ports import free_ports
 from tests.serve.weather import TOKEN, Client, pipeline_text, running, write_days
@@ -39,28 +38,13 @@ def weather(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, 
         running(directory, pipeline_text("nb", found[1])) as (engine, client),
         proxying(directory, port, client.port, TOKEN) as proxied,
     ):
-        wait_until(lambda: engine.step.processed >= DAYS and answers(client))
+        wait_until(lambda: engine.step.processed >= DAYS and client.is_answered())
         yield engine, client, proxied
 
 
 @pytest.fixture
 def proxied(weather: tuple[Engine, Client, Proxied]) -> Proxied:
     return weather[2]
-
-
-def wait_until(is_so: Any, seconds: float = 30.0) -> Any:
-    end = time.monotonic() + seconds
-    while not (found := is_so()):
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.05)
-    return found
-
-
-def answers(client: Client) -> bool:
-    try:
-        return bool(client.send("GET", "/livez")[0] == 200)
-    except OSError:
-        return False
 
 
 def test_a_prediction_over_tls_is_the_services_own(weather: tuple[Engine, Client, Proxied]) -> None:
@@ -71,7 +55,7 @@ def test_a_prediction_over_tls_is_the_services_own(weather: tuple[Engine, Client
 
 
 def test_a_body_that_the_service_takes_passes_the_proxy(proxied: Proxied) -> None:
-    blank = b" " * (ServeConfig(port=0).max_body_bytes - 1_000)
+    blank = b" " * (ServeConfig.model_validate({"port": 0}).max_body_bytes - 1_000)
     assert proxied.post("/v1/predict", b'{"x": {"sky": "grey"}}' + blank)["prediction"] == "yes"
 
 
@@ -131,5 +115,5 @@ def test_the_page_works_over_tls_behind_the_proxy(weather: tuple[Engine, Client,
         event = client.get("/v1/history?limit=1")["events"][0]
         other = "no" if event["label"] == "yes" else "yes"
         name = f"Label of {event['key']} is {other}"
-        wait_until(lambda: driver.find_elements("css selector", f"button[aria-label='{name}']"))[0].click()
+        click(driver, f"button[aria-label='{name}']")
         wait_until(lambda: "corrected" in driver.find_element("css selector", "#panel-history .toolbar").text)

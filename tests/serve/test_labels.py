@@ -14,6 +14,7 @@ import pytest
 
 from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.files.label_log import GivenLabel, LabelWriter
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.pipelines.config import parse_config
 from stream_bayes.streams.pipelines.pipeline import build
@@ -73,6 +74,50 @@ def test_a_label_never_learned_is_refused_unless_it_is_meant(weather: tuple[Engi
     assert "did you mean 'yes'?" in detail
     answer = client.post("/v1/labels", {"key": "d2", "label": "maybe", "new_label": True})
     assert answer["outcome"] == "corrected"
+
+
+def test_a_correction_that_the_model_cannot_unlearn_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+    write_days(tmp_path, DAYS)
+    text = pipeline_text("nb", "history = { events = 50 }").replace("labels = {}", "labels = {}\ndrift = {}")
+    with running(tmp_path, text) as (_, client):
+        wait_for_days(client, DAYS)
+        reason = client.get("/v1/model")["no_corrections"]
+        assert reason.endswith("cannot unlearn")
+        shown = client.get("/v1/history?key=d499")["events"][0]
+        other = {"yes": "no", "no": "yes"}[shown["label"]]
+        detail = client.refusal("/v1/labels", {"key": "d499", "label": other}, 409)
+        assert detail.startswith(reason) and "without [drift]" in detail
+        assert client.post("/v1/labels", {"key": "d499", "label": shown["label"]})["outcome"] == "repeated"
+        assert client.get("/v1/evaluation")["status"]["dead"] == {}
+        assert client.get("/v1/history?key=d499")["events"][0] == shown
+        older = labels_of(tmp_path)["d100"]  # no longer in the history
+        detail = client.refusal(
+            "/v1/labels", {"key": "d100", "label": {"yes": "no", "no": "yes"}[older]}, 409
+        )
+        assert "cannot unlearn" in detail and "without [drift]" in detail
+
+
+def labels_of(directory: Path) -> dict[str, str]:
+    rows = [line.split(",") for line in (directory / "days.csv").read_text().splitlines()[1:]]
+    return {day: rain for day, _, _, rain in rows}
+
+
+def test_a_refused_correction_does_not_change_the_history(tmp_path: Path) -> None:
+    write_days(tmp_path, 100)
+    with running(tmp_path, pipeline_text().replace("labels = {}", "labels = {}\ndrift = {}")) as (
+        engine,
+        client,
+    ):
+        wait_for_days(client, 100)
+        shown = client.get("/v1/history?key=d99")["events"][0]
+        other = {"yes": "no", "no": "yes"}[shown["label"]]
+        writer = LabelWriter(tmp_path / "state")
+        writer.write(GivenLabel("d99", other, "correction"))  # as if before the model was changed
+        writer.close()
+        while engine.step.dead_letters.counts != {"refused": 1}:
+            time.sleep(0.05)
+        time.sleep(1.5)  # of the next status
+        assert client.get("/v1/history?key=d99")["events"][0] == shown
 
 
 def test_a_pipeline_that_cannot_take_labels_names_what_it_lacks(tmp_path: Path) -> None:

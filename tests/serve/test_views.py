@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 from river import compose, linear_model, preprocessing
 
 from stream_bayes import (
+    A2DE,
+    AODE,
     TAN,
     AdaptiveBayes,
     BayesNetClassifier,
@@ -18,6 +21,7 @@ from stream_bayes import (
     Thresholds,
 )
 from stream_bayes.errors import UnknownFeature
+from stream_bayes.mail import SpamFilter
 from stream_bayes.serve.views import Copy
 
 MODELS: dict[str, Any] = {
@@ -63,3 +67,37 @@ def test_an_unknown_feature_is_refused_where_features_are_the_models_own(name: s
     model.learn_one({"wind": 1.0}, "yes")
     with pytest.raises(UnknownFeature, match="did you mean 'wind'"):
         Copy(model).predict({"wnd": 1.0})
+
+
+@pytest.mark.parametrize("average", [AODE(min_count=1), A2DE()])
+def test_an_average_over_parents_is_drawn_by_its_strongest_dependences(average: Any) -> None:
+    tree, model = TAN(), average.clone()
+    for day in range(300):
+        numbers = {"sky": day % 3, "wind": (day % 3) // 2, "moon": day // 7 % 4, "street": day % 2}
+        x = {name: f"v{value}" for name, value in numbers.items()}
+        for learner in (tree, model):
+            learner.learn_one(x, "yes" if day % 5 else "no")
+    tree.rederive()
+    described = Copy(model).describe()
+    expected = [[parent, child] for child, parent in tree.parents_.items() if parent is not None]
+    assert sorted(described["edges"]) == sorted(expected)
+    assert {"sky", "wind"} in map(set, described["edges"])
+    assert described["edges_are"] == "dependences"
+    assert {node["name"] for node in described["graph"]["nodes"]} == {"sky", "wind", "moon", "street"}
+
+
+def test_a_filter_is_described_by_its_most_telling_tokens_unless_they_are_hashed() -> None:
+    plain, hashed = SpamFilter(), SpamFilter(key=b"a key of sixteen bytes")
+    for n in range(60):
+        mail = f"{'winner' if n % 2 else 'agenda'} hello{n % 7} {'cheap' if n % 4 == 1 else 'tea'}"
+        for model in (plain, hashed):
+            model.learn_one(mail, "spam" if n % 2 else "ham", id=f"m{n}")
+    told = Copy(plain).describe()["telling"]
+    assert {each["token"] for each in told[:2]} == {"winner", "agenda"}
+    assert told[0]["information"] == pytest.approx(math.log(2))
+    found = {each["token"]: (each["wanted"], each["unwanted"]) for each in told}
+    assert found["winner"] == (0.0, 30.0) and found["agenda"] == (30.0, 0.0) and found["cheap"] == (0.0, 15.0)
+    assert [each["information"] for each in told] == sorted(
+        (each["information"] for each in told), reverse=True
+    )
+    assert Copy(hashed).describe()["telling"] == [] and Copy(SpamFilter()).describe()["telling"] == []

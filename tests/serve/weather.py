@@ -84,6 +84,13 @@ class Client:
     def connection(self) -> HTTPConnection:
         return HTTPConnection("127.0.0.1", self.port, timeout=20)
 
+    def is_answered(self) -> bool:
+        """Return True once the service is there."""
+        try:
+            return bool(self.send("GET", "/livez")[0] == 200)
+        except OSError:
+            return False
+
     def get(self, path: str, **headers: str) -> Any:
         """Return the body of an answer that is expected to be sound."""
         status, _, body = self.send("GET", path, None, **headers)

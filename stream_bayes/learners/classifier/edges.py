@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from stream_bayes.core.readings.named_features import NamedFeatures
+from stream_bayes.core.readings.trees import spanning_tree
 from stream_bayes.core.values.values import name_order
 
-__all__ = ["edge_name", "edges_of", "learner_within", "listed_edges"]
+__all__ = ["dependences_of", "edge_name", "edges_of", "learner_within", "listed_edges"]
 
 
 def edges_of(model: Any) -> list[list[str]]:
@@ -35,6 +37,27 @@ def edges_of(model: Any) -> list[list[str]]:
         features = [feature.name for feature in model._store.encoder.nominal]
         parents = {name: above_all for name in features if name != above_all}
     return listed_edges(parents)
+
+
+def dependences_of(learner: Any) -> list[list[str]]:
+    """Return the strongest dependences between features given the label, of a learner that counts all pairs.
+
+    They are the edges of the tree that `TAN` derives from the same counts.
+
+    Examples
+    --------
+    >>> from stream_bayes import AODE
+    >>> model = AODE()
+    >>> for sky, wind in [("grey", "west"), ("grey", "west"), ("blue", "east"), ("blue", "east")]:
+    ...     model.learn_one({"sky": sky, "wind": wind, "moon": "new"}, "dry")
+    ...     model.learn_one({"sky": sky, "wind": wind, "moon": "full"}, "rain")
+    >>> dependences_of(model)
+    [['moon', 'sky'], ['sky', 'wind']]
+    """
+    named = NamedFeatures(learner._store.tables, learner._store.encoder)
+    parents = spanning_tree(named.information.between_all())
+    names = [edge_name(name) for name in named.names]
+    return [[names[parent], names[child]] for child, parent in enumerate(parents) if parent >= 0]
 
 
 def listed_edges(parents: Mapping[Any, Any]) -> list[list[str]]:

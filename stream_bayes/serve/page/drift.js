@@ -13,7 +13,8 @@ export class Drift {
     this.line = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Time line" });
     this.list = el("div");
     this.pictures = el("div", { class: "pictures" });
-    panel.append(el("h2", {}, "Time line"), this.line, el("h2", {}, "Changes of structure"), el("p", { class: "soft" }, "Added edges are blue, reversed ones orange, removed ones dashed."), this.pictures, el("h2", {}, "Log"), this.list);
+    this.rest = el("div", {}, el("h2", {}, "Changes of structure"), el("p", { class: "soft" }, "Added edges are blue, reversed ones orange, removed ones dashed."), this.pictures, el("h2", {}, "Log"), this.list);
+    panel.append(el("h2", {}, "Time line"), this.line, this.rest);
     this.refresh = throttled(() => this.load(), 1000);
   }
 
@@ -30,10 +31,9 @@ export class Drift {
 
   draw() {
     const entries = this.entries;
+    this.rest.hidden = !entries.length;
     if (!entries.length) {
       replace(this.line, el("p", { class: "soft" }, "No drift was found. A pipeline looks for drifts if its file has [drift]."));
-      replace(this.list);
-      replace(this.pictures, el("p", { class: "soft" }, "None."));
       return;
     }
     replace(this.line, timeline(entries, this.processed));

@@ -42,7 +42,8 @@ export class History {
     const rows = (answer.events || []).map((event) => {
       const p = event.probabilities ? event.probabilities[label(event.prediction)] : null;
       const isWrong = event.label !== null && event.label !== undefined && label(event.label) !== label(event.prediction);
-      const buttons = noChange === null && event.key !== null && event.key !== undefined
+      const isFinal = model.no_corrections && event.label !== null && event.label !== undefined; // learned, and cannot be unlearned
+      const buttons = noChange === null && !isFinal && event.key !== null && event.key !== undefined
         ? el("div", { class: "labels" }, labels.slice(0, 8).map((each) => el("button", {
           class: "act", type: "button", disabled: event.label !== null && label(each) === label(event.label), "aria-label": `Label of ${label(event.key)} is ${label(each)}`, onclick: () => this.correct(event.key, each),
         }, label(each)))) : null;
@@ -60,6 +61,7 @@ export class History {
     const notes = [`${figure(answer.kept ?? rows.length)} events are held`];
     if (answer.left_out) notes.push(`${figure(answer.left_out)} came too fast to be shown`);
     if (noChange) notes.push(noChange);
+    else if (model.no_corrections) notes.push(`${model.no_corrections}, so a label that was learned cannot be corrected`);
     replace(this.list, rows.length
       ? table("The newest first", headings.filter((_, place) => used[place]), rows.map((row) => row.filter((_, place) => used[place])))
       : el("p", { class: "soft" }, "No event."), el("p", { class: "soft" }, notes.join("; "), "."));

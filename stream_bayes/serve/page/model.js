@@ -67,7 +67,9 @@ export class Model {
     if (!model.graph) return;
     const values = new Map((model.features || []).map((each) => [each.name, (each.values || []).map(text)]));
     if (!model.can.query) {
-      replace(this.structure, el("h2", {}, "Structure"), el("p", { class: "soft" }, "Edges between features; each also depends on the label."),
+      const meaning = model.edges_are === "dependences"
+        ? "The strongest dependences between features, given the label. The model averages over all features as parents." : "Edges between features; each also depends on the label.";
+      replace(this.structure, el("h2", {}, "Structure"), el("p", { class: "soft" }, meaning),
         el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Structure" }, new Graph(model.graph, new Map()).element));
       return;
     }
@@ -168,7 +170,12 @@ export class Model {
   showFeatures(model) {
     const features = (model.features || []).filter((each) => each.table || each.information !== null).slice(0, MOST_SHOWN);
     if (model.can.check) {
-      replace(this.features, el("p", {}, `${figure(model.tokens)} tokens of ${Object.entries(model.messages || {}).map(([label, count]) => `${figure(count)} ${label}`).join(" and ")}.`));
+      const [wanted, unwanted] = (model.labels || []).map(text), most = Math.max(...model.telling.map((each) => each.information), 1e-9);
+      replace(this.features, el("h2", {}, "The most telling tokens"),
+        el("p", { class: "soft" }, `Of ${figure(model.tokens)} tokens of ${Object.entries(model.messages || {}).map(([label, count]) => `${figure(count)} ${label}`).join(" and ")}; by the mutual information of their presence with the label.`),
+        model.telling.length ? table("Messages that hold a token", ["token", wanted, unwanted, "", "information"], model.telling.map((each) => [
+          each.token, each.wanted, each.unwanted, bar(each.information / most, `${each.token}: ${nats(each.information)} about the label`), el("span", { class: "figure" }, nats(each.information))]))
+          : el("p", {}, "They are hashed, not counted by name, or there are none yet."));
       return;
     }
     if (!features.some((each) => each.table)) { replace(this.features); return; }

@@ -30,7 +30,7 @@ def unlearning_fault(model: Any, *, is_read_again: bool) -> str | None:
     'a NaiveBayes with half_life or window unlearns a sample by the moment at which it was learned, which only ...'
     """
     if not isinstance(model, BayesClassifier):
-        return f"a {type(model).__name__} cannot unlearn"
+        return f"{type(model).__name__} cannot unlearn"
     if is_read_again and (model.half_life is not None or model._store.window is not None):
         return (
             f"a {type(model).__name__} with half_life or window unlearns a sample by the moment at which it was "
