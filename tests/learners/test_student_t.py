@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from river import datasets, naive_bayes
 from scipy import stats
 
+import stream_bayes
 from stream_bayes import GaussianNB, NaiveBayes
 from tests.learners.training import trained
 
@@ -228,6 +230,60 @@ def test_the_numbers_that_a_sample_has_are_poisson_variables(kind: type[NaiveBay
     for y, score in model.joint_log_likelihood({}).items():
         prior = math.log(model.class_prior_[y])
         assert score == pytest.approx(prior + log_presence([], y, samples), abs=1e-9)
+
+
+@KINDS
+@pytest.mark.parametrize("half_life", [None, 40.0])
+def test_presence_is_read_from_the_counts_as_they_are_now(
+    kind: type[NaiveBayes], half_life: float | None
+) -> None:
+    rng, held = random.Random(8), [(f"f{k}", 0.9 if k % 11 == 0 else 0.05) for k in range(150)]
+
+    def draw() -> Bag:
+        return {name: rng.random() for name, share in held if rng.random() < share}, rng.choice("abc")
+
+    def as_saved(model: NaiveBayes, x: dict[Any, Any]) -> bool:
+        return model.predict_proba_one(x) == type(model).from_state(model.state()).predict_proba_one(x)
+
+    model = kind(half_life=half_life)
+    learned = [draw() for _ in range(60)]
+    for x, y in learned:
+        model.learn_one(x, y)
+        assert as_saved(model, x)
+    x, y = draw()
+    for clock, sample in enumerate(learned[:40], 1):
+        model.unlearn_one(*sample, at=clock if half_life else None)
+        assert as_saved(model, x)
+    model.learn_one({"f0": 1.0, "later": 2.0}, "d", w=2.5)
+    assert as_saved(model, x)
+    many = [draw() for _ in range(40)]
+    model.merge(trained(kind(half_life=half_life), many))
+    assert as_saved(model, x)
+    model.learn_many([sample for sample, _ in many], [label for _, label in many])
+    assert as_saved(model, x)
+    for _ in range(3000 if half_life else 100):  # weights are scaled on the way
+        model.learn_one(x, y)
+    assert as_saved(model, many[0][0])
+
+
+@KINDS
+def test_a_prediction_from_a_sparse_bag_reads_few_of_the_numbers(kind: type[NaiveBayes]) -> None:
+    small, large = (2_000, 60_000) if stream_bayes.compiled else (200, 6_000)
+    seconds = []
+    for words in (small, large):
+        model = kind()
+        for start in range(0, words, 50):
+            model.learn_one({f"w{k}": 1.0 for k in range(start, start + 50)}, "xy"[start // 50 % 2])
+        x = {f"w{k}": 1.0 for k in range(0, words, words // 20)}
+        runs = []
+        for _ in range(7):
+            start_time = time.process_time()
+            for _ in range(20):
+                model.predict_proba_one(x)
+                model.learn_one(x, "x")
+            runs.append(time.process_time() - start_time)
+        seconds.append(min(runs))
+    assert seconds[1] < 6 * seconds[0]  # of thirty times the numbers
 
 
 @KINDS

@@ -2,6 +2,14 @@
 
 Two more numbers bound the rounding error: peak, the largest magnitude, and spread, the largest m2, that the cell has
 held since it was last empty.
+
+Weights are also summed over blocks of features, so that predictions do not read all features:
+
+    block_weight    [block, class]    weight of its features
+    top             [block]           weight of its heaviest feature, over all classes
+    stale           [block]           true if the two have to be summed again
+
+A sum is a function of the weights alone, in their order, and never of what was added when: a loaded table has the same.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -21,6 +29,9 @@ if not cython.compiled:
 
 TINIEST = cython.declare(cython.double, 1e-290)  # below, squares lose their digits
 ROUNDING = cython.declare(cython.double, 1e-9)  # of the largest magnitude held: what is promised of floats
+BLOCK = cython.declare(
+    cython.Py_ssize_t, 32
+)  # features: a sample with 40 of 50,000 then makes as much be summed anew as there are blocks
 EPSILON = cython.declare(
     cython.double, 4e-15
 )  # of the largest magnitude held: what some operations leave by rounding
@@ -40,6 +51,35 @@ class Gaussians:
         self.m2 = np.zeros(features * classes)
         self.peak = np.zeros(features * classes)
         self.spread = np.zeros(features * classes)
+        self.blocks = (features + BLOCK - 1) // BLOCK
+        self.block_weight = np.zeros(self.blocks * classes)
+        self.top = np.zeros(self.blocks)
+        self.stale = np.ones(self.blocks, np.uint8)
+
+    @cython.ccall
+    def changed(self):
+        """Sum all blocks again, after weights were written."""
+        self.stale[:] = 1
+
+    @cython.cfunc
+    def sum_block(self, block: cython.Py_ssize_t):
+        """Sum the weights of a block's features."""
+        f: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        held: cython.double
+        most: cython.double = 0.0
+        total: cython.double[::1] = self.block_weight
+        first: cython.Py_ssize_t = block * self.classes
+        for y in range(self.classes):
+            total[first + y] = 0.0
+        for f in range(block * BLOCK, min((block + 1) * BLOCK, self.features)):
+            held = 0.0
+            for y in range(self.classes):
+                held += self.weight[f * self.classes + y]
+                total[first + y] += self.weight[f * self.classes + y]
+            most = max(most, held)
+        self.top[block] = most
+        self.stale[block] = 0
 
     @cython.cfunc
     def add(self, row: Row, unit: cython.double):
@@ -52,6 +92,7 @@ class Gaussians:
         for k in range(row.numbers):
             cell = row.numeric_feature[k] * self.classes + row.label
             self.weight[cell] += amount
+            self.stale[row.numeric_feature[k] // BLOCK] = 1
             if not self.exact:
                 self.samples[cell] += samples_of(row.weight)
             share = amount / self.weight[cell]
@@ -101,6 +142,7 @@ class Gaussians:
         residue: cython.double
         for k in range(row.numbers):
             cell = row.numeric_feature[k] * self.classes + row.label
+            self.stale[row.numeric_feature[k] // BLOCK] = 1
             subtract(self.weight, self.samples, cell, row.weight, unit, least, self.exact)
             if self.samples[cell] <= 0.0:
                 self.peak[cell] = 0.0

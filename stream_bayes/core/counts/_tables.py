@@ -189,6 +189,7 @@ class Tables:
         for weight in weights:
             values = np.asarray(weight)
             values *= factor
+        self.gaussians.changed()
 
     @cython.ccall
     def add(self, row: Row):

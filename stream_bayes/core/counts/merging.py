@@ -151,6 +151,7 @@ def _merge_numbers(
     if not mine.exact:
         here["samples"][cells] += there["samples"]
     here["weight"][cells] = weight
+    mine.changed()
 
 
 def _merge_co_moments(

@@ -357,6 +357,7 @@ def load_arrays(encoder: Encoder, tables: Tables, arrays: Mapping[str, Array]) -
         bool((tables.heaviest() <= most).all()), "a class weighs more than it is said to have ever weighed"
     )
     tables.values.recount()
+    tables.gaussians.changed()
     if tables.values.histogram is not None:
         tables.values.rebuild_histogram()
     if tables.pairs is not None and tables.pairs.beside is None:

@@ -1,4 +1,4 @@
-from stream_bayes.core.counts._gaussians cimport Gaussians
+from stream_bayes.core.counts._gaussians cimport BLOCK, Gaussians
 from stream_bayes.core.readings._reading cimport Reading, log_of
 from stream_bayes.core.counts._layout cimport Layout
 from stream_bayes.core.encoding._bins cimport Bins

@@ -11,7 +11,7 @@ import numpy as np
 from cython.cimports.libc.math import exp, lgamma, log, log1p, sqrt
 
 if not cython.compiled:
-    from stream_bayes.core.counts._gaussians import Gaussians
+    from stream_bayes.core.counts._gaussians import BLOCK, Gaussians
     from stream_bayes.core.counts._layout import Layout
     from stream_bayes.core.counts._tables import Tables
     from stream_bayes.core.counts._values import ValueCounts
@@ -95,7 +95,8 @@ class ValueReading(Reading):
         rate        p (n(y, f) + 1) / (n(y) p + 1)      p = n(f) / n
         evidence    product over the row's sparse numbers of their rates * exp(-(n(y, sparse) + L) / (n(y) + 1))
 
-    with L the sparse numbers of a sample on average. Rates are sums, so absent numbers cost no time each.
+    with L the sparse numbers of a sample on average. Rates are sums over blocks of features, so absent numbers cost no
+    time each.
 
     Parameters
     ----------
@@ -223,6 +224,7 @@ class ValueReading(Reading):
         weight: cython.double[::1] = numbers.weight
         f: cython.Py_ssize_t
         y: cython.Py_ssize_t
+        block: cython.Py_ssize_t
         cell: cython.Py_ssize_t
         held: cython.double
         is_sparse: cython.bint = False
@@ -234,17 +236,29 @@ class ValueReading(Reading):
         for y in range(self.tables.labels):
             by_class[y] = 0.0
             self.weight_of_samples += self.tables.class_weight[y]
-        for f in range(numbers.features):
-            cell = f * numbers.classes
-            held = 0.0
-            for y in range(self.tables.labels):
-                held += weight[cell + y]
-            if held <= 0.0 or held >= SPARSE * self.weight_of_samples:
+        for block in range(numbers.blocks):
+            if numbers.stale[block]:
+                numbers.sum_block(block)
+            if numbers.top[block] <= 0.0:
                 continue
-            is_sparse = True
-            self.weight_of_numbers += held
-            for y in range(self.tables.labels):
-                by_class[y] += weight[cell + y]
+            if numbers.top[block] < SPARSE * self.weight_of_samples:
+                is_sparse = True
+                cell = block * numbers.classes
+                for y in range(self.tables.labels):
+                    by_class[y] += numbers.block_weight[cell + y]
+                continue
+            for f in range(block * BLOCK, min((block + 1) * BLOCK, numbers.features)):
+                cell = f * numbers.classes
+                held = 0.0
+                for y in range(self.tables.labels):
+                    held += weight[cell + y]
+                if held <= 0.0 or held >= SPARSE * self.weight_of_samples:
+                    continue
+                is_sparse = True
+                for y in range(self.tables.labels):
+                    by_class[y] += weight[cell + y]
+        for y in range(self.tables.labels):
+            self.weight_of_numbers += by_class[y]
         return is_sparse
 
     @cython.cfunc
