@@ -250,8 +250,10 @@ def _warnings(result: Comparison, is_shuffled: bool) -> Iterator[str]:
     if "no-change" not in result or "majority" not in result:
         return
     last, most = (result[name].cumulative.accuracy or 0.0 for name in ("no-change", "majority"))
-    best = result[result.most_accurate].cumulative.accuracy or 0.0
-    if last > 0.9 and last > most + 0.05 and not is_shuffled:
+    best = max(
+        (result[name].cumulative.accuracy or 0.0 for name in result if name not in BASELINES), default=1.0
+    )
+    if (last > 0.9 or last > best) and last > most + 0.05 and not is_shuffled:
         yield (
             f"warning: to repeat the last label is right in {last:.1%}: the rows are sorted by the target, or it "
             "rarely changes. For a table without order: --shuffle"

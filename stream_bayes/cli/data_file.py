@@ -231,7 +231,7 @@ class Table:
     def _labels(self) -> str:
         profile = self.profiles[self.target or ""]
         counts: Counter[str] = profile.counts or Counter()
-        text = f"{profile.distinct:,} labels"
+        text = "1 label" if profile.distinct == 1 else f"{profile.distinct:,} labels"
         if counts and len(counts) <= MANY_LABELS:
             common = sorted(counts.items(), key=lambda item: -item[1])[:NAMED_LABELS]
             text += " (" + ", ".join(f"{label} {count:,}" for label, count in common)
@@ -252,8 +252,14 @@ class Table:
         if profile.is_numeric and profile.distinct > MANY_LABELS:
             found.append(
                 f"warning: --target {self.target} has {profile.distinct:,} distinct numbers in the first "
-                f"{profile.values:,} rows; these models learn classes, so each number becomes one. For classes of "
-                "equally many rows: --bins 4"
+                f"{profile.values:,} rows; these models learn classes, so each number becomes one, and each class "
+                "costs time and memory. For classes of equally many rows: --bins 4"
+            )
+        elif profile.distinct > MANY_LABELS and profile.distinct * 2 > profile.values:
+            found.append(
+                f"warning: --target {self.target} has {profile.distinct:,} labels in the first {profile.values:,} "
+                "rows: most come once, so there is little to learn of them, and each costs time and memory. Is it an "
+                "identifier or a date? Choose another target"
             )
         if profile.distinct == 1:
             (label,) = profile.counts or {"": 0}

@@ -252,6 +252,13 @@ def test_baselines_are_always_there_and_a_sorted_table_is_named(tmp_path: Path) 
     assert learners["no-change"]["cumulative"]["log_loss"] is None
 
 
+def test_labels_that_mostly_repeat_the_last_one_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + "".join(f"{n % 7},{'abc'[n // 5 % 3]}\n" for n in range(300)))
+    result = run("compare", path, "--target", "y", "--model", "nb", "--json")
+    assert "to repeat the last label is right in 80.3%" in result.stderr and "--shuffle" in result.stderr
+
+
 def test_names_and_figures_are_not_cut_in_80_columns(people: Path) -> None:
     name = "a-model-with-a-very-long-name-that-says-much"
     result = run("compare", people, "--target", "stays", "--model", f"{name}=nb")
@@ -278,6 +285,7 @@ def test_a_numeric_target_is_named_and_bins_make_classes_of_it(tmp_path: Path) -
     path.write_text("x,n,y\n" + lines_of())
     code, message = compared(path)
     assert code == 0 and "--target y has 110 distinct numbers" in message and "--bins 4" in message
+    assert "each class costs time and memory" in message
     result = run(
         "compare", path, "--target", "y", "--model", "nb", "--bins", "3", "--checkpoints", tmp_path / "c"
     )
@@ -307,7 +315,14 @@ def test_a_numeric_target_is_named_and_bins_make_classes_of_it(tmp_path: Path) -
             3,
             "The first line looks like data (2 of 3 cells are numbers)",
         ),
-        ("x,x,y\n1,2,a\n", (), 3, "these stand twice: ['x']"),
+        ("x,x,y\n1,2,a\n", (), 3, "these stand twice: ['x']; if the first line is data: --no-header"),
+        ("0.5,0,0,7\n1,2,a,b\n", (), 3, "The first line looks like data (4 of 4 cells are numbers)"),
+        (
+            "id,y\n" + "".join(f"1,l{n}\n" for n in range(90)),
+            (),
+            0,
+            "--target y has 90 labels in the first 90 rows",
+        ),
         ("x,y\n1,a\r\n2,b\n3,a\r\n", (), 0, ""),
         ("x,y\r1,a\r2,b\r", (), 5, "tr '\\r' '\\n'"),
         ("", (), 5, "the file is empty"),
@@ -318,7 +333,8 @@ def test_a_numeric_target_is_named_and_bins_make_classes_of_it(tmp_path: Path) -
     ],
     ids=[
         *("constant target", "a label that is a missing token", "a token made a label", "no such column"),
-        *("another case", "no header", "duplicate columns", "mixed line ends", "returns alone", "empty"),
+        *("another case", "no header", "duplicate columns", "repeated numbers", "identifiers"),
+        *("mixed line ends", "returns alone", "empty"),
         *("no row", "a long cell", "wrong decimal", "wrong encoding"),
     ],
 )

@@ -82,7 +82,10 @@ class Columns:
         self._place = {name: place for place, name in enumerate(names)}  # there may be 10,000 of them
         if len(self._place) < len(names):
             twice = sorted({name for place, name in enumerate(names) if self._place[name] != place})
-            raise SchemaError(f"each column has a name of its own, but these stand twice: {shown(twice)}")
+            raise SchemaError(
+                f"each column has a name of its own, but these stand twice: {shown(twice)}"
+                + (self._headless_hint() or "; if the first line is data: --no-header")
+            )
         for what, wanted in {
             **{role: (name,) for role, name in fields.roles.items()},
             "required": fields.required,
@@ -184,13 +187,17 @@ class Columns:
         found = [word for mark, word in DELIMITERS.items() if len(self.names) == 1 and mark in self.names[0]]
         if found:
             return f"; is the delimiter perhaps {found[0]}?"
+        return self._headless_hint()
+
+    def _headless_hint(self) -> str:
+        """Return a hint if the heading is data: half of it are numbers."""
         numbers = sum(map(is_number, self.names))
-        if numbers * 2 >= len(self.names):
-            return (
-                f". The first line looks like data ({numbers} of {len(self.names)} cells are numbers): for a file "
-                "without a heading give the columns' names, or use --no-header, which calls them c1, c2, ..."
-            )
-        return ""
+        if numbers * 2 < len(self.names):
+            return ""
+        return (
+            f". The first line looks like data ({numbers} of {len(self.names)} cells are numbers): for a file "
+            "without a heading give the columns' names, or use --no-header, which calls them c1, c2, ..."
+        )
 
     def _declared(self, features: Sequence[str], schema: Schema) -> list[str]:
         """Return the features that the schema declares."""
