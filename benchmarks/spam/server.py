@@ -82,7 +82,7 @@ def measure(mails: Mails) -> list[tuple[str, float, str]]:
             # In turns, so that whatever else runs on the machine meets all three alike.
             taken: dict[str, list[float]] = {"spamc -c": [], "spamc -K": [], "spamc -V": []}
             for raw, _ in later:
-                taken["spamc -c"].append(milliseconds(lambda raw=raw: spamc(socket, "-c", mail=raw)))  # type: ignore[misc]
+                taken["spamc -c"].append(milliseconds(lambda raw=raw: spamc(socket, "-c", mail=raw)))  # type: ignore[misc]  # bound now
                 taken["spamc -K"].append(milliseconds(lambda: spamc(socket, "-K")))
                 taken["spamc -V"].append(milliseconds(lambda: spamc(socket, "-V")))
             for name, times in taken.items():

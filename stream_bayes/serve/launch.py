@@ -56,8 +56,8 @@ def make_token() -> str:
 def check_installed() -> None:
     """Raise `MissingPackage` unless the extra `serve` is installed."""
     try:
-        import starlette  # noqa: F401
-        import uvicorn  # noqa: F401
+        import starlette  # noqa: F401  # only whether it is installed
+        import uvicorn  # noqa: F401  # only whether it is installed
     except ImportError as error:
         raise MissingPackage(
             "the service needs starlette and uvicorn; install them with: pip install 'stream-bayes[serve]'"

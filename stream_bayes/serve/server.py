@@ -49,7 +49,7 @@ def make_server(app: ASGIApp, connections: Connections) -> uvicorn.Server:
         _timer: asyncio.TimerHandle | None = None
         _idle = _stuck = 0  # checks in a row
 
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # of a socket: always this kind
             super().connection_made(transport)
             if len(self.connections) > MOST_CONNECTIONS:
                 transport.write(FULL % (len(FULL_BODY), FULL_BODY))

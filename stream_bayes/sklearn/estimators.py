@@ -73,7 +73,7 @@ class OneLearner(LearnerClassifier):
             OneLearner.__init__(self, **parameters)
 
         # scikit-learn reads the parameters of an estimator from here.
-        construct.__signature__ = inspect.Signature([of_instance, *named, columns])  # type: ignore[attr-defined]
+        construct.__signature__ = inspect.Signature([of_instance, *named, columns])  # type: ignore[attr-defined]  # for `inspect`
         cls.__init__ = construct  # type: ignore[method-assign]  # the same, under the signature of the learner
         super().__init_subclass__(**options)
 

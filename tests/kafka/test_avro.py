@@ -168,7 +168,7 @@ def away_from_its_third_request(stub: RegistryStub) -> None:
             stub.status = 503
         return answer(path, headers)
 
-    stub.answer = fails  # type: ignore[method-assign]
+    stub.answer = fails  # type: ignore[method-assign]  # a registry that fails
 
 
 def test_a_start_without_its_registry_is_an_error_that_names_it_and_changes_nothing(

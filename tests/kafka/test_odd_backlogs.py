@@ -72,7 +72,7 @@ def test_records_without_a_time_have_that_of_the_record(
     kafka_topics: KafkaTopics, tmp_path: Path, rows: list[Row]
 ) -> None:
     # All were written now, samples first.
-    engine, keys = run(kafka_topics, tmp_path, [row._replace(time=None) for row in rows])  # type: ignore[arg-type]
+    engine, keys = run(kafka_topics, tmp_path, [row._replace(time=None) for row in rows])  # type: ignore[arg-type]  # rows without times
     assert sorted(keys) == sorted(row.key for row in samples_of(rows))
     assert engine.step.learned == len(keys)
 

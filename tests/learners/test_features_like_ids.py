@@ -9,6 +9,7 @@ import pytest
 
 from stream_bayes import A2DE, AODE, KDB, ODE, SPODE, TAN, HalfLifeChoice, LiveChoice
 from stream_bayes.errors import BudgetExceeded, TooManyValues
+from tests.learners.training import trained
 
 PAIRED = [AODE, A2DE, SPODE, TAN, ODE, KDB, LiveChoice]
 
@@ -78,7 +79,6 @@ def test_the_error_of_a_budget_names_the_widest_features_and_nothing_is_learned(
 @pytest.mark.filterwarnings("ignore::stream_bayes.errors.TooManyValues")
 def test_half_lives_refuse_an_event_together() -> None:
     model = HalfLifeChoice(AODE(memory_budget=1_000_000), [None, 50.0])
-    with pytest.raises(BudgetExceeded):  # noqa: PT012
-        for x, y in orders(4000):
-            model.learn_one(x, y)
+    with pytest.raises(BudgetExceeded):
+        trained(model, orders(4000))
     assert len({member.clock for member in model._members}) == 1

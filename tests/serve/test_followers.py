@@ -95,7 +95,7 @@ def test_of_200_followers_the_slow_half_is_dropped_and_the_others_miss_nothing(
                     sent += 1
                 read_until(sent)
         assert board.dropped_followers == SLOW
-        held = {id(message) for each in board.followers for message in each.queue._queue}  # type: ignore[attr-defined]
+        held = {id(message) for each in board.followers for message in each.queue._queue}  # type: ignore[attr-defined]  # the list within
         assert len(board.followers) == SWIFT and len(held) <= MOST_BEHIND
         for line in slow:
             line.settimeout(20)

@@ -15,7 +15,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from operator import attrgetter
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from stream_bayes.core.events.event import BadRecord, Event, Partition
 
@@ -158,8 +158,8 @@ class _Queue:
         own = [record.time for record in records]
         late = 0
         if _are_in_order(own, self.newest):
-            self.newest = own[-1]  # type: ignore[assignment]  # numbers, all of them
-            self.times += own  # type: ignore[arg-type]
+            self.newest = own[-1]
+            self.times += own
         else:
             self.is_in_order = False
             for time in own:
@@ -192,11 +192,11 @@ class _Queue:
         del self.records[:count], self.times[:count]
 
 
-def _are_in_order(times: Sequence[float | None], newest: float) -> bool:
+def _are_in_order(times: list[float | None], newest: float) -> TypeGuard[list[float]]:
     """Return True for times that rise from the newest so far; False if any is missing."""
     if None in times or math.isnan(sum(times)):  # type: ignore[arg-type]  # numbers, if none is missing
         return False
-    return times[0] >= newest and times == sorted(times)  # type: ignore[operator,type-var]
+    return times[0] >= newest and times == sorted(times)  # type: ignore[operator,type-var]  # numbers
 
 
 def _rising(times: Iterable[float | None], floor: float) -> list[float]:

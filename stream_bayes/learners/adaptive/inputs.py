@@ -140,4 +140,4 @@ def trend_name(name: Any) -> str:
 
 def is_number(value: object) -> bool:
     """Return True for a finite int or float; a bool is nominal, and an int beyond all floats is no number."""
-    return type(value) in (int, float) and -LARGEST <= value <= LARGEST  # type: ignore[operator]
+    return type(value) in (int, float) and -LARGEST <= value <= LARGEST  # type: ignore[operator]  # a number, by its type

@@ -62,7 +62,7 @@ def check_ranges(batches: list[list[Event]]) -> None:
         ranges: dict[Partition, list[Event]] = {}
         for record in batch:
             ranges.setdefault(record.partition, []).append(record)
-        assert places(merge_ranges(SOURCES, dict(reversed(ranges.items())))) == places(batch)  # type: ignore[arg-type]
+        assert places(merge_ranges(SOURCES, dict(reversed(ranges.items())))) == places(batch)  # type: ignore[arg-type]  # events are records
         for records in ranges.values():
             positions = [record.position for record in records]
             assert positions == list(range(positions[0], positions[0] + len(positions)))

@@ -249,11 +249,11 @@ def test_a_stream_with_late_labels_holds_them_through_a_snapshot() -> None:
         seen.append((x.get("(last label 1)"), y))
         learn(x, y, w)
 
-    model.learn = recorded  # type: ignore[method-assign]
+    model.learn = recorded  # type: ignore[method-assign]  # to see what is learned
     step = Step(model, pending=Pending())
     step.process(records[:41])
     kept, later = Pending(), served(AdaptiveBayes(label_memory=1))
-    kept.load(step.pending.state())  # type: ignore[union-attr]
+    kept.load(step.pending.state())  # type: ignore[union-attr]  # it was given one
     later.load(model.freeze()())
     for each in (step, other := Step(later, pending=kept)):
         each.process(records[41:])

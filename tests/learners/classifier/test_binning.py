@@ -17,7 +17,7 @@ SETTINGS = Binning("mdl", bins=8, after=3, window=40)
 
 def test_settings_cannot_be_changed_behind_a_learner() -> None:
     with pytest.raises(FrozenInstanceError):
-        SETTINGS.bins = 9  # type: ignore[misc]
+        SETTINGS.bins = 9  # type: ignore[misc]  # wrong on purpose
 
 
 def test_a_method_alone_stands_for_its_default_settings() -> None:

@@ -36,7 +36,7 @@ def rewritten(raw: bytes, change: Callable[[str], str]) -> bytes:
 
 
 CHANGES: dict[str, Callable[[str], str]] = {
-    **{trick: lambda body, trick=trick: f"{body}<div style='{trick}'>{PADDING}</div>" for trick in TRICKS},  # type: ignore[misc]
+    **{trick: lambda body, trick=trick: f"{body}<div style='{trick}'>{PADDING}</div>" for trick in TRICKS},  # type: ignore[misc]  # bound now
     "style sheet": lambda body: f"<style>.x{{display:none}}</style>{body}<p class=x>{PADDING}</p>",
     "zero width": lambda body: " ".join("\u200b".join(word) for word in body.split()),
     "look-alikes": lambda body: body.translate(LOOKALIKES),

@@ -105,7 +105,7 @@ def test_headers_end_at_the_first_line_that_is_no_field(raw: bytes, body: bytes)
     found = read(raw)
     assert [leaf.body for leaf in found.leaves] == [body]
     assert "header-line" in found.defects and "no-body" not in found.defects
-    assert message_from_bytes(raw).get_payload(decode=True).replace(b"\r\n", b"\n") == body  # type: ignore[union-attr]
+    assert message_from_bytes(raw).get_payload(decode=True).replace(b"\r\n", b"\n") == body  # type: ignore[union-attr]  # one part, bytes
 
 
 def test_a_part_whose_headers_lack_a_blank_line_keeps_its_words() -> None:

@@ -134,7 +134,7 @@ def test_a_dead_letter_of_a_decoded_record_has_its_own_bytes(
     def refuse(xs: list[object], *_: object) -> tuple[object, BadValue]:
         return AnswerDicts([]), BadValue("none is wanted")
 
-    engine.step.model.process = refuse  # type: ignore[method-assign,assignment]
+    engine.step.model.process = refuse  # type: ignore[method-assign,assignment]  # a model that refuses
     engine.run()
     letters = [json.loads(line) for line in (tmp_path / "dead").read_bytes().splitlines()]
     assert [b64decode(letter["raw"]).decode() for letter in letters] == lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -88,8 +89,8 @@ def decoded(message: Message) -> Record:
 
 
 def reader_of(broker: Broker, **settings: object) -> AlignedReader:
-    options: dict[str, object] = {"buffer_bytes": 10**7, "clock": Clock()} | settings
-    reader = AlignedReader(broker, TOPICS, decoded, broker.ends, **options)  # type: ignore[arg-type]
+    options: dict[str, Any] = {"buffer_bytes": 10**7, "clock": Clock()} | settings
+    reader = AlignedReader(broker, TOPICS, decoded, broker.ends, **options)
     reader.assign(dict.fromkeys(broker.log, 0))
     return reader
 
@@ -142,7 +143,7 @@ def test_what_runs_ahead_is_paused_and_buffers_stay_small(monkeypatch: pytest.Mo
     times = {PARTITIONS[0]: [float(n) for n in range(2000)], PARTITIONS[2]: [float(n) for n in range(2000)]}
     broker = Broker(times, value=value)
     # The client prefers one partition as long as it can.
-    broker.chance.choice = max  # type: ignore[method-assign,assignment]
+    broker.chance.choice = max  # type: ignore[method-assign,assignment]  # no chance
     reader = reader_of(broker, buffer_bytes=400_000)
     given: Counter[Partition] = Counter()
     most = 0
@@ -186,7 +187,7 @@ def test_after_an_interruption_any_partition_may_have_a_backlog() -> None:
     broker.log[verdicts] = [Message(verdicts, offset, offset + 0.5, None, b"") for offset in range(50)]
     reader.forget_ends()
     times = [record.time for record in read_all(reader, broker.ends(broker.log))]
-    assert times == sorted(times, key=float)  # type: ignore[arg-type]
+    assert times == sorted(times, key=float)  # type: ignore[arg-type]  # all have times
 
 
 def test_a_failure_in_the_middle_of_a_batch_is_raised_by_the_next_poll_and_loses_nothing() -> None:

@@ -164,8 +164,8 @@ def test_learning_correcting_and_forgetting_are_one_sync_each(tmp_path: Path, us
         name = service.judge(raw, user).id
         for change in (
             lambda: service.learn(raw, "spam", user),  # noqa: B023  # called at once
-            lambda: service.correct(name, "ham", user),  # noqa: B023
-            lambda: service.forget(name, user),  # noqa: B023
+            lambda: service.correct(name, "ham", user),  # noqa: B023  # called at once
+            lambda: service.forget(name, user),  # noqa: B023  # called at once
         ):
             before = len(files.operations)
             change()

@@ -72,7 +72,7 @@ def test_costs_in_a_file_decide(directory: Path) -> None:
     decided = run(directory, f'[model]\nkind = "nb"\n{costs}')
     for before, after in list(zip(plain, decided, strict=True))[10:]:
         assert before["probabilities"] == after["probabilities"]
-        p = dict(after["probabilities"])["yes"]  # type: ignore[call-overload]
+        p = dict(after["probabilities"])["yes"]  # type: ignore[call-overload]  # a list of pairs
         risks = {"yes": 4 * (1 - p), "no": p, "unsure": 0.5}
         assert after["prediction"] == min(risks, key=risks.__getitem__)
     assert {answer["prediction"] for answer in decided[10:]} > {"no"}
