@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
-from stream_bayes.by_name import closest
-from stream_bayes.core.events.event import Partition, Position
-from stream_bayes.core.values.values import shown
-from stream_bayes.data.features import Nominal, Numeric, Spec
-from stream_bayes.data.schema import Schema
-from stream_bayes.errors import Exhausted, MissingPackage, SchemaError, SourceError, Undecodable
-from stream_bayes.streams.contracts.source import Record
+from stream_bayes.core.events.event import Position
+from stream_bayes.errors import MissingPackage, SourceError, Undecodable
 from stream_bayes.streams.files.csv_cells import Misfits
-from stream_bayes.streams.files.source import checked_name
+from stream_bayes.streams.files.typed import NUMBER, TEXT, TypedFile
 from stream_bayes.streams.records.avro_types import check_sizes, plain_value
-from stream_bayes.streams.records.bad_records import bad_record
-from stream_bayes.streams.records.fields import Assembler, Fields
 from stream_bayes.streams.records.object_decoder import flattened
 
 __all__ = ["AvroSource", "kinds_of"]
@@ -31,98 +22,31 @@ NUMBERS = {"int", "long", "float", "double"}
 TEXTS = {"string", "boolean", "enum"}
 
 
-class AvroSource:
-    """An Avro container file. Positions are numbers of records.
+class AvroSource(TypedFile):
+    """An Avro container file: see `TypedFile`.
 
     Numbers, and timestamps, dates and decimals, are numeric features; text, enums and booleans are nominal. A nested
-    record becomes fields named `outer.inner`. Logical types become values as those of an `AvroDecoder` do. With a sink
-    that can be cut back, each event counts exactly once.
-
-    Parameters
-    ----------
-    path
-        Path of the file.
-    fields
-        Roles of the fields. Fields of arrays and maps must be ignored.
-    name
-        Name of the source; by default the file's.
-
-    Raises
-    ------
-    MissingPackage
-        If fastavro is not installed.
-    SourceError
-        If the file cannot be read.
-    SchemaError
-        If there is no field for a role, or a feature is an array or a map.
-
-    Attributes
-    ----------
-    schema
-        The schema by the types of the fields.
-    columns
-        The names of the fields.
-    misfits
-        Counts of infinite numbers, which are missing, by field.
+    record becomes fields named `outer.inner`. Logical types become values as those of an `AvroDecoder` do. Fields of
+    arrays and maps must be ignored.
     """
 
-    medium = "local"
-    may_skip = False
-    connected = True
-
-    def __init__(
-        self, path: str | os.PathLike[str], fields: Fields | None = None, name: str | None = None
-    ) -> None:
-        self.path = Path(path)
-        self.name = checked_name(self.path.name if name is None else name)
-        self.fields = Fields() if fields is None else fields
-        self._partition = Partition(self.name)
+    def _open(self) -> Mapping[str, str]:
         try:
             import fastavro
         except ImportError as error:
             raise MissingPackage(
-                f"{path}: Avro is read by fastavro, which is not installed: pip install 'stream-bayes[registry]'"
+                f"{self.path}: Avro is read by fastavro, which is not installed: pip install 'stream-bayes[registry]'"
             ) from error
         self._open_blocks = fastavro.block_reader
         try:
             self._file = self.path.open("rb")
         except OSError as error:
-            raise SourceError(f"{path} cannot be read: {error.strerror}") from error
+            raise SourceError(f"{self.path} cannot be read: {error.strerror}") from error
         try:
-            kinds = self._kinds(fastavro.parse_schema)
-            self.columns = tuple(kinds)
-            self.schema = self._declared(kinds)
+            return self._kinds(fastavro.parse_schema)
         except BaseException:
             self._file.close()
             raise
-        self.misfits: dict[str, Misfits] = {}
-        self._used = [
-            name for name in kinds if name in self.schema.features or name in self.fields.roles.values()
-        ]
-        self._event = Assembler(self.fields).event
-        self._position: Position = 0
-        self._records = self._read(0)
-
-    def __repr__(self) -> str:
-        return f"AvroSource({str(self.path)!r})"
-
-    @property
-    def positions(self) -> Mapping[Partition, Position]:
-        return {self._partition: self._position}
-
-    def poll(self, limit: int) -> list[Record]:
-        found = list(islice(self._records, limit))
-        if not found:
-            raise Exhausted(f"{self.path} has been read to its end")
-        records = [self._record(content, self._position + place) for place, content in enumerate(found)]
-        self._position += len(found)
-        return records
-
-    def seek(self, positions: Mapping[Partition, Position]) -> None:
-        if unknown := [partition for partition in positions if partition != self._partition]:
-            raise SourceError(f"expected positions of {self._partition}, got those of {shown(unknown)}")
-        position = positions.get(self._partition, 0)
-        self._position, self._records = position, self._read(position)
 
     def close(self) -> None:
         self._file.close()
@@ -167,19 +91,11 @@ class AvroSource:
                 f"{self.path} cannot be read after {done} records: {str(error) or type(error).__name__}. "
                 "Bring the whole file, or a sound copy"
             ) from error
-        if skip:
-            raise SourceError(
-                f"{self.path} has {done} records, but was read to record {position} before: it was replaced. Bring "
-                "the file back, or start over without the snapshot"
-            )
+        self._check_length(done, position)
 
-    def _record(self, content: dict[str, Any], position: Position) -> Record:
-        try:
-            flat = flattened(content)
-            row = {name: self._value(name, flat.get(name)) for name in self._used}
-            return self._event(row, position, self._partition, 1)
-        except Undecodable as error:
-            return bad_record(error, b"", position, self._partition, 1)
+    def _row(self, record: dict[str, Any]) -> dict[str, Any]:
+        flat = flattened(record)
+        return {name: self._value(name, flat.get(name)) for name in self._used}
 
     def _value(self, name: str, value: Any) -> Any:
         if name == self.fields.time and isinstance(value, (date, datetime)):
@@ -188,21 +104,6 @@ class AvroSource:
             self.misfits.setdefault(name, Misfits()).add(str(value))
             return None
         return plain_value(value)
-
-    def _declared(self, kinds: Mapping[str, str]) -> Schema:
-        for role, name in self.fields.roles.items():
-            if name not in kinds:
-                raise SchemaError(
-                    f"{self.path}: {role}: there is no field {name!r}{closest(name, kinds)} There are {shown([*kinds])}"
-                )
-        features: dict[str, Spec] = {}
-        for name, kind in kinds.items():
-            if not self.fields.is_feature(name):
-                continue
-            if kind not in ("number", "text"):
-                raise SchemaError(f"{self.path}: field {name!r} holds {kind}; leave it out: --ignore {name}")
-            features[name] = Numeric() if kind == "number" else Nominal()
-        return Schema(features, target=self.fields.target or "class")
 
 
 def kinds_of(schema: Mapping[str, Any], named: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
@@ -242,11 +143,11 @@ def _kind_of(schema: Any) -> str:
     if not isinstance(kind, str):
         return _kind_of(kind)
     if kind in TEXTS:
-        return "text"
-    return "number" if kind in NUMBERS or logical == "decimal" else kind
+        return TEXT
+    return NUMBER if kind in NUMBERS or logical == "decimal" else kind
 
 
 def _mixed(kinds: set[str]) -> str:
     """Return the kind of a field of several types: names, if all of these are values."""
-    others = kinds - {"text", "number"}
-    return min(others) if others else "text"
+    others = kinds - {TEXT, NUMBER}
+    return min(others) if others else TEXT

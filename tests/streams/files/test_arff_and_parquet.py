@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from scipy.io import arff as scipy_arff
 
 from stream_bayes import Nominal, Numeric, Schema, streams
 from stream_bayes.core.events.event import BadRecord, Event
-from stream_bayes.errors import SchemaError, SourceError
+from stream_bayes.errors import MissingPackage, SchemaError, SourceError
 from stream_bayes.streams.files.arff import ARFFSource
 from stream_bayes.streams.files.parquet import ParquetSource
 from stream_bayes.streams.records.fields import Fields
@@ -168,6 +169,17 @@ def test_what_parquet_cannot_give_is_refused_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "u.parquet").write_text("sky,rain\n")
     with pytest.raises(SourceError, match="cannot be read as Parquet"):
         read(tmp_path / "u.parquet")
+
+
+@pytest.mark.parametrize(
+    ("suffix", "package", "extra"), [("parquet", "pyarrow", "parquet"), ("avro", "fastavro", "registry")]
+)
+def test_without_its_package_a_typed_file_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, package: str, extra: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingPackage, match=rf"{package}, .*pip install 'stream-bayes\[{extra}\]'"):
+        read(tmp_path / f"t.{suffix}")
 
 
 @pytest.mark.parametrize("name", ["t.csv.zst", "t.jsonl.zst", "t.arff.zst"])

@@ -1,0 +1,158 @@
+"""Files whose fields have types, as a source of events: Avro and Parquet."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any, ClassVar
+
+from stream_bayes.by_name import closest
+from stream_bayes.core.events.event import Partition, Position
+from stream_bayes.core.values.values import shown
+from stream_bayes.data.features import Nominal, Numeric, Spec
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import Exhausted, SchemaError, SourceError, Undecodable
+from stream_bayes.streams.contracts.source import Record
+from stream_bayes.streams.files.csv_cells import Misfits
+from stream_bayes.streams.files.source import checked_name
+from stream_bayes.streams.records.bad_records import bad_record
+from stream_bayes.streams.records.fields import Assembler, Fields
+
+__all__ = ["NUMBER", "TEXT", "TypedFile"]
+
+NUMBER, TEXT = "number", "text"  # the kinds of fields that are features
+
+
+class TypedFile(ABC):
+    """A file with typed fields, whose positions are numbers of records: the base of a source for each format.
+
+    With a sink that can be cut back, each event counts exactly once.
+
+    Parameters
+    ----------
+    path
+        Path of the file.
+    fields
+        Roles of the fields. Fields of other kinds than numbers and texts must be ignored.
+    name
+        Name of the source; by default the file's.
+
+    Raises
+    ------
+    MissingPackage
+        If the package that reads such files is not installed.
+    SourceError
+        If the file cannot be read.
+    SchemaError
+        If there is no field for a role, or a feature is neither a number nor a text.
+
+    Attributes
+    ----------
+    schema
+        The schema by the types of the fields.
+    columns
+        The names of the fields.
+    misfits
+        Counts of infinite numbers, which are missing, by field.
+    """
+
+    medium = "local"
+    may_skip = False
+    connected = True
+
+    field_word: ClassVar[str] = "field"
+    record_word: ClassVar[str] = "records"
+
+    def __init__(
+        self, path: str | os.PathLike[str], fields: Fields | None = None, name: str | None = None
+    ) -> None:
+        self.path = Path(path)
+        self.name = checked_name(self.path.name if name is None else name)
+        self.fields = Fields() if fields is None else fields
+        self.misfits: dict[str, Misfits] = {}
+        self._partition = Partition(self.name)
+        self._event = Assembler(self.fields).event
+        kinds = self._open()
+        try:
+            self.columns = tuple(kinds)
+            self.schema = self._declared(kinds)
+        except SchemaError:
+            self.close()
+            raise
+        used = {*self.schema.features, *self.fields.roles.values()}
+        self._used = [name for name in kinds if name in used]
+        self._position: Position = 0
+        self._records = self._read(0)
+
+    @abstractmethod
+    def _open(self) -> Mapping[str, str]:
+        """Open the file, and return the kind of each field: a number, a text, or the name of another type."""
+
+    @abstractmethod
+    def _read(self, position: Position) -> Iterator[Any]:
+        """Yield the records from a position on."""
+
+    @abstractmethod
+    def _row(self, record: Any) -> dict[str, Any]:
+        """Return the values of a record by field."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the file."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.path)!r})"
+
+    @property
+    def positions(self) -> Mapping[Partition, Position]:
+        return {self._partition: self._position}
+
+    def poll(self, limit: int) -> list[Record]:
+        found = list(islice(self._records, limit))
+        if not found:
+            raise Exhausted(f"{self.path} has been read to its end")
+        records = [self._record(content, self._position + place) for place, content in enumerate(found)]
+        self._position += len(found)
+        return records
+
+    def seek(self, positions: Mapping[Partition, Position]) -> None:
+        if unknown := [partition for partition in positions if partition != self._partition]:
+            raise SourceError(f"expected positions of {self._partition}, got those of {shown(unknown)}")
+        position = positions.get(self._partition, 0)
+        self._position, self._records = position, self._read(position)
+
+    def _record(self, content: Any, position: Position) -> Record:
+        try:
+            return self._event(self._row(content), position, self._partition, 1)
+        except Undecodable as error:
+            return bad_record(error, b"", position, self._partition, 1)
+
+    def _check_length(self, length: int, position: Position) -> None:
+        """Raise `SourceError` if the file has fewer records than were read before."""
+        if position > length:
+            words = self.record_word
+            raise SourceError(
+                f"{self.path} has {length} {words}, but was read to {words.removesuffix('s')} {position} before: it "
+                "was replaced. Bring the file back, or start over without the snapshot"
+            )
+
+    def _declared(self, kinds: Mapping[str, str]) -> Schema:
+        for role, name in self.fields.roles.items():
+            if name not in kinds:
+                raise SchemaError(
+                    f"{self.path}: {role}: there is no {self.field_word} {name!r}{closest(name, kinds)} There are "
+                    f"{shown([*kinds])}"
+                )
+        features: dict[str, Spec] = {}
+        for name, kind in kinds.items():
+            if not self.fields.is_feature(name):
+                continue
+            if kind not in (NUMBER, TEXT):
+                raise SchemaError(
+                    f"{self.path}: {self.field_word} {name!r} holds {kind}; leave it out: --ignore {name}"
+                )
+            features[name] = Numeric() if kind == NUMBER else Nominal()
+        return Schema(features, target=self.fields.target or "class")
