@@ -40,13 +40,16 @@ class TopicLabels:
         self._connection = config.kafka.connection()
         self._topic = config.labels.topic
         self._target = config.labels.target or config.source.target or "label"
+        self._key = config.source.key
 
     def write(self, given: GivenLabel) -> int:
         # Imported on use: the client takes a tenth of a second to load.
         from stream_bayes.streams.kafka.produce import produce_one
         from stream_bayes.streams.kafka.sink import key_bytes
 
-        value = msgspec.json.encode({self._target: given.label})
+        # Keys of records are bytes: only in its field is a number one.
+        key = {} if self._key is None else {self._key: given.key}
+        value = msgspec.json.encode({**key, self._target: given.label})
         produce_one(self._connection, self._topic, key_bytes(given.key), value)
         return -1
 

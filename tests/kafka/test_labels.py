@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from stream_bayes import NaiveBayes
+from stream_bayes.streams.pipelines.config import checked
+from stream_bayes.streams.pipelines.pipeline import build
 from tests.kafka.topics import KafkaTopics, Pipeline
 
 LATER = 100.0  # seconds after which a label is too late; the records say themselves when they were made
@@ -62,3 +64,29 @@ def test_each_sample_is_learned_once_with_its_last_label_whenever_that_comes(
     learned = NaiveBayes.from_state(pipeline.newest_snapshot().sections["model"])
     for question in QUESTIONS:
         assert learned.predict_proba_one(question) == pytest.approx(expected.predict_proba_one(question))
+
+
+def test_labels_have_keys_and_times_in_the_fields_in_which_the_samples_have_theirs(
+    kafka_topics: KafkaTopics, tmp_path: Path
+) -> None:
+    topic, second = kafka_topics.topic(2), kafka_topics.topic(1)
+    own, theirs = [], []
+    for number in range(20):
+        at = 60.0 * number
+        day = {"id": number, "sky": SKIES[number % 3]}
+        own.append((number % 2, None, json.dumps({"at": at, "day": day}).encode()))
+        told = {"at": at + 90.0, "day": {"id": number, "rain": "yes" if number % 3 else "no"}}
+        theirs.append((0, None, json.dumps(told).encode()))
+    kafka_topics.put(second, theirs)
+    kafka_topics.put(topic, own)
+    source = {"kind": "kafka", "topic": topic, "flatten": True, "time": "at"}
+    table = {
+        "name": f"days-{topic}",
+        "source": source | {"target": "day.rain", "key": "day.id"},
+        "labels": {"topic": second, "wait_for": LATER},
+        "model": {"kind": "nb"},
+        "kafka": {"servers": kafka_topics.servers.split(",")},
+    }
+    engine = build(checked(table), tmp_path)
+    assert engine.run(until_end=True).processed == 40
+    assert engine.step.learned == 20

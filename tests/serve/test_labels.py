@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from stream_bayes.serve.labels import label_sink
 from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.files.label_log import GivenLabel, LabelWriter
@@ -66,6 +67,25 @@ def test_a_key_never_seen_is_a_problem_and_the_stream_goes_on(weather: tuple[Eng
     assert engine.running and engine.step.dead_letters.counts["correction_too_late"] >= 1
     early = client.post("/v1/labels", {"key": "tomorrow", "label": "yes", "kind": "label"})
     assert early["outcome"] == "early"
+
+
+def test_a_label_for_a_topic_has_its_key_in_the_field_of_the_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[tuple[object, ...]] = []
+    monkeypatch.setattr(
+        "stream_bayes.streams.kafka.produce.produce_one", lambda *given: written.append(given[1:])
+    )
+    for field, value in (('key = "id", ', b'{"id":7,"y":"rain"}'), ("", b'{"y":"rain"}')):
+        text = f"""
+name = "days"
+source = {{ kind = "kafka", topic = "days", {field}target = "y" }}
+labels = {{ topic = "labels" }}
+model = {{ kind = "nb" }}
+kafka = {{ servers = ["localhost:9092"] }}
+"""
+        sink = label_sink(parse_config(text), Path())
+        assert sink is not None
+        sink().write(GivenLabel(7, "rain"))
+        assert written.pop() == ("labels", b"7", value)
 
 
 def test_a_label_never_learned_is_refused_unless_it_is_meant(weather: tuple[Engine, Client]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from stream_bayes.core.events.event import Kind
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
 from stream_bayes.streams.kafka.delivery import AtLeastOnce, Delivery
@@ -90,12 +89,7 @@ def kafka_source(
     decoder = decoder_of(own.decoder, own.fields(), schema)
     second = None
     if labels is not None and labels.topic is not None:
-        fields = Fields(
-            target=labels.target or decoder.fields.target,
-            time=decoder.fields.time,
-            time_unit=decoder.fields.time_unit,
-            default_kind=Kind.LABEL,
-        )
+        fields = decoder.fields.of_labels(labels.target)
         assert config.labels_decoder is not None
         second = Labels(labels.topic, decoder_of(config.labels_decoder, fields, None))
     return KafkaSource(

@@ -125,6 +125,21 @@ class Fields:
         values = {name: getattr(self, name) for name in self.__slots__}
         return Fields(**{**values, "target": schema.target})
 
+    def of_labels(self, target: str | None = None) -> Fields:
+        """Return the fields of labels for these samples that have a topic of their own.
+
+        The field of the label is `target` if it has another name than in the samples. A record without the fields of
+        key and time has those of its message.
+        """
+        return Fields(
+            target=target or self.target,
+            key=self.key,
+            time=self.time,
+            time_unit=self.time_unit,
+            flatten=self.flatten,
+            default_kind=Kind.LABEL,
+        )
+
     def is_feature(self, name: str) -> bool:
         """Return True if a field is a feature."""
         if name in self.roles.values() or name in self.ignore:

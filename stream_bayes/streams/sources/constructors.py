@@ -8,7 +8,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, cast
 
-from stream_bayes.core.events.event import Kind
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.streams.contracts.source import Source
@@ -260,6 +259,7 @@ def from_kafka(
     start: str | float = "earliest",
     labels: str | None = None,
     max_record_bytes: int = MAX_RECORD_BYTES,
+    wait_idle: float = 0.0,
     registry: Schemas | None = None,
     **roles_and_connection: Any,
 ) -> KafkaSource:
@@ -279,6 +279,8 @@ def from_kafka(
         Where a first run begins: `"earliest"`, `"latest"`, or seconds since 1970.
     labels
         A second topic, with the labels and corrections of the samples; its records have the samples' keys.
+    wait_idle
+        Seconds to wait for a partition at its end while others have records.
     registry
         With `decoder="avro"`, the `SchemaRegistry` of the records.
     **roles_and_connection
@@ -307,9 +309,17 @@ def from_kafka(
     samples = make_decoder(decoder, fields, schema, max_record_bytes, registry)
     of_labels = None
     if labels is not None:
-        own_fields = Fields(target=samples.fields.target, default_kind=Kind.LABEL)
+        own_fields = samples.fields.of_labels()
         of_labels = Labels(labels, make_decoder(decoder, own_fields, None, max_record_bytes, registry))
-    return KafkaSource(own, topic, samples, labels=of_labels, start=start, tombstones=of_labels is not None)
+    return KafkaSource(
+        own,
+        topic,
+        samples,
+        labels=of_labels,
+        start=start,
+        wait_idle=wait_idle,
+        tombstones=of_labels is not None,
+    )
 
 
 def from_iterable(
@@ -391,5 +401,5 @@ def format_of(path: str | os.PathLike[str]) -> str:
     known = ", ".join(suffix for own in SUFFIXES.values() for suffix in own)
     raise BadValue(
         f"{path}: expected a name that ends in {known}, optionally with {' or '.join(COMPRESSED)}; for other names "
-        "use streams.from_csv or streams.from_jsonl"
+        "use streams.from_csv or streams.from_jsonl; for a topic, streams.from_kafka or stream-bayes run PIPELINE.toml"
     )
