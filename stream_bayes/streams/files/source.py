@@ -133,10 +133,14 @@ class FileSource(ABC):
 
     def has_reached(self, end: Mapping[Partition, Position], /) -> bool:
         at = self._given_partition
-        # Of rotated files the newest is the one that is being read. A compressed one is read to its own end anyway.
-        return self._waits and all(
-            part < at or (part == at and self._file.offset >= size) for part, size in end.items()
-        )
+        if self._waits:
+            reached = self._file.offset  # what was not returned is an incomplete record
+        elif self._file.compressed or self._partition != at:
+            reached = 0  # a compressed file is read to its own end anyway
+        else:
+            reached = self._given_position
+        # Of rotated files the newest is the one that is being read.
+        return all(part < at or (part == at and reached >= size) for part, size in end.items())
 
     def poll(self, limit: int) -> list[Record]:
         if not self._ready:

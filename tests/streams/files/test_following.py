@@ -69,6 +69,20 @@ def test_a_line_comes_once_it_is_complete_however_it_is_written(tmp_path_factory
     source.close()
 
 
+def test_the_end_of_a_log_is_reached_while_the_log_keeps_growing(tmp_path):
+    log = Log(tmp_path)
+    log.add("".join(map(line, range(4))))
+    source = log.follow()
+    end = source.fetch_end()
+    reached = []
+    for number in range(4, 8):
+        source.poll(2)
+        log.add(line(number))
+        reached.append(source.has_reached(end))
+    assert reached == [False, True, True, True]
+    source.close()
+
+
 def test_a_csv_file_may_grow_from_nothing_byte_by_byte(tmp_path):
     log = Log(tmp_path)
     source = CSVSource(log.path, follow=True, sleep=lambda seconds: None)
