@@ -347,6 +347,15 @@ def test_bad_input_is_a_clear_line(
     assert (found, message in stderr) == (code, True), stderr
 
 
+@pytest.mark.parametrize("command", [("train", "--out", "m.zip", "--target", "y"), ("inspect",)])
+def test_the_name_of_a_topic_in_place_of_a_file_is_answered_with_how_topics_are_read(
+    command: tuple[str, ...],
+) -> None:
+    result = run(command[0], "weather", *command[1:])
+    assert result.exit_code == 3
+    assert "for a topic, streams.from_kafka or stream-bayes run PIPELINE.toml" in result.stderr
+
+
 def test_a_file_without_a_header_is_read_with_numbered_columns(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(lines_of())

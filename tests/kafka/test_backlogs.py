@@ -20,6 +20,7 @@ from tests.kafka.test_time_order import (
     DAY,
     DAYS,
     HOUR,
+    SECTIONS,
     START,
     Row,
     from_file,
@@ -33,7 +34,6 @@ from tests.kafka.waiting import PATIENCE
 from tests.mail.messages import stream
 
 SAMPLES = 6000
-SECTIONS = ("step", "model", "losses", "pending")
 
 
 def two_months() -> list[Row]:

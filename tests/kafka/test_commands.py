@@ -276,6 +276,18 @@ def test_trouble_at_a_start_is_one_line_and_a_code_within_fifteen_seconds(
     assert file.run("--rebuild", "--limit", "10").exit_code == 0
 
 
+def test_cuts_of_a_topic_that_is_away_not_there_or_empty_are_refused_in_a_line(
+    kafka_topics: KafkaTopics,
+) -> None:
+    def cuts(topic: str, servers: str) -> Result:
+        return CliRunner().invoke(app, ["cuts", topic, "--servers", servers])
+
+    refused(cuts("no-such-topic", kafka_topics.servers), 5, "there is no topic 'no-such-topic'")
+    refused(cuts(kafka_topics.topic(2), kafka_topics.servers), 3, "no record has a feature with a value")
+    with unanswered() as port:
+        refused(cuts("days", f"127.0.0.1:{port}"), 5, f"no Kafka broker answered at 127.0.0.1:{port}")
+
+
 def test_topics_that_are_missing_are_all_named_and_one_that_was_meant_is_asked_for(
     kafka_topics: KafkaTopics, file: File, tmp_path: Path
 ) -> None:

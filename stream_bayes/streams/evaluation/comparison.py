@@ -365,9 +365,10 @@ def compare(
         `{name: learner}`: learners of this package, River's classifiers, and pipelines that end in one.
     stream
         A path to a CSV or JSON lines file; pairs (x, y), or (x, y, weight); dicts, if a `target` is given; `Event`s; or
-        a source, such as `from_csv` returns. A file that is opened here is closed here. Samples of events and sources
-        that have no label wait for the label of their key, together with their prediction. Corrections and tombstones
-        are skipped, since most learners cannot unlearn.
+        a source, such as `from_csv` returns. A file that is opened here is closed here. A source that grows, such as a
+        topic, is read to the end that it has at the start. Samples of events and sources that have no label wait for
+        the label of their key, together with their prediction. Corrections and tombstones are skipped, since most
+        learners cannot unlearn.
     target
         The field that holds the label, for a path and for dicts.
     ignore

@@ -241,7 +241,8 @@ def evaluate(
     ----------
     stream
         A path to a CSV or JSON lines file; pairs (x, y), or (x, y, weight); dicts, if a `target` is given; `Event`s; or
-        a source, such as `from_csv` returns.
+        a source, such as `from_csv` returns. One that grows, such as a topic, is read to the end that it has at the
+        start.
     learner
         A learner of this package, a classifier of River's, or a pipeline that ends in one.
     target

@@ -26,7 +26,7 @@ from stream_bayes.core.events.event import BadRecord, Event
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.core.events.time import StreamTime
 from stream_bayes.errors import BadValue, Exhausted
-from stream_bayes.streams.contracts.source import Source
+from stream_bayes.streams.contracts.source import EndlessSource, Source
 
 __all__ = [
     *("FORGET", "LEARN", "PREDICT", "PREDICT_AND_LEARN"),
@@ -81,7 +81,8 @@ class Arrivals:
     Parameters
     ----------
     stream
-        Pairs (x, y), or (x, y, weight); events; or a source that is polled for them.
+        Pairs (x, y), or (x, y, weight); events; or a source that is polled for them. One that grows, such as a topic,
+        is read to the end that it has at the start.
     limit
         Maximum number of records to read.
     most_waiting
@@ -113,6 +114,8 @@ class Arrivals:
 
     def _polled(self, source: Source) -> Iterator[Step | None]:
         left = self._limit
+        log = source if isinstance(source, EndlessSource) else None
+        end = {} if log is None else log.fetch_end()
         while left > 0:
             try:
                 records = source.poll(int(min(PORTION, left)))
@@ -122,6 +125,8 @@ class Arrivals:
             for record in records:
                 yield from self._steps_of(record)
             yield None
+            if log is not None and log.has_reached(end):
+                return
 
     def _steps_of(self, record: Pair | Event | BadRecord) -> Iterable[Step]:
         if isinstance(record, tuple) and 2 <= len(record) <= 3:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import closing
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from stream_bayes import NaiveBayes
 from stream_bayes.core.events.event import BadRecord, Event, Kind
 from stream_bayes.errors import BadValue
-from stream_bayes.streams import compare
+from stream_bayes.streams import compare, from_jsonl
 from stream_bayes.streams.evaluation.steps import FORGET, LEARN, PREDICT, Arrivals, Step, delayed, portions
 from tests.streams.recording_learners import AtOnce, Listening, Polled
 
@@ -131,6 +133,21 @@ def test_a_silent_source_can_be_told_to_stop() -> None:
     source = Polled([[Event({}, "a")], [], [], [Event({}, "a")] * 5])
     found = compare({"a": NaiveBayes()}, source, should_stop=lambda: next(stops))
     assert found["a"].events == 1
+
+
+def test_a_source_that_grows_is_read_to_the_end_that_it_had(tmp_path: Path) -> None:
+    path = tmp_path / "days.jsonl"
+    path.write_text('{"sky": "grey", "y": "rain"}\n' * 300)
+    found = []
+
+    def grow(events: int) -> None:
+        found.append(events)
+        with path.open("a") as file:
+            file.write('{"sky": "blue", "y": "dry"}\n')
+
+    with closing(from_jsonl(path, target="y", follow=True)) as source:
+        assert compare({"a": NaiveBayes()}, source, progress=grow)["a"].events == 300
+    assert found
 
 
 def test_a_sample_that_waits_too_long_is_forgotten_and_counted() -> None:
