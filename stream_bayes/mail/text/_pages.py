@@ -34,6 +34,7 @@ ENDS = {
 }
 LONGEST_NAME = 16
 LONGEST_VALUE = 600  # characters within the quotes of an attribute
+LONGEST_ATTRIBUTE = cython.declare(cython.Py_ssize_t, 20)  # its name
 
 
 @cython.cfunc
@@ -66,6 +67,60 @@ def end_of_attributes(source: str, i: cython.Py_ssize_t, n: cython.Py_ssize_t) -
                 return -1
         i += 1
     return -1
+
+
+@cython.ccall
+def attributes_of(tag: str, start: cython.Py_ssize_t) -> list:
+    """Return the attributes of a tag from a place on, as pairs of a name in lower case and a value, "" for none.
+
+    Examples
+    --------
+    >>> attributes_of("a HREF='/x y' id=top hidden", 1)
+    [('href', '/x y'), ('id', 'top'), ('hidden', '')]
+    """
+    found: list = []
+    longest: cython.Py_ssize_t = LONGEST_VALUE
+    n: cython.Py_ssize_t = len(tag)
+    i: cython.Py_ssize_t = start
+    j: cython.Py_ssize_t
+    end: cython.Py_ssize_t
+    c: cython.Py_UCS4
+    name: str
+    while i < n:
+        if not is_ascii_letter(tag[i]):
+            i += 1
+            continue
+        j = i + 1
+        while j < n and (
+            is_ascii_letter(tag[j]) or "0" <= tag[j] <= "9" or tag[j] == "-" or tag[j] == "_" or tag[j] == ":"
+        ):
+            j += 1
+        name = tag[i : min(j, i + LONGEST_ATTRIBUTE)].lower()
+        i = j
+        while j < n and tag[j].isspace():
+            j += 1
+        if j >= n or tag[j] != "=":
+            found.append((name, ""))
+            continue
+        j += 1
+        while j < n and tag[j].isspace():
+            j += 1
+        c = tag[j] if j < n else "="
+        if c == '"' or c == "'":
+            end = tag.find('"' if c == '"' else "'", j + 1)
+            if end < 0:
+                end = n
+            j += 1
+            i = end + 1
+        else:
+            end = j
+            while end < n and not (
+                tag[end].isspace() or tag[end] == '"' or tag[end] == "'" or tag[end] == "<" or tag[end] == ">"
+            ):
+                end += 1
+            i = end
+        found.append((name, tag[j : min(end, j + longest)]))
+    return found
 
 
 @cython.cfunc

@@ -16,6 +16,7 @@ from __future__ import annotations
 import cython
 
 LONGEST_HOST = 200
+MOST_DOMAINS = cython.declare(cython.Py_ssize_t, 4)
 
 
 @cython.cfunc
@@ -176,6 +177,43 @@ def hosts_of(text: str) -> list:
                 break
         if points > 0 and ((is_word and stop - last > 1) or (is_number and points == 3)):
             found.append(text[start:stop])
+    return found
+
+
+@cython.ccall
+def host_tokens(prefix: str, host: str) -> list:
+    """Return tokens of a host and of its domains or networks.
+
+    Examples
+    --------
+    >>> host_tokens("url", "mail.shop.example.com")
+    ['url:mail.shop.example.com', 'url:shop.example.com', 'url:example.com', 'url:com']
+    >>> host_tokens("url", "10.1.2.3")
+    ['url:10.1.2.3', 'url:10.1.2', 'url:10.1']
+    """
+    mark: str = prefix + ":"
+    found: list = []
+    n: cython.Py_ssize_t = len(host)
+    parts: cython.Py_ssize_t = 1
+    place: cython.Py_ssize_t
+    for place in range(n):
+        if host[place] == ".":
+            parts += 1
+    if host[host.rfind(".") + 1 :].isdigit():
+        place = n
+        while parts > 1:
+            found.append(mark + host[:place])
+            place = host.rfind(".", 0, place)
+            parts -= 1
+        return found
+    place = 0
+    while True:
+        if parts <= MOST_DOMAINS:
+            found.append(mark + host[place:])
+        parts -= 1
+        if parts == 0:
+            break
+        place = host.find(".", place) + 1
     return found
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
-from stream_bayes.mail.text._words import words_of
-from stream_bayes.mail.text.charsets import decode_text
-from stream_bayes.mail.text.web import host_tokens, hosts
+from stream_bayes.mail.text._fields import cut_addresses
+from stream_bayes.mail.text._words import host_tokens, words_of
+from stream_bayes.mail.text.web import hosts
 
-__all__ = ["field_tokens", "header_tokens", "is_verdict"]
+__all__ = ["header_tokens", "is_verdict"]
 
 # Headers written by other filters, or this one: a filter that learned from them would only learn to agree.
 _VERDICT: Final = re.compile(
@@ -20,7 +21,6 @@ _VERDICT: Final = re.compile(
     r"|x-(?:junk|scl|bulk-score|antivirus|perlmx|vade|mimedefang)|authentication-results|arc-authentication",
     re.IGNORECASE,
 )
-_ADDRESS = re.compile(r"([\w.+=&'*/-]{1,64})@((?:[\w-]{1,63}\.){0,8}[\w-]{1,63})")
 _ZONE = re.compile(r"[+-]\d{4}\b|\b(?:GMT|UTC|[ECMP][SD]T)\b")
 _RUN = re.compile(r"[A-Za-z]{1,60}|[0-9]{1,60}")
 _DIGITS = str.maketrans("0123456789", "0000000000")
@@ -51,20 +51,13 @@ _HOP_MARKS: Final = (
 MAX_WORDS: Final = 16  # of a header without a rule of its own
 
 
-@lru_cache(maxsize=1024)
 def is_verdict(name: str) -> bool:
     """Return True for a header in which filters write their verdicts."""
-    return _VERDICT.match(name) is not None
+    return _rule_of(name) is None
 
 
-@lru_cache(maxsize=4096)
-def field_tokens(name: str, value: bytes, longest: int) -> tuple[str, ...]:
-    """Return the tokens of a header without encoded words; none for a verdict. Cached: many headers recur."""
-    return () if is_verdict(name) else header_tokens(name, decode_text(value, "")[0], longest)
-
-
-def header_tokens(name: str, text: str, longest: int) -> tuple[str, ...]:
-    """Return the tokens of a header.
+def header_tokens(name: str, text: str, longest: int) -> list[str]:
+    """Return the tokens of a header; none for a verdict.
 
     Parameters
     ----------
@@ -78,32 +71,72 @@ def header_tokens(name: str, text: str, longest: int) -> tuple[str, ...]:
     Examples
     --------
     >>> header_tokens("To", "Ann <ann@example.com>", 24)[1:]
-    ('to:ann@example.com', 'to:example.com', 'to:com', 'to:ann@', 'to:Ann')
+    ['to:ann@example.com', 'to:example.com', 'to:com', 'to:ann@', 'to:Ann']
     """
+    rule = _rule_of(name)
+    if rule is None:
+        return []
+    mark, prefix, read = rule
+    return [mark, *read(prefix, text, longest)]
+
+
+Reader = Callable[[str, str, int], list[str]]
+
+
+@lru_cache(maxsize=1024)
+def _rule_of(name: str) -> tuple[str, str, Reader] | None:
+    """Return a header's own token, its name in lower case, and what reads its text; None for a verdict."""
+    if _VERDICT.match(name) is not None:
+        return None
     lower = name.lower()
-    mark = f"header:{name[:40]}"
-    if lower == "subject":
-        return (mark, *words_of(text, "subject:", longest, 200))
-    if lower in _PEOPLE:
-        return (mark, *_people(lower, text, longest))
-    if lower in _ROUTES:
-        return (mark, *_route(text.lower()))
-    if lower in _IDS:
-        return (mark, *_ids(lower, text))
-    if lower in _TIMES:
-        # The time itself would only be memorised.
-        zone = _ZONE.search(text)
-        return (mark, f"{lower}:{zone[0] if zone else 'no-zone'}")
-    if lower in _READ_AS_STRUCTURE or lower in _REPEATING:
-        return (mark,)
-    if lower in _SIGNED:
-        return (mark, *[f"{lower}:{host}" for host in hosts(text.lower())[:3]])
-    return (mark, *words_of(text, f"{lower[:30]}:", longest, MAX_WORDS))
+    return f"header:{name[:40]}", lower[:30], _reader_of(lower)
+
+
+def _reader_of(name: str) -> Reader:
+    if name == "subject":
+        return _subject
+    if name in _PEOPLE:
+        return _people
+    if name in _ROUTES:
+        return _route
+    if name in _IDS:
+        return _ids
+    if name in _TIMES:
+        return _time
+    if name in _READ_AS_STRUCTURE or name in _REPEATING:
+        return _nothing
+    if name in _SIGNED:
+        return _signature
+    return _words
+
+
+def _subject(name: str, text: str, longest: int) -> list[str]:
+    found: list[str] = words_of(text, "subject:", longest, 200)
+    return found
+
+
+def _words(name: str, text: str, longest: int) -> list[str]:
+    found: list[str] = words_of(text, f"{name}:", longest, MAX_WORDS)
+    return found
+
+
+def _nothing(name: str, text: str, longest: int) -> list[str]:
+    return []
+
+
+def _time(name: str, text: str, longest: int) -> list[str]:
+    """Return a token of the zone: the time itself would only be memorised."""
+    zone = _ZONE.search(text)
+    return [f"{name}:{zone[0] if zone else 'no-zone'}"]
+
+
+def _signature(name: str, text: str, longest: int) -> list[str]:
+    return [f"{name}:{host}" for host in hosts(text.lower())[:3]]
 
 
 def _people(name: str, text: str, longest: int) -> list[str]:
     """Return tokens of addresses, their domains, and names."""
-    addresses = _ADDRESS.findall(text) if "@" in text else []
+    addresses, rest = cut_addresses(text)
     tokens: list[str] = []
     for user, host in addresses[:10]:
         user, host = user.lower(), host.lower()
@@ -114,22 +147,22 @@ def _people(name: str, text: str, longest: int) -> list[str]:
         tokens.append(f"{name}:no-address")
     elif len(addresses) > 1:
         tokens.append(f"{name}:*{min(len(addresses), 8)}")
-    rest = _ADDRESS.sub(" ", text) if addresses else text
     tokens += words_of(rest, f"{name}:", longest, MAX_WORDS)
     return tokens
 
 
-def _route(text: str) -> list[str]:
+def _route(name: str, text: str, longest: int) -> list[str]:
     """Return tokens of the hosts and networks of a hop, and of its protocol."""
+    text = text.lower()
     tokens: list[str] = []
     for host in dict.fromkeys(hosts(text)[:8]):
         tokens += host_tokens("received", host)
     return tokens + [f"received:{mark}" for mark in _HOP_MARKS if mark in text]
 
 
-def _ids(name: str, text: str) -> list[str]:
+def _ids(name: str, text: str, longest: int) -> list[str]:
     """Return tokens of the hosts of message ids, and of an id's shape; the rest of an id never recurs."""
-    found = _ADDRESS.findall(text) if "@" in text else []
+    found, _ = cut_addresses(text)
     if not found:
         return [f"{name}:no-host"]
     tokens: list[str] = []

@@ -13,7 +13,7 @@ from functools import lru_cache
 from html import unescape
 from typing import Final, NamedTuple
 
-from stream_bayes.mail.text._pages import walk_page
+from stream_bayes.mail.text._pages import attributes_of, walk_page
 from stream_bayes.mail.text.styles import PLAIN, UNKNOWN, Style, color_of, parse_sheet, parse_style
 
 __all__ = ["Markup", "Page", "markup_of", "read_page"]
@@ -44,12 +44,6 @@ _WORD = re.compile(r"\w{3,24}")
 
 _TAG = re.compile(r"<([a-zA-Z][^<>]{0,600})")
 _NAME = re.compile(r"[a-zA-Z0-9]{1,16}")
-_ATTRIBUTE = re.compile(
-    r"""([a-zA-Z]{1,20})\s{0,5}=\s{0,5}(?:"([^"<>]{0,400})|'([^'<>]{0,400})|([^\s"'<>]{1,400}))"""
-)
-_ATTRIBUTE_AND_VALUE = re.compile(
-    r"""([a-zA-Z][\w-]{0,20})(?:\s{0,5}=\s{0,5}(?:"([^"]{0,600})|'([^']{0,600})|([^\s"'<>]{1,600})))?"""
-)
 _HIDING = re.compile(
     r"display\s?:\s?none|visibility\s?:\s?hidden|font-size\s?:\s?[01](?:px|pt)?\b|\bcolor\s?:\s?(?:#f{3,6}|white)\b"
 )
@@ -182,8 +176,7 @@ def _read_attributes(attributes: str) -> tuple[Style, Style, tuple[str, ...]]:
     """Return the style of presentational attributes, that of the attribute `style`, and selectors to look up."""
     style, inline = PLAIN, PLAIN
     selectors: list[str] = []
-    for name, double, single, bare in _ATTRIBUTE_AND_VALUE.findall(attributes):
-        name, value = name.lower(), double or single or bare
+    for name, value in attributes_of(attributes, 0):
         if name == "style":
             inline = parse_style(unescape(_LONG_NUMBER.sub(" ", value)))
         elif name == "class":
@@ -240,8 +233,7 @@ def _read_tag(tag: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     name = match[0].lower() if match else ""
     tokens = [f"html:{name}"] if name in _EVIDENT_TAGS else [] if name in _KNOWN_TAGS else ["html:unknown"]
     links: list[str] = []
-    for attribute, double, single, bare in _ATTRIBUTE.findall(tag):
-        attribute, value = attribute.lower(), double or single or bare
+    for attribute, value in attributes_of(tag, len(name)):
         if attribute in _LINK_ATTRIBUTES:
             value = unescape(value.strip())
             links.append(value)

@@ -12,21 +12,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import lru_cache
 
+from stream_bayes.mail.text._fields import fields_of
 from stream_bayes.mail.text.limits import Limits
 
 __all__ = ["Header", "Leaf", "Outline", "head_and_body", "outline"]
 
 Header = tuple[str, bytes]  # its name as it was written, and the value, unfolded and capped
 
-_NAME = re.compile(rb"[!-9;-~]+")
-MAX_NAME_BYTES = 200
 _TYPE = re.compile(rb"[ \t]*([\w!#$&^.+-]{1,60})/([\w!#$&^.+-]{1,80})")
 _PARAMETER = re.compile(rb';[ \t]*([\w*-]{1,30})[ \t]*=[ \t]*(?:"([^"]{0,300})"|([^\s;"]{1,300}))')
 
-# The end of the last header's line: what follows is neither a field, nor a continuation, nor an mbox's separator.
-_HEADERS_END = re.compile(rb"\n(?![ \t]|[!-9;-~]{1,200}[ \t]{0,20}:|>?From [^\n]{1,100}[0-9]:[0-9][0-9])")
 PREAMBLE_BYTES = 200  # that a sender's software may write before the first boundary, or after the last
 _ONCE = frozenset({"from", "subject", "date", "message-id", "to", "content-type", "mime-version"})
 _TRANSPARENT = frozenset({"7bit", "8bit", "binary", ""})
@@ -95,11 +91,8 @@ def head_and_body(raw: bytes) -> tuple[bytes, bytes]:
     >>> head_and_body(b"Subject: a\n folded\n\nb\n"), head_and_body(b"no header\n")
     ((b'Subject: a\n folded', b'\nb\n'), (b'', b'no header\n'))
     """
-    found = _HEADERS_END.search(raw)
-    end = len(raw) if found is None else found.start()
-    if raw.startswith(b"\n") or _name_of(raw[:end].partition(b"\n")[0]) is None:
-        return b"", raw
-    return raw[:end], raw[end + 1 :]
+    _, end, _ = fields_of(raw, 0, len(raw), 1, 0)
+    return (raw[:end], raw[end + 1 :]) if end else (b"", raw)
 
 
 def outline(raw: bytes, limits: Limits) -> Outline:
@@ -148,14 +141,13 @@ class _Scan:
         start, stop = entity.start, entity.stop
         if start < stop and raw[start] == 10:  # no headers at all
             return [], self._content({}, entity.default), start + 1
-        found = _HEADERS_END.search(raw, start, stop)
-        end = stop if found is None else found.start()
-        lines = raw[start:end].split(b"\n", 8 * limits.headers)
-        if _name_of(lines[0]) is None:
+        headers, end, defects = fields_of(raw, start, stop, limits.headers, limits.header)
+        if not headers:
             # Text from the first line on. The body of a part without headers must still be seen.
-            if end > start:
+            if end < stop:
                 self.defects["no-headers"] = None
             return [], self._content({}, entity.default), start
+        self.defects.update(dict.fromkeys(defects))
         body = end + 1
         if raw.startswith(b"\n", body) and body < stop:
             body += 1
@@ -164,7 +156,6 @@ class _Scan:
         else:
             body = stop
             self.defects["no-body"] = None
-        headers = self._fields(lines)
         known: dict[str, bytes] = {}
         for name, value in headers:
             lower = name.lower()
@@ -174,36 +165,6 @@ class _Scan:
             else:
                 known[lower] = value
         return headers, self._content(known, entity.default), body
-
-    def _fields(self, lines: list[bytes]) -> list[Header]:
-        """Return the fields of a block of headers, unfolded and cut to the limits."""
-        limits = self.limits
-        headers: list[Header] = []
-        name, value = "", b""
-        for line in lines:
-            if line[:1] in (b" ", b"\t"):
-                if len(value) <= limits.header:
-                    value += b" " + line.strip(b" \t")[: limits.header + 1]
-                continue
-            found = _name_of(line)
-            if found is None:
-                self.defects["header-line"] = None
-                continue
-            if name:
-                headers.append((name, self._capped(value)))
-                if len(headers) == limits.headers:
-                    self.defects["many-headers"] = None
-                    return headers
-            name = found
-            value = line.partition(b":")[2].strip(b" \t")
-        headers.append((name, self._capped(value)))
-        return headers
-
-    def _capped(self, value: bytes) -> bytes:
-        if len(value) > self.limits.header:
-            self.defects["long-header"] = None
-            value = value[: self.limits.header]
-        return value
 
     def _content(self, headers: dict[str, bytes], default: str) -> _Content:
         media, charset, boundary, name, disposition = default, b"", b"", b"", ""
@@ -306,18 +267,6 @@ class _Scan:
         if not closed:
             self.defects["unclosed"] = None
         return parts
-
-
-def _name_of(line: bytes) -> str | None:
-    """Return the name of the field that begins on a line; None if there is none."""
-    end = line.find(b":", 0, MAX_NAME_BYTES)
-    return _checked_name(line[:end]) if end > 0 else None
-
-
-@lru_cache(maxsize=1024)
-def _checked_name(name: bytes) -> str | None:
-    name = name.rstrip(b" \t")
-    return name.decode("ascii") if _NAME.fullmatch(name) else None
 
 
 def _parameters(value: bytes) -> dict[bytes, bytes]:

@@ -73,6 +73,8 @@ class Style(NamedTuple):
 
     def under(self, other: Style) -> Style:
         """Return this style overridden by another one."""
+        if other is PLAIN or self is PLAIN:
+            return self if other is PLAIN else other
         return Style(
             other.removed or self.removed,
             self.tiny if other.tiny is None else other.tiny,
@@ -113,7 +115,8 @@ def parse_style(text: str) -> Style:
         background = UNKNOWN
     if "color" in found and (found["color"] == "transparent" or _alpha(found["color"]) < MAX_OPACITY):
         removed = removed or "color"
-    return Style(removed, tiny, invisible, color, background)
+    style = Style(removed, tiny, invisible, color, background)
+    return PLAIN if style == PLAIN else style
 
 
 def parse_sheet(text: str) -> dict[str, Style]:

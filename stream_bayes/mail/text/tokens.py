@@ -21,7 +21,7 @@ from itertools import pairwise
 
 from stream_bayes.mail.text._words import add_tokens, words_of
 from stream_bayes.mail.text.charsets import decode_text, decoded_header
-from stream_bayes.mail.text.headers import field_tokens, header_tokens, is_verdict
+from stream_bayes.mail.text.headers import header_tokens, is_verdict
 from stream_bayes.mail.text.html import markup_of, read_page
 from stream_bayes.mail.text.letters import as_seen
 from stream_bayes.mail.text.limits import Limits
@@ -78,7 +78,7 @@ class _Reader:
         routes = 0
         for name, value in found.headers:
             if b"=?" not in value and value.isascii():
-                tokens += field_tokens(name, value, self.limits.word)
+                tokens += header_tokens(name, value.decode("ascii"), self.limits.word)
             elif not is_verdict(name):
                 text, charsets = self.decoded(value)
                 tokens += charsets

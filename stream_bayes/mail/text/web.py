@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from stream_bayes.mail.text._words import hosts_of
+from stream_bayes.mail.text._words import host_tokens, hosts_of
 
-__all__ = ["bare_addresses", "cut_urls", "host_tokens", "hosts", "url_tokens"]
+__all__ = ["bare_addresses", "cut_urls", "hosts", "url_tokens"]
 
 # Every repetition is bounded, so a failed match costs a constant.
 _ESCAPE = re.compile(r"%([0-9a-fA-F]{2})")
@@ -94,23 +94,6 @@ def bare_addresses(text: str) -> list[str]:
         rest = _REST.match(text, match.end()) if text.startswith("/", match.end()) else None
         found[text[start : match.end() if rest is None else rest.end()]] = None
     return list(found)
-
-
-@lru_cache(maxsize=4096)
-def host_tokens(prefix: str, host: str) -> tuple[str, ...]:
-    """Return tokens of a host and of its domains or networks.
-
-    Examples
-    --------
-    >>> host_tokens("url", "mail.shop.example.com")
-    ('url:mail.shop.example.com', 'url:shop.example.com', 'url:example.com', 'url:com')
-    >>> host_tokens("url", "10.1.2.3")
-    ('url:10.1.2.3', 'url:10.1.2', 'url:10.1')
-    """
-    parts = host.split(".")
-    if parts[-1].isdigit():
-        return tuple([f"{prefix}:{'.'.join(parts[:kept])}" for kept in range(len(parts), 1, -1)])
-    return tuple([f"{prefix}:{'.'.join(parts[skip:])}" for skip in range(max(0, len(parts) - 4), len(parts))])
 
 
 def url_tokens(addresses: Iterable[str]) -> list[str]:

@@ -92,7 +92,7 @@ def empty_caches() -> None:
     """Forget what was cached of earlier messages: a sender repeats nothing."""
     for cached in (
         *(html._read_attributes, html._read_tag, html._seen_through, styles.parse_style, styles.color_of),
-        *(header_tokens.field_tokens, web.host_tokens, web._tokens_of),
+        *(header_tokens._rule_of, web._tokens_of),
     ):
         cached.cache_clear()
 

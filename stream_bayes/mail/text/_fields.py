@@ -1,0 +1,186 @@
+r"""Header fields of a message, in one pass over their bytes; and the addresses in a field's text.
+
+    b"To: Ann\n <ann@example.com>\nSubject: hi\n\nbody"  ->  ("To", b"Ann <ann@example.com>"), ("Subject", b"hi")
+    "Ann <ann@example.com>"                            ->  ("ann", "example.com"), and what is left: "Ann < >"
+
+A field is a name of up to 200 visible characters, blanks, and a colon. Lines that begin with a blank continue it. The
+block of fields ends at the first other line. Time is linear: each byte is read once.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import re
+
+import cython
+
+SEPARATOR = re.compile(
+    rb">?From [^\n]{1,100}[0-9]:[0-9][0-9]"
+)  # of an mbox, which some programs leave in the headers
+
+NEWLINE = cython.declare(cython.uchar, 10)
+TAB = cython.declare(cython.uchar, 9)
+BLANK = cython.declare(cython.uchar, 32)
+COLON = cython.declare(cython.uchar, 58)
+LONGEST_NAME = cython.declare(cython.Py_ssize_t, 200)
+MOST_BLANKS = cython.declare(cython.Py_ssize_t, 20)  # before the colon
+LONGEST_USER = cython.declare(cython.Py_ssize_t, 64)
+LONGEST_LABEL = cython.declare(cython.Py_ssize_t, 63)
+MOST_LABELS = cython.declare(cython.Py_ssize_t, 9)
+
+
+@cython.ccall
+def fields_of(
+    raw: bytes,
+    start: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    most: cython.Py_ssize_t,
+    longest: cython.Py_ssize_t,
+) -> tuple:
+    """Return the fields with their values unfolded, the end of their block, and the defects "long-header", ... of it.
+
+    The end is the place of the newline of the last field, or `stop`; it is `start` if the first line is no field.
+
+    Parameters
+    ----------
+    raw
+        The message, with line ends of one byte.
+    start, stop
+        Where the fields begin, and where the message or part ends.
+    most
+        The most fields to return.
+    longest
+        Bytes of a value; what is longer is cut.
+    """
+    view: cython.const[cython.uchar][::1] = raw
+    fields: list = []
+    defects: list = []
+    name: str = ""
+    value: bytes = b""
+    i: cython.Py_ssize_t = start  # of the line
+    end: cython.Py_ssize_t  # of the line
+    j: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    is_open: cython.bint = False  # a field that continuation lines belong to
+    is_full: cython.bint = False
+    while i < stop:
+        end = raw.find(b"\n", i, stop)
+        if end < 0:
+            end = stop
+        if view[i] == BLANK or view[i] == TAB:
+            if i == start:
+                return fields, start, defects
+            if is_open and len(value) <= longest:
+                value = value + b" " + stripped(raw, view, i, end, longest + 1)
+            i = end + 1
+            continue
+        j = i
+        while j < end and BLANK < view[j] < 127 and view[j] != COLON and j - i < LONGEST_NAME:
+            j += 1
+        k = j
+        while k < end and (view[k] == BLANK or view[k] == TAB) and k - j < MOST_BLANKS:
+            k += 1
+        if j == i or k >= end or view[k] != COLON:
+            if i == start:
+                return fields, start, defects
+            if SEPARATOR.match(raw, i, stop) is None:
+                break
+            if not is_full:
+                defects.append("header-line")
+            i = end + 1
+            continue
+        if is_open:
+            fields.append((name, capped(value, longest, defects)))
+            if len(fields) == most:
+                defects.append("many-headers")
+                is_full = True
+        is_open = not is_full
+        if is_open:
+            name = raw[i:j].decode("ascii")
+            value = stripped(raw, view, k + 1, end, longest + 1)
+        i = end + 1
+    if is_open:
+        fields.append((name, capped(value, longest, defects)))
+    # Without a newline after the last line, the block ends with the message.
+    return fields, min(i - 1, stop) if i > start else start, defects
+
+
+@cython.cfunc
+def capped(value: bytes, longest: cython.Py_ssize_t, defects: list) -> bytes:
+    """Return a value cut to its limit."""
+    if len(value) <= longest:
+        return value
+    defects.append("long-header")
+    return value[:longest]
+
+
+@cython.cfunc
+def stripped(
+    raw: bytes,
+    view: cython.const[cython.uchar][::1],
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    longest: cython.Py_ssize_t,
+) -> bytes:
+    """Return a part of a line without the blanks around it, and not much longer than a value may be."""
+    while begin < end and (view[begin] == BLANK or view[begin] == TAB):
+        begin += 1
+    while begin < end and (view[end - 1] == BLANK or view[end - 1] == TAB):
+        end -= 1
+    return raw[begin : min(end, begin + longest)]
+
+
+@cython.cfunc
+@cython.inline
+def is_label(c: cython.Py_UCS4) -> cython.bint:
+    """Return True for a character of a host's label."""
+    if c < "\x80":
+        return ("a" <= c <= "z") or ("A" <= c <= "Z") or ("0" <= c <= "9") or c == "_" or c == "-"
+    return c.isalnum()
+
+
+@cython.cfunc
+@cython.inline
+def is_user(c: cython.Py_UCS4) -> cython.bint:
+    """Return True for a character of an address before its @."""
+    return is_label(c) or c == "." or c == "+" or c == "=" or c == "&" or c == "'" or c == "*" or c == "/"
+
+
+@cython.ccall
+def cut_addresses(text: str) -> tuple:
+    """Return the addresses of a text as pairs of user and host, and the text with a blank in the place of each."""
+    found: list = []
+    kept: list = []
+    n: cython.Py_ssize_t = len(text)
+    done: cython.Py_ssize_t = 0
+    at: cython.Py_ssize_t = text.find("@")
+    begin: cython.Py_ssize_t
+    end: cython.Py_ssize_t
+    label: cython.Py_ssize_t  # where it begins
+    labels: cython.Py_ssize_t
+    while at >= 0:
+        begin = at
+        while begin > done and at - begin < LONGEST_USER and is_user(text[begin - 1]):
+            begin -= 1
+        end = at + 1
+        if begin < at and end < n and is_label(text[end]):
+            labels = 0
+            while True:
+                label = end
+                while end < n and end - label < LONGEST_LABEL and is_label(text[end]):
+                    end += 1
+                labels += 1
+                if labels == MOST_LABELS or end + 1 >= n or text[end] != "." or not is_label(text[end + 1]):
+                    break
+                end += 1
+            found.append((text[begin:at], text[at + 1 : end]))
+            kept.append(text[done:begin])
+            done = end
+        at = text.find("@", end)
+    if not found:
+        return found, text
+    kept.append(text[done:])
+    return found, " ".join(kept)
