@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from io import BytesIO
 from pathlib import Path
@@ -16,6 +16,7 @@ import pytest
 from stream_bayes.errors import BrokerAway
 from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.kafka.connection import CLIENTS
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
@@ -59,7 +60,9 @@ def avro_days(count: int, ids: tuple[int, int, int]) -> list[tuple[int, bytes | 
     return records
 
 
-def pipeline(topics: KafkaTopics, directory: Path, topic: str, url: str, client: str) -> Engine:
+def pipeline(
+    topics: KafkaTopics, directory: Path, topic: str, url: str, client: str, outputs: str | None = None
+) -> Engine:
     table = {
         "name": f"{topic}-avro",
         "kafka": {"servers": [topics.servers], "client": client, "seconds": TO_BEGIN},
@@ -71,11 +74,21 @@ def pipeline(topics: KafkaTopics, directory: Path, topic: str, url: str, client:
             "registry": {"url": url},
         },
         "model": {"kind": "nb"},
-        "predictions": {"kind": "kafka", "topic": topics.topic(1)},
+        "predictions": {"kind": "kafka", "topic": outputs or topics.topic(1)},
         "dead_letters": {"kind": "kafka", "topic": topics.topic(1)},
         "snapshots": {"directory": str(directory)},
+        "batch": 10,
     }
     return build(checked(table), directory)
+
+
+@pytest.fixture
+def stub() -> Iterator[RegistryStub]:
+    """A registry of the schemas of days, with the ids 0, 1 and 2."""
+    with registry_stub() as stub:
+        for number, schema in enumerate((OLD, NEW, KEY)):
+            stub.add(number, schema)
+        yield stub
 
 
 @pytest.fixture(scope="module")
@@ -134,29 +147,112 @@ def learned(engine: Engine) -> bytes:
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_registry_that_is_away_is_waited_for_and_no_record_is_dropped(
-    kafka_topics: KafkaTopics, tmp_path: Path, client: str
+    kafka_topics: KafkaTopics, tmp_path: Path, stub: RegistryStub, client: str
 ) -> None:
     topic = kafka_topics.topic(1)
-    with registry_stub() as stub:
-        for number, schema in enumerate((OLD, NEW, KEY)):
-            stub.add(number, schema)
-        kafka_topics.put(topic, avro_days(30, (0, 1, 2)))
-        engine: Any = pipeline(kafka_topics, tmp_path / "state", topic, stub.url, client)
-        away_from_its_third_request(stub)
-        seen: list[bool] = []
+    kafka_topics.put(topic, avro_days(30, (0, 1, 2)))
+    engine: Any = pipeline(kafka_topics, tmp_path / "state", topic, stub.url, client)
+    away_from_its_third_request(stub)
+    seen: list[bool] = []
 
-        def come_back() -> None:
-            until("the source to miss its registry", lambda: len(stub.requests) > 4)
-            seen.append(until("the run to be unhealthy", lambda: not engine.healthy))
-            stub.status = None
+    def come_back() -> None:
+        until("the source to miss its registry", lambda: len(stub.requests) > 4)
+        seen.append(until("the run to be unhealthy", lambda: not engine.healthy))
+        stub.status = None
 
-        waiter = threading.Thread(target=come_back)
-        waiter.start()
-        assert engine.run(30).processed == 30
-        waiter.join()
-        assert seen == [True]
-        assert engine.step.learned == 30 and len(kafka_topics.get(engine.predictions.topic)) == 30
-        assert kafka_topics.get(engine.dead_letters.topic) == []
+    waiter = threading.Thread(target=come_back)
+    waiter.start()
+    assert engine.run(30).processed == 30
+    waiter.join()
+    assert seen == [True]
+    assert engine.step.learned == 30 and len(kafka_topics.get(engine.predictions.topic)) == 30
+    assert kafka_topics.get(engine.dead_letters.topic) == []
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("rebuild", [False, True])
+def test_a_replay_waits_for_its_registry_and_gives_what_live_gave(
+    kafka_topics: KafkaTopics,
+    tmp_path: Path,
+    stub: RegistryStub,
+    client: str,
+    rebuild: bool,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    topic, answers = kafka_topics.topic(1), kafka_topics.topic(1)
+    kafka_topics.put(topic, avro_days(30, (0, 1, 2)))
+
+    def engine() -> Engine:
+        stub.requests.clear()
+        return pipeline(kafka_topics, tmp_path / "state", topic, stub.url, client, answers)
+
+    live = engine()
+    live.watch(raising_at(30))
+    with pytest.raises(KeyboardInterrupt):  # without a last snapshot: a start replays everything
+        live.run()
+    of_live, journal = learned(live), f"{topic}-avro.journal"
+    before = kept(tmp_path / "state"), kafka_topics.end(journal)
+
+    stopped: Any = engine()
+    away_from_its_third_request(stub)
+    waiter = threading.Thread(target=stop_when_away, args=(stub, stopped))
+    waiter.start()
+    assert stopped.run(rebuild=rebuild).processed < 30
+    waiter.join()
+    if rebuild:
+        assert (kept(tmp_path / "state"), kafka_topics.end(journal)) == before
+    stub.status = None
+
+    waiting: Any = engine()
+    away_from_its_third_request(stub)
+    waiter = threading.Thread(target=come_back_when_away, args=(stub,))
+    waiter.start()
+    assert waiting.run(0, rebuild=rebuild).replayed == 30
+    waiter.join()
+    assert "the replay of" in caplog.text and "returned HTTP 503" in caplog.text
+    assert learned(waiting) == of_live
+    assert len(kafka_topics.get(answers)) == 30
+
+
+def test_a_rebuild_without_its_registry_is_an_error_that_names_it_and_changes_nothing(
+    kafka_topics: KafkaTopics, tmp_path: Path, stub: RegistryStub
+) -> None:
+    topic, answers = kafka_topics.topic(1), kafka_topics.topic(1)
+    kafka_topics.put(topic, avro_days(30, (0, 1, 2)))
+    pipeline(kafka_topics, tmp_path / "state", topic, stub.url, CLIENTS[0], answers).run(until_end=True)
+    before = kept(tmp_path / "state"), kafka_topics.end(f"{topic}-avro.journal")
+    stub.status = 503
+    again = pipeline(kafka_topics, tmp_path / "state", topic, stub.url, CLIENTS[0], answers)
+    with pytest.raises(BrokerAway, match=rf"schema registry at {stub.url} returned HTTP 503"):
+        again.run(0, rebuild=True)
+    assert (kept(tmp_path / "state"), kafka_topics.end(f"{topic}-avro.journal")) == before
+
+
+def kept(directory: Path) -> dict[str, bytes]:
+    """Return the snapshots in a directory."""
+    found = {path.name: path.read_bytes() for path in directory.iterdir() if path.suffix == ".zip"}
+    assert found
+    return found
+
+
+def raising_at(count: int) -> Callable[[Progress], None]:
+    """Return a watcher that ends a run at once after so many records."""
+
+    def watch(progress: Progress) -> None:
+        if progress.processed >= count:
+            raise KeyboardInterrupt
+
+    return watch
+
+
+def stop_when_away(stub: RegistryStub, engine: Engine) -> None:
+    until("the replay to miss its registry", lambda: len(stub.requests) > 4)
+    engine.stop()
+
+
+def come_back_when_away(stub: RegistryStub) -> None:
+    until("the replay to miss its registry", lambda: len(stub.requests) > 4)
+    stub.status = None
 
 
 def away_from_its_third_request(stub: RegistryStub) -> None:
