@@ -21,7 +21,7 @@ from stream_bayes.streams.pipelines.worker_parts import build_worker
 from stream_bayes.streams.workers.follower import Follower
 from stream_bayes.streams.workers.worker import Worker
 from tests.kafka.processes import Process
-from tests.kafka.topics import KafkaTopics, event
+from tests.kafka.topics import KafkaTopics, days, event
 from tests.kafka.waiting import PATIENCE, until
 
 
@@ -55,6 +55,7 @@ class Shards:
         self.name = f"shards-{uuid.uuid4().hex[:12]}"
         self.topic, self.answers, self.letters = (kafka_topics.topic(partitions) for _ in range(3))
         self.labels = kafka_topics.topic(partitions) if labels else None
+        self.partitions = partitions
         self.pipeline: dict[str, Any] = {
             "name": self.name,
             "source": {"kind": "kafka", "topic": self.topic, "target": "y"},
@@ -107,6 +108,10 @@ class Shards:
     def follow(self) -> Follower:
         """Follow the model."""
         return follow(self.name, servers=self.kafka_topics.servers)
+
+    def put(self, count: int, seed: int = 7) -> None:
+        """Write so many days with their labels to all partitions of the topic."""
+        self.kafka_topics.put(self.topic, days(count, self.partitions, seed))
 
     def committed(self) -> int:
         """Return the number of records that were committed."""

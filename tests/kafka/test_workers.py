@@ -73,11 +73,9 @@ OTHER_IN_SUITE = [pytest.param(CLIENTS[0], marks=pytest.mark.soak), CLIENTS[1]]
 
 
 @pytest.mark.parametrize("client", ONE_IN_SUITE)
-def test_workers_come_and_go_and_the_sum_is_one_pass(
-    made: Any, kafka_topics: KafkaTopics, client: str
-) -> None:
+def test_workers_come_and_go_and_the_sum_is_one_pass(made: Any, client: str) -> None:
     shards = made(client=client)
-    kafka_topics.put(shards.topic, days(800, 4))
+    shards.put(800)
     first = shards.run()
     assert first.summary()["records"] == 800
     assert_equal(counts_of(first), shards.offline().model.model._store.by_name())
@@ -87,7 +85,7 @@ def test_workers_come_and_go_and_the_sum_is_one_pass(
         thread.start()
     try:
         until("shards of both", lambda: all(len(worker.owned) in (1, 2, 3) for worker in workers))
-        kafka_topics.put(shards.topic, days(400, 4, seed=8))
+        shards.put(400, seed=8)
         shards.wait_for(1200)
         expected = shards.offline().model.model._store.by_name()
         for worker in workers:  # each predicts from the whole sum
@@ -184,11 +182,9 @@ def test_labels_corrections_and_withdrawals_are_summed_too(made: Any, kafka_topi
 
 
 @pytest.mark.parametrize("client", OTHER_IN_SUITE)
-def test_workers_that_are_killed_lose_and_repeat_nothing(
-    made: Any, kafka_topics: KafkaTopics, client: str
-) -> None:
+def test_workers_that_are_killed_lose_and_repeat_nothing(made: Any, client: str) -> None:
     shards = made(client=client)
-    kafka_topics.put(shards.topic, days(400, 4))
+    shards.put(400)
     count = 400
     dying = shards.start(instance_id="a", publish_and_die=3)
     other = shards.start(instance_id="b")
@@ -196,14 +192,14 @@ def test_workers_that_are_killed_lose_and_repeat_nothing(
     while (
         dying._process.exitcode is None and time.monotonic() < deadline
     ):  # whichever shards it gets have records
-        kafka_topics.put(shards.topic, days(40, 4, seed=count))
+        shards.put(40, seed=count)
         count += 40
         time.sleep(0.2)
     assert dying.ended() == -signal.SIGKILL
     again = shards.start(instance_id="a")
     shards.wait_for(count - 40)
     other.send_signal(signal.SIGKILL)
-    kafka_topics.put(shards.topic, days(200, 4, seed=9))
+    shards.put(200, seed=9)
     count += 200
     shards.wait_for(count)
     again.send_signal(signal.SIGTERM)
@@ -212,11 +208,9 @@ def test_workers_that_are_killed_lose_and_repeat_nothing(
 
 
 @pytest.mark.parametrize("client", ONE_IN_SUITE)
-def test_shards_of_a_worker_that_dies_while_they_are_revoked_find_another(
-    made: Any, kafka_topics: KafkaTopics, client: str
-) -> None:
+def test_shards_of_a_worker_that_dies_while_they_are_revoked_find_another(made: Any, client: str) -> None:
     shards = made(client=client)
-    kafka_topics.put(shards.topic, days(100, 4))
+    shards.put(100)
     dying = shards.start(instance_id="a", revoke_and_die=True)
     shards.wait_for(100)
     shards.start(instance_id="b")
@@ -224,31 +218,29 @@ def test_shards_of_a_worker_that_dies_while_they_are_revoked_find_another(
     shards.start(
         instance_id="a"
     )  # it gets what is left of its shards, and the group has no reason to rebalance
-    kafka_topics.put(shards.topic, days(100, 4, seed=8))
+    shards.put(100, seed=8)
     shards.wait_for(200, 60.0)
     shards.check(200)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_worker_that_was_paused_drops_its_shards_and_joins_again(
-    made: Any, kafka_topics: KafkaTopics, client: str
-) -> None:
+def test_a_worker_that_was_paused_drops_its_shards_and_joins_again(made: Any, client: str) -> None:
     shards = made(client=client)
-    kafka_topics.put(shards.topic, days(400, 4))
+    shards.put(400)
     paused = shards.start()
     shards.wait_for(400)
     paused.send_signal(signal.SIGSTOP)
     began = time.monotonic()
-    kafka_topics.put(shards.topic, days(400, 4, seed=8))
+    shards.put(400, seed=8)
     shards.start()
     shards.wait_for(800)
     time.sleep(max(0.0, PAUSED_SECONDS - (time.monotonic() - began)))
     paused.send_signal(signal.SIGCONT)
-    kafka_topics.put(shards.topic, days(400, 4, seed=9))
+    shards.put(400, seed=9)
     shards.wait_for(1200)
     time.sleep(3.0)
-    kafka_topics.put(shards.topic, days(400, 4, seed=10))
+    shards.put(400, seed=10)
     shards.wait_for(1600)
     assert paused._process.exitcode is None, paused.stderr_text()
     for process in shards.processes:
@@ -257,9 +249,9 @@ def test_a_worker_that_was_paused_drops_its_shards_and_joins_again(
     shards.check(1600)
 
 
-def test_a_second_worker_of_one_instance_id_ends_one_of_them(made: Any, kafka_topics: KafkaTopics) -> None:
+def test_a_second_worker_of_one_instance_id_ends_one_of_them(made: Any) -> None:
     shards = made(client="confluent-kafka", shards=1, partitions=1)
-    kafka_topics.put(shards.topic, days(100, 1))
+    shards.put(100)
     first = shards.worker("one")
     failures: list[BaseException] = []
 
@@ -290,7 +282,7 @@ def test_shards_of_numbers_share_the_cuts_that_were_found_in_their_topic(
     made: Any, kafka_topics: KafkaTopics
 ) -> None:
     shards = made(shards=2, partitions=2)
-    kafka_topics.put(shards.topic, days(300, 2))
+    shards.put(300)
     found = run_command(
         "cuts", shards.topic, "--servers", kafka_topics.servers, "--target", "y", "--bins", "4"
     )
@@ -353,7 +345,7 @@ def test_shards_fade_by_the_times_of_their_samples(made: Any, kafka_topics: Kafk
 
 
 def test_a_local_copy_of_the_state_is_used_where_it_is_as_new_and_never_needed(
-    made: Any, kafka_topics: KafkaTopics, caplog: pytest.LogCaptureFixture
+    made: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     shards = made(shards=2, partitions=2)
     caplog.set_level(logging.INFO, "stream_bayes.streams.workers.state_topic")
@@ -361,7 +353,7 @@ def test_a_local_copy_of_the_state_is_used_where_it_is_as_new_and_never_needed(
     def run_on(machine: str, seed: int) -> int:
         """Run a worker to the end of 200 further records; return how many shards started from its copy."""
         caplog.clear()
-        kafka_topics.put(shards.topic, days(200, 2, seed=seed))
+        shards.put(200, seed=seed)
         worker = shards.worker(machine)
         worker.run(until_end=True)
         assert worker.summary()["records"] == 200
@@ -381,20 +373,20 @@ def test_a_local_copy_of_the_state_is_used_where_it_is_as_new_and_never_needed(
 # -- followers ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_follower_predicts_from_the_sum_and_keeps_up(made: Any, kafka_topics: KafkaTopics) -> None:
+def test_a_follower_predicts_from_the_sum_and_keeps_up(made: Any) -> None:
     shards = made()
     with pytest.raises(BrokerError, match=r"there is no topic .*\.model"):
         shards.follow()
     shards.run()
     with pytest.raises(NoSnapshot, match="nothing was published"):
         shards.follow()
-    kafka_topics.put(shards.topic, days(200, 4))
+    shards.put(200)
     shards.run()
     with shards.follow() as model:
         assert model.events == 200
         assert model.predict_one({"sky": "grey", "wind": 5.0}) == "rain"
         before = model.model
-        kafka_topics.put(shards.topic, days(200, 4, seed=8))
+        shards.put(200, seed=8)
         shards.run()
         until("the follower to keep up", lambda: sum(model.model._store.tables.class_weight) == 400)
         assert sum(before._store.tables.class_weight) == 200
@@ -406,7 +398,7 @@ def test_publications_are_signed_where_a_key_is_given(
 ) -> None:
     monkeypatch.setenv("MODEL_KEY", "0123456789abcdef")
     shards = made(shards=2, workers={"key": "${MODEL_KEY}"})
-    kafka_topics.put(shards.topic, days(100, 4))
+    shards.put(100)
     shards.run()
     with pytest.raises(BadState, match="is signed"):
         shards.follow()
@@ -436,7 +428,7 @@ def test_other_shards_other_settings_and_other_topics_are_refused(
     made: Any, kafka_topics: KafkaTopics
 ) -> None:
     shards = made(shards=2)
-    kafka_topics.put(shards.topic, days(100, 4))
+    shards.put(100)
     shards.run()
     shards.pipeline["workers"]["shards"] = 4
     with pytest.raises(BrokerError, match="began with 2"):
@@ -461,7 +453,7 @@ def test_a_model_topic_that_is_not_compacted_is_refused(made: Any, kafka_topics:
 
 def test_an_added_partition_is_refused(made: Any, kafka_topics: KafkaTopics) -> None:
     shards = made(shards=2, partitions=2)
-    kafka_topics.put(shards.topic, days(100, 2))
+    shards.put(100)
     shards.run()
     kafka_topics.admin.create_partitions({shards.topic: 4})
     until("the partitions", lambda: len(kafka_topics.partitions(shards.topic)) == 4)
@@ -475,13 +467,11 @@ def test_an_added_partition_is_refused(made: Any, kafka_topics: KafkaTopics) -> 
 @pytest.mark.soak
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize("client", CLIENTS)
-def test_many_kills_with_rebalances_lose_and_repeat_nothing(
-    made: Any, kafka_topics: KafkaTopics, client: str
-) -> None:
+def test_many_kills_with_rebalances_lose_and_repeat_nothing(made: Any, client: str) -> None:
     shards = made(client=client)
     chance, count = random.Random(7), 0
     for kill in range(KILLS):
-        kafka_topics.put(shards.topic, days(80, 4, seed=kill))
+        shards.put(80, seed=kill)
         count += 80
         told = {"publish_and_die": chance.randint(1, 3)} if kill % 5 == 0 else {}
         ids = ["a", "b"] if kill % 3 else ["a"]
