@@ -148,7 +148,7 @@ def test_a_comparison_over_topics_gives_what_one_over_the_sorted_file_gives(
     rows = weather()
     path = tmp_path / "days.jsonl"
     path.write_text(lines_of(rows))
-    roles = {"target": "y", "time": "at"}
+    roles: dict[str, Any] = {"target": "y", "time": "at"}
     of_file = compared(streams.from_jsonl(path, key="id", kind="type", **roles))
     samples, labels = kafka_topics.topic(4), kafka_topics.topic(2)
     put(kafka_topics, labels, [row for row in rows if row.kind == "label"])
