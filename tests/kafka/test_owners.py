@@ -6,17 +6,41 @@ import json
 import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
+from typing import Any
 
 import pytest
 
 from stream_bayes.errors import Fenced
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.kafka.connection import CLIENTS
+from stream_bayes.streams.kafka.transactions import TAKEOVER_GRACE
 from tests.kafka.topics import Pipeline, days
 from tests.kafka.waiting import until
 
-TAKE_OVER = 20.0  # seconds on a machine with much else to do; it takes three where there is nothing
+TAKE_OVER = 20.0  # seconds on a machine with much else to do; it takes one or two where there is nothing
+
+
+@contextmanager
+def steady_writes(pipeline: Pipeline) -> Iterator[None]:
+    """Write records to the topic, a hundred every 20 milliseconds or so."""
+    stopped = threading.Event()
+
+    def write() -> None:
+        for seed in count():
+            pipeline.kafka_topics.put(pipeline.topic, days(100, seed=seed))
+            if stopped.wait(0.02):
+                return
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        writer.join()
 
 
 def test_a_worker_that_wakes_up_after_its_successor_began_stops_and_changes_nothing(
@@ -46,17 +70,7 @@ def test_a_worker_that_wakes_up_after_its_successor_began_stops_and_changes_noth
 def test_a_busy_worker_is_taken_over_from_at_once_and_looked_at_without_waiting(
     pipeline: Pipeline, client: str
 ) -> None:
-    stopped = threading.Event()
-
-    def write() -> None:
-        for seed in count():
-            pipeline.kafka_topics.put(pipeline.topic, days(100, seed=seed))
-            if stopped.wait(0.02):
-                return
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
+    with steady_writes(pipeline):
         busy = pipeline.start(batch=10, every_events=10_000, client=client)
         until("some commits", lambda: pipeline.committed_count() > 200)
         began = time.monotonic()
@@ -66,15 +80,31 @@ def test_a_busy_worker_is_taken_over_from_at_once_and_looked_at_without_waiting(
         assert busy.ended() == 1 and "has taken over" in busy.stderr_text()
         took = time.monotonic() - began - looked
         assert (looked < TAKE_OVER, took < TAKE_OVER) == (True, True), f"{looked:.1f} and {took:.1f} seconds"
-    finally:
-        stopped.set()
-        writer.join()
     everything = sum(pipeline.kafka_topics.end(pipeline.topic, number) for number in range(2))
     until("all to be committed", lambda: pipeline.committed_count() == everything)
     successor.send_signal(signal.SIGTERM)
     assert successor.outcome()["taken"] == everything
     pipeline.check(everything)
     print(f"{client}: looked at in {looked:.1f} seconds, taken over from in {took:.1f}")
+
+
+def test_a_successor_that_is_slow_to_write_its_first_entry_takes_over_all_the_same(
+    pipeline: Pipeline,
+) -> None:
+    with steady_writes(pipeline):
+        busy = pipeline.start(batch=10, every_events=10_000)
+        until("some commits", lambda: pipeline.committed_count() > 200)
+        successor: Any = pipeline.engine()
+        fence = successor.recovery.delivery._fence
+
+        def fence_slowly() -> None:
+            fence()
+            time.sleep(2 * TAKEOVER_GRACE)
+
+        successor.recovery.delivery._fence = fence_slowly
+        successor.run(50)
+        assert busy.ended() == 1 and "has taken over" in busy.stderr_text()
+    pipeline.check(pipeline.committed_count())
 
 
 def test_the_group_stores_positions_and_has_no_members(pipeline: Pipeline) -> None:

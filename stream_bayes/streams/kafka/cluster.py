@@ -29,6 +29,7 @@ REQUEST_SECONDS = 5.0  # for one attempt
 RETRY_PAUSE = 0.2  # seconds between two attempts
 MAX_REPLICATION_FACTOR = 3  # of a journal, unless given
 DECIDING = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
+UNCOMMITTED = (TransactionState.EMPTY, TransactionState.ONGOING)
 COMMITTED = (TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT)
 STATE_UNKNOWN = (  # no such transaction, a cluster that is too old, or a user without permission
     kafka_errors.TransactionalIdNotFoundError,
@@ -219,6 +220,14 @@ class Cluster:
         """Return True if the last transaction was decided to be committed; None if the cluster does not report it."""
         state = self._transaction_state(transactional_id)
         return None if state in (None, TransactionState.EMPTY) else state in COMMITTED
+
+    def has_new_owner(self, transactional_id: str) -> bool:
+        """Return True if a worker owns the id that has committed nothing under it yet.
+
+        To be called by a worker that lost its epoch, and so has no transaction. After one that took too long the id has
+        no new owner.
+        """
+        return self._transaction_state(transactional_id) in UNCOMMITTED
 
     def _transaction_state(self, transactional_id: str) -> Any:
         def describe(admin: Any) -> Any:

@@ -34,6 +34,8 @@ logger = logging.getLogger(__name__)
 
 VISIBLE_AFTER = 0.05  # seconds until a commit is readable in all partitions
 TAKEOVER_GRACE = 3.0  # seconds in which a new owner writes its first entry
+TAKEOVER_SECONDS = 60.0  # the same for one that the cluster reports: it may be on a busy machine
+TAKEOVER_POLL = 0.25  # seconds
 # A batch is given up after both, while the cluster answers: it may be loading, or have too few brokers.
 MAX_FAILURES = 20
 MAX_RETRY_SECONDS = 600.0
@@ -124,10 +126,10 @@ class Transactions(Delivery):
 
     def _open(self) -> None:
         self.cluster.create_journal(self.journal.source, self.replication_factor)
+        self._source_identity = self._identity()
         try:
             self._fence()
             self.length = self.cluster.end_offsets([self.journal])[self.journal]
-            self._source_identity = self._identity()
             self._commit_once(Batch((), Entry(FORMAT, self.worker, 0, (), **self._source_identity), {}))
         except Interrupted as error:
             raise BrokerAway(
@@ -235,14 +237,33 @@ class Transactions(Delivery):
             If another worker has taken over.
         """
         committed = self._is_in_journal(batch.entry, self.length)
-        # The epoch is lost to another worker, which will write an entry, or because the transaction took too long.
         if lost and not committed:
-            self._sleep(TAKEOVER_GRACE)
-            committed = self._is_in_journal(batch.entry, self.length)
+            committed = self._await_new_owner(batch.entry)
         self._fence()  # an open transaction has ended now
         if committed or self._is_in_journal(batch.entry, self.length):
             return True
         self._resend_previous()
+        return False
+
+    def _await_new_owner(self, entry: Entry) -> bool:
+        """Wait for the first entry of another worker. Return True if this worker's own entry turns out to be committed.
+
+        The epoch was lost to another worker, or because the transaction took too long. Fencing at once would take the
+        pipeline back from a worker that is still starting.
+
+        Raises
+        ------
+        Fenced
+            If another worker has taken over.
+        """
+        for waited in range(1, round(TAKEOVER_SECONDS / TAKEOVER_POLL) + 1):
+            self._sleep(TAKEOVER_POLL)
+            if self._is_in_journal(entry, self.length):
+                return True
+            if waited * TAKEOVER_POLL >= TAKEOVER_GRACE:
+                if not self.cluster.has_new_owner(self.transactional_id):
+                    break
+                self._raise_if_interrupted("another worker is taking over")
         return False
 
     def _resend_previous(self) -> None:
