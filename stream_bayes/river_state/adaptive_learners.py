@@ -67,7 +67,7 @@ register(LabelMemory, {"labels": DequeOf(PLAIN), "repeated": WEIGHT, "changed": 
 register(
     Trends,
     {"moments": DictOf(ListOf(FINITE))},
-    derived=["_left"],
+    derived=["_left", "_names"],
     fits=lambda held: all(len(moments) == 2 and moments[1] >= 0.0 for moments in held.moments.values()),
 )
 register(

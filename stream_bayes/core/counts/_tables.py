@@ -32,9 +32,11 @@ import numpy as np
 from stream_bayes.errors import NotLearned
 
 if not cython.compiled:
+    from stream_bayes.core.counts._families import FamilyTables
     from stream_bayes.core.counts._gaussians import Gaussians
     from stream_bayes.core.counts._layout import Layout
     from stream_bayes.core.counts._values import ValueCounts
+    from stream_bayes.core.counts._window import Ring
     from stream_bayes.core.encoding._rows import Batch, Row
     from stream_bayes.core.values._cells import samples_of, subtract
 
@@ -270,6 +272,20 @@ class Tables:
                 self.families.add_chosen(row, unit, touched)
             self.values.add_chosen(row, unit, chosen)
         self.mend()
+
+    def count_newest(self, families: FamilyTables, chosen: cython.uchar[::1]):
+        """Count the events of the window in the families chosen, a mask over them; numbers in the bins as these are
+        now.
+        """
+        ring: Ring = self.window
+        row: Row = Row()
+        k: cython.Py_ssize_t
+        for k in range(ring.held):
+            ring.load(k, row)
+            if row.weight > 0.0:
+                if row.numbers and self.bins is not None:
+                    self.bins.resolve(row)
+                families.add_chosen(row, self.unit_at(ring.clock_of(k)), chosen)
 
     @cython.cfunc
     def put_values(self, row: Row, unit: cython.double):

@@ -119,41 +119,32 @@ class Discretizer(NumberObserver):
 
     def observe(self, row: Any) -> None:
         """Keep an event that was just learned, and set the cuts that are due after it."""
-        waiting = self._waiting(row)
+        tables, learned, due = self.tables, self.learned, self.due
+        kept = self._kept(row, tables.learned_at if tables.timed else tables.clock)
+        waiting = [slot for slot in kept.slots if slot in due]
         if not waiting:
             return
-        tables = self.tables
-        self.kept.append(self._kept(row, int(tables.learned_at if tables.timed else tables.clock)))
+        self.kept.append(kept)
+        ready = []
         for slot in waiting:
-            self.learned[slot] += 1
-        self.cut([slot for slot in waiting if self.learned[slot] >= self.due[slot]])
-
-    def _waiting(self, row: Any) -> list[int]:
-        """Return the slots of a row's numbers whose cuts are open."""
-        slots = np.asarray(row.numeric_feature)[: row.numbers].tolist()
-        return [slot for slot in slots if slot in self.due]
+            learned[slot] += 1
+            if learned[slot] >= due[slot]:
+                ready.append(slot)
+        if ready:
+            self.cut(ready)
 
     def _kept(self, row: Any, clock: int) -> Kept:
         bare = self._row
         self.bins.strip(row, bare)
-        n, m = bare.entries, bare.numbers
-        return Kept(
-            int(bare.label),
-            float(bare.weight),
-            clock,
-            tuple(np.asarray(bare.feature)[:n].tolist()),
-            tuple(np.asarray(bare.code)[:n].tolist()),
-            tuple(np.asarray(bare.numeric_feature)[:m].tolist()),
-            tuple(np.asarray(bare.number)[:m].tolist()),
-        )
+        return Kept(bare.label, bare.weight, clock, *bare.content())
 
     def find(self, row: Any, at: int | None) -> int:
         """Return the place of an event to be unlearned among those kept, the newest equal one or the one learned at a
         clock; -1 if the cuts of all its numbers are final.
         """
-        if not self._waiting(row):
-            return -1
         sought = self._kept(row, -1)
+        if self.due.keys().isdisjoint(sought.slots):
+            return -1
         places = range(len(self.kept))
         # An event that is unlearned by its clock is mostly old.
         for place in reversed(places) if at is None else places:
@@ -168,12 +159,10 @@ class Discretizer(NumberObserver):
 
     def cut(self, slots: Sequence[int]) -> None:
         """Set the cuts of some features, and count their numbers in the kept events again."""
-        if not slots:
-            return
-        tables = self.tables
+        tables, of = self.tables, set(slots)
         chosen = np.zeros(tables.values.layout.features, np.uint8)
         chosen[list(slots)] = True
-        kept = [event for event in self.kept if any(chosen[slot] for slot in event.slots)]
+        kept = [event for event in self.kept if not of.isdisjoint(event.slots)]
         batch, clocks = _batch_of(kept), np.array([event.clock for event in kept], np.int64)
         of_number, numbers = np.asarray(batch.numeric_feature), np.asarray(batch.number)
         event_of = np.repeat(np.arange(batch.rows), np.diff(np.asarray(batch.number_end), prepend=0))
@@ -211,7 +200,10 @@ class Discretizer(NumberObserver):
 
     def _drop_needless(self) -> None:
         """Drop the events in which no number's cuts are open any more."""
-        self.kept = [event for event in self.kept if any(slot in self.due for slot in event.slots)]
+        still_open = self.due.keys()
+        self.kept = (
+            [event for event in self.kept if not still_open.isdisjoint(event.slots)] if still_open else []
+        )
         self._observe_while_open()
 
     def _cuts(self, learned: int, values: Numbers, weights: Numbers, labels: NDArray[np.int32]) -> Cuts:

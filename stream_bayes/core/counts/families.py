@@ -54,8 +54,7 @@ def chosen(
             made.since[f] = old.since[places[family]]
             made.put_rows(f, *old.rows_of(places[family]))
     if window is not None and new.any():
-        for row, clock in window.rows():
-            made.add_chosen(row, tables.unit_at(clock), new)
+        tables.count_newest(made, new)
     return made
 
 

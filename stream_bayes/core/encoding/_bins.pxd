@@ -12,4 +12,5 @@ cdef class Bins:
     cdef unsigned char[::1] soft
     cpdef Py_ssize_t code_of(self, Py_ssize_t slot, double number)
     cdef double inside_of(self, Py_ssize_t slot, Py_ssize_t code, double number)
+    cpdef strip(self, Row row, Row into)
     cpdef resolve(self, Row row)

@@ -91,6 +91,7 @@ class Bins:
             return 0.5
         return min(max((number - low) / (high - low), 0.0), 1.0)
 
+    @cython.ccall
     def strip(self, row: Row, into: Row):
         """Copy a row without the entries that its numbers have become."""
         k: cython.Py_ssize_t

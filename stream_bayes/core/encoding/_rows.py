@@ -56,6 +56,21 @@ class Row:
             self.numeric_feature = np.concatenate([self.numeric_feature, np.zeros(extra, np.int32)])
             self.number = np.concatenate([self.number, np.zeros(extra)])
 
+    def content(self) -> tuple:
+        """Return the entries' features and codes, the numbers' features, and the numbers, a tuple each."""
+        k: cython.Py_ssize_t
+        features: list = []
+        codes: list = []
+        slots: list = []
+        numbers: list = []
+        for k in range(self.entries):
+            features.append(int(self.feature[k]))
+            codes.append(int(self.code[k]))
+        for k in range(self.numbers):
+            slots.append(int(self.numeric_feature[k]))
+            numbers.append(float(self.number[k]))
+        return tuple(features), tuple(codes), tuple(slots), tuple(numbers)
+
     @cython.ccall
     def sort(self):
         """Sort nominal entries and numbers by slot."""

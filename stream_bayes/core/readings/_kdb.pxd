@@ -20,6 +20,3 @@ cdef class DependenceReading(PairReading):
     cdef score_entry(self, Py_ssize_t k)
     cdef back_off(self)
     cdef count_family(self, Py_ssize_t f, Py_ssize_t k)
-    cdef add_values_of(
-        self, double[::1] weight, long long cell, FamilyTables families, Py_ssize_t k, double share
-    )

@@ -27,6 +27,47 @@ if not cython.compiled:
     from stream_bayes.core.readings._one_parent import PairReading
 
 
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def add_values(
+    weight: cython.double[::1],
+    cell: cython.longlong,
+    used: cython.Py_ssize_t,
+    own: cython.longlong,
+    stride: cython.Py_ssize_t,
+    classes: cython.Py_ssize_t,
+    below: cython.double,
+    above: cython.double,
+    share: cython.double,
+    count: cython.double[::1],
+    total: cython.double[::1],
+) -> cython.void:
+    """Add a share of the weights under one configuration of parents, from `cell` on: to `total` of all values, and to
+    `count` of the value `own`, of which the parts `below` and `above` are read from the values beside it.
+    """
+    v: cython.Py_ssize_t
+    y: cython.Py_ssize_t
+    c: cython.longlong
+    value: cython.double
+    running: cython.double
+    for y in range(classes):
+        running = total[y]
+        c = cell + y
+        for v in range(used):
+            running += share * weight[c + v * stride]
+        total[y] = running
+        c = cell + own * stride + y
+        value = weight[c]
+        if below > 0.0 or above > 0.0:
+            value *= 1.0 - below - above
+            if below > 0.0:
+                value += weight[c - stride] * below
+            if above > 0.0:
+                value += weight[c + stride] * above
+        count[y] += share * value
+
+
 @cython.cclass
 class DependenceReading(PairReading):
     """P(y) times P(value | y, parents' values) for each feature.
@@ -155,6 +196,17 @@ class DependenceReading(PairReading):
         layout: Layout = self.tables.values.layout
         first: cython.longlong = families.end[f]
         parents: cython.Py_ssize_t = families.end[f + 1] - 1 - first
+        child: cython.longlong = self.slot[k]
+        own: cython.longlong = self.place[k] - layout.start[child]
+        used: cython.Py_ssize_t = layout.used[child]
+        stride: cython.Py_ssize_t = families.classes
+        classes: cython.Py_ssize_t = self.tables.labels
+        below: cython.double = self.left[k] if self.soft else 0.0
+        above: cython.double = self.right[k] if self.soft else 0.0
+        count: cython.double[::1] = self.count
+        total: cython.double[::1] = self.total
+        weight: cython.double[::1] = families.weight
+        held: Configurations = None
         m: cython.Py_ssize_t
         y: cython.Py_ssize_t
         e: cython.longlong
@@ -162,8 +214,11 @@ class DependenceReading(PairReading):
         code: cython.longlong
         cell: cython.longlong
         share: cython.double
-        for y in range(self.tables.labels):
-            self.count[y] = self.total[y] = 0.0
+        if families.base[f] < 0:
+            held = families.hashed[f]
+            weight = held.weight
+        for y in range(classes):
+            count[y] = total[y] = 0.0
         for m in range(parents):
             self.turn[m] = 0
         while True:
@@ -186,14 +241,11 @@ class DependenceReading(PairReading):
                     break
                 families.wanted[m] = code
                 cell += code * families.stride[first + m]
-            if share > 0.0:
-                if families.base[f] >= 0:
-                    self.add_values_of(families.weight, cell, families, k, share)
-                else:
-                    held: Configurations = families.hashed[f]
-                    cell = held.find(families.wanted)
-                    if cell >= 0:
-                        self.add_values_of(held.weight, cell * held.width, families, k, share)
+            if share > 0.0 and held is not None:
+                cell = held.find(families.wanted)
+                cell = cell * held.width if cell >= 0 else -1
+            if share > 0.0 and cell >= 0:
+                add_values(weight, cell, used, own, stride, classes, below, above, share, count, total)
             m = 0
             while self.soft and m < parents:
                 self.turn[m] += 1
@@ -203,31 +255,6 @@ class DependenceReading(PairReading):
                 m += 1
             if not self.soft or m == parents:
                 return
-
-    @cython.cfunc
-    def add_values_of(
-        self,
-        weight: cython.double[::1],
-        cell: cython.longlong,
-        families: FamilyTables,
-        k: cython.Py_ssize_t,
-        share: cython.double,
-    ):
-        """Add the weights under one configuration of parents, times a share."""
-        layout: Layout = self.tables.values.layout
-        slot: cython.longlong = self.slot[k]
-        stride: cython.longlong = families.classes
-        own: cython.longlong = cell + (self.place[k] - layout.start[slot]) * stride
-        v: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        for v in range(layout.used[slot]):
-            for y in range(self.tables.labels):
-                self.total[y] += share * weight[cell + v * stride + y]
-        for y in range(self.tables.labels):
-            if self.soft:
-                self.count[y] += share * self.along(weight, own + y, k, stride)
-            else:
-                self.count[y] += share * weight[own + y]
 
     def shares(self, row: Row, y: cython.Py_ssize_t) -> list:
         """Return for each gathered value the smoothed weight and the sum of P(value | y, parents), in fresh samples.

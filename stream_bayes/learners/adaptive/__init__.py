@@ -1,6 +1,6 @@
 """Experts over a stream, mixed by how well they predict: the learner to use when you do not know which.
 
 `experts.py` lists the experts, `inputs.py` adds what some of them see besides the features (the last labels, numbers
-relative to their recent mean), `encoding.py` turns an event into rows for all, `sleeping.py` decides which sleep, and
-`adaptive_bayes.py` is the learner.
+relative to their recent mean, with the loops in `_trends.py`), `_encoding.py` turns an event into rows for all,
+`sleeping.py` decides which sleep, and `adaptive_bayes.py` is the learner.
 """

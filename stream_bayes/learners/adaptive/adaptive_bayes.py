@@ -17,7 +17,7 @@ from stream_bayes.core.values.values import canonical_label, is_missing
 from stream_bayes.data.frames import Native
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import CannotMerge
-from stream_bayes.learners.adaptive.encoding import SharedEncoding
+from stream_bayes.learners.adaptive._encoding import SharedEncoding
 from stream_bayes.learners.adaptive.experts import FEATURES, LABELS, PAIRED, TRENDS, paired_part, stores
 from stream_bayes.learners.adaptive.inputs import TREND, LabelMemory, Trends, is_number, trend_name
 from stream_bayes.learners.adaptive.sleeping import Sleep
@@ -240,7 +240,8 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
 
     def _looked_up(self, x: X) -> list[Any]:
         """Return an event as a row of each store."""
-        return self._encoders().lookup(self._views(x))
+        rows: list[Any] = self._encoders().lookup(self._views(x))
+        return rows
 
     def _encoders(self) -> SharedEncoding:
         """Return the encoders of the present members, which loading a state replaces."""
@@ -260,18 +261,11 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         labels = len(self._labels)
         if self._given.shape[1] < labels or not self._given.flags.writeable:  # as of a model in mapped memory
             self._given = np.zeros((len(self.experts_), 2 * labels))
-        place = 0
-        is_asleep = self._mixture.is_asleep
-        for number, (store, member, row) in enumerate(zip(self._stores, self._members, rows, strict=True)):
-            if not is_asleep[number]:
-                member._reading.predict_members(row, learning, self._given, place)
-            elif learning:
-                member._store.add(row)
-            place += len(store.experts)
+        self._encoders().readings.predict(rows, learning, self._mixture.is_asleep, self._given)
         if not self._known:
             return {}
         if self.label_memory:
-            self._memory.repeat(self._given[place], self._labels)
+            self._memory.repeat(self._given[-1], self._labels)
         self._mixture.mix(self._given, self._known)
         answer = self._mixture.answer
         names = self._labels.values

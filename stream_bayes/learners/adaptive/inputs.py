@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import sys
 from collections import deque
 from collections.abc import Mapping
 from typing import Any
@@ -12,13 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.encoding._vocabulary import Vocabulary
-from stream_bayes.core.values.values import is_missing
+from stream_bayes.learners.adaptive._trends import TREND, add_numbers, departures, is_number, trend_name
 
-__all__ = ["LabelMemory", "Trends", "is_number", "trend_name"]
+__all__ = ["TREND", "LabelMemory", "Trends", "is_number", "trend_name"]
 
-TREND = "(trend) "
-FARTHEST = 1e9  # standard deviations: the departure of a number that never changed before
-LARGEST = sys.float_info.max
 NO_LABEL: tuple[Any, ...] = ()  # the value of a label that has not come yet
 REMEMBERED = 0.99  # of the weight of a repetition, after another event
 
@@ -97,47 +92,17 @@ class Trends:
     def __init__(self, half_life: float) -> None:
         self.half_life = half_life
         self._left = 0.5 ** (1.0 / half_life)  # of a number's weight, after an event
+        self._names: dict[str, str] = {}  # of departures, by the names of numbers
         self.moments: dict[Any, list[float]] = {}  # mean and variance, by name
 
     def add(self, x: Mapping[Any, Any]) -> None:
         """Count the numbers of an event."""
-        for name, value in x.items():
-            if not is_number(value):
-                continue
-            mean, variance = self.moments.get(name, [float(value), 0.0])
-            step = float(value) - mean
-            self.moments[name] = [
-                mean + (1.0 - self._left) * step,
-                self._left * (variance + (1.0 - self._left) * step * step),
-            ]
+        add_numbers(self.moments, x, self._left)
 
     def departures(self, x: Mapping[Any, Any]) -> dict[Any, Any]:
         """Return an event's features, each number in recent standard deviations above the recent mean.
 
         Missing values are left out: a schema has a number's departures under another name.
         """
-        shown: dict[Any, Any] = {}
-        for name, value in x.items():
-            if not is_number(value):
-                if not is_missing(value):
-                    shown[name] = value
-                continue
-            mean, variance = self.moments.get(name, [float(value), 0.0])
-            step = float(value) - mean
-            scale = math.sqrt(variance)
-            if scale > abs(step) / FARTHEST:
-                departure = step / scale
-            else:
-                departure = math.copysign(FARTHEST, step) if step else 0.0
-            shown[trend_name(name)] = departure
+        shown: dict[Any, Any] = departures(self.moments, x, self._names)
         return shown
-
-
-def trend_name(name: Any) -> str:
-    """Return the name of a number's departures."""
-    return f"{TREND}{name!r}"
-
-
-def is_number(value: object) -> bool:
-    """Return True for a finite int or float; a bool is nominal, and an int beyond all floats is no number."""
-    return type(value) in (int, float) and -LARGEST <= value <= LARGEST  # type: ignore[operator]  # a number, by its type

@@ -316,7 +316,7 @@ def test_without_drift_it_is_within_a_point_and_two_hundredths_of_a_nat_of_its_b
 def test_stores_that_are_shown_the_same_share_one_reading_of_an_event() -> None:
     shared, apart = AdaptiveBayes(), AdaptiveBayes()
     assert shared._encoders().shared == 8
-    apart._encoding._leader_of = list(range(12))
+    apart._encoding.leader_of = list(range(12))
     for number, (x, y) in enumerate(drifting(150)):
         x["sky"] = [x["sky"], None, f"cloud {number}"][number % 3]  # names come, and are missing
         x["b"] = x["b"] if number % 5 else None
@@ -334,11 +334,11 @@ def test_a_store_without_room_reads_for_itself_and_after_a_restart_too() -> None
         model.learn_one({"id": f"number {event}", "sky": "grey" if event % 2 else "blue"}, "ab"[event % 2])
     encoding = model._encoders()
     assert encoding.shared == 7
-    assert encoding._leader_of[small] == small
+    assert encoding.leader_of[small] == small
     other = AdaptiveBayes(label_memory=0)
     other.members[small]._store.memory_budget = 20_000
     other = restore_model(other, model_state(model))
-    assert other._encoders()._leader_of == encoding._leader_of
+    assert other._encoders().leader_of == encoding.leader_of
     x = {"id": "number 299", "sky": "blue"}
     assert other.predict_learn_one(x, "a") == model.predict_learn_one(x, "a")
 

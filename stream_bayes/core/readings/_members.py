@@ -1,0 +1,55 @@
+"""Several readings, each of a store of its own, that predict and learn one event together."""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+
+if not cython.compiled:
+    from stream_bayes.core.encoding._rows import Row
+    from stream_bayes.core.readings._reading import MemberRows, Reading
+
+
+@cython.cclass
+class Members:
+    """Readings of several stores.
+
+    Parameters
+    ----------
+    readings
+        The readings; one that chooses among others gives an answer of each of these.
+    answers
+        The number of answers that each gives.
+    """
+
+    def __init__(self, readings: list, answers: list):
+        self.readings = list(readings)
+        self.answers = list(answers)
+
+    def predict(
+        self,
+        rows: list,
+        is_labelled: cython.bint,
+        is_asleep: cython.uchar[::1],
+        out: cython.double[:, ::1],
+    ):
+        """Write the probabilities that each reading gives into rows of `out`, one after the other; learn an event that
+        has a label. Readings that sleep learn only, and their rows stay as they are.
+        """
+        place: cython.Py_ssize_t
+        first: cython.Py_ssize_t = 0
+        reading: Reading
+        row: Row
+        answers: MemberRows = MemberRows(out)
+        for place in range(len(self.readings)):
+            reading = self.readings[place]
+            row = rows[place]
+            if not is_asleep[place]:
+                answers.rows = first
+                reading.process(row, is_labelled, answers)
+            elif is_labelled:
+                reading.tables.add(row)
+            first += self.answers[place]
