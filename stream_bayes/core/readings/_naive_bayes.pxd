@@ -9,7 +9,7 @@ from stream_bayes.core.counts._values cimport ValueCounts
 cdef double left_share(double inside, long long before) noexcept
 cdef double right_share(double inside, long long after) noexcept
 cdef double log_gammas(double half) noexcept
-cdef double log_student(double away, double freedom, double scale) noexcept
+cdef double log_cauchy(double away, double scale) noexcept
 
 cdef class ValueReading(Reading):
     cdef public int shared_variance

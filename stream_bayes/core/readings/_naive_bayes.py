@@ -49,13 +49,15 @@ def log_gammas(half: cython.double) -> cython.double:
 
 @cython.cfunc
 @cython.exceptval(check=False)
-def log_student(away: cython.double, freedom: cython.double, scale: cython.double) -> cython.double:
-    """Return the log-density of Student's t, `away` from its centre; `scale` is the square of its scale."""
-    square: cython.double = away * away / (freedom * scale)
-    half: cython.double = 0.5 * freedom
-    if not square < LARGEST:
-        square = LARGEST
-    return log_gammas(half) - 0.5 * (LOG_PI + log(freedom * scale)) - (half + 0.5) * log1p(square)
+def log_cauchy(away: cython.double, scale: cython.double) -> cython.double:
+    """Return the log-density of Student's t with one degree of freedom, `away` from its centre.
+
+    `scale` is the square of its scale.
+    """
+    square: cython.double = away * away / scale
+    if square < LARGE:
+        return -LOG_PI - 0.5 * log(scale) - log(1.0 + square)
+    return -LOG_PI - 0.5 * log(scale) - log(min(square, LARGEST))
 
 
 @cython.cfunc
@@ -567,8 +569,8 @@ class ValueReading(Reading):
             self.update(feature)
             if self.weight_of_all <= 0.0:
                 continue  # no sample holds it
-            prior = log_student(
-                number - self.mean_of_all, 1.0, max(TINIEST, self.variance_of_all) * (1.0 + 1.0 / PRIOR_MEANS)
+            prior = log_cauchy(
+                number - self.mean_of_all, max(TINIEST, self.variance_of_all) * (1.0 + 1.0 / PRIOR_MEANS)
             )
             self.shift += prior
             for y in range(self.tables.labels):
