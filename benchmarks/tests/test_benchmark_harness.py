@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +18,7 @@ pytest.importorskip("sklearn")
 import stream_bayes
 from benchmarks.__main__ import all_cases, main
 from benchmarks.harness import Case, Contest, Result, Side, measure
+from benchmarks.picture import svg_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -142,3 +144,12 @@ def test_the_uncompiled_build_is_refused() -> None:
     assert refused.returncode == 2
     assert "uncompiled" in refused.stderr
     assert refused.stdout == ""
+
+
+def test_the_picture_shows_each_label_whole() -> None:
+    work = "predict a very long name of some work that takes many words, which no line of the picture holds alone"
+    shown = Case(work, never, "a peer of a long name", target=2.0)
+    drawn = svg_of([Result(shown, (1.0,), (8.0,))])
+    texts = re.findall(r'<text x="(\d+)"[^>]*text-anchor="end">([^<]*)</text>', drawn)
+    assert " ".join(text for _, text in texts) == f"{work} (vs a peer of a long name)"
+    assert all(7 * len(text) <= int(x) for x, text in texts)  # 7 pixels a character

@@ -82,6 +82,31 @@ def test_what_is_guessed_is_printed_before_the_first_event(people: Path, tmp_pat
     assert "numbers (2): level, income" in run("run", pipeline).stderr
 
 
+@pytest.mark.parametrize(("misfits", "learned"), [("missing", 120), ("dead-letter", 119)])
+def test_a_pipeline_names_its_missing_cells_its_decimal_mark_and_what_becomes_of_misfits(
+    tmp_path: Path, misfits: str, learned: int
+) -> None:
+    cells = [f"{n / 4:.2f}".replace(".", ",") for n in range(120)]
+    cells[7], cells[50] = "-99", "about 3"
+    (tmp_path / "t.csv").write_text(
+        "n;y\n" + "".join(f"{cell};{'ab'[n % 2]}\n" for n, cell in enumerate(cells))
+    )
+    pipeline = tmp_path / "p.toml"
+    pipeline.write_text(
+        'name = "p"\nmodel = { kind = "nb" }\nsnapshots = { directory = "s" }\n[source]\nkind = "csv"\npath = "t.csv"\n'
+        f'target = "y"\nmissing = ["-99"]\ndecimal = ","\nmisfits = "{misfits}"\n'
+    )
+    result = run("run", pipeline, "--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["learned"] == learned
+    expected = stream_bayes.NaiveBayes()
+    for n in range(120):
+        if n != 50 or misfits == "missing":
+            expected.learn_one({"n": None if n in (7, 50) else n / 4}, "ab"[n % 2])
+    model = stream_bayes.load(sorted((tmp_path / "s").glob("*.zip"))[-1])
+    assert model.predict_proba_one({"n": 15.0}) == pytest.approx(expected.predict_proba_one({"n": 15.0}))
+
+
 def test_train_fades_samples_by_the_column_of_their_times(tmp_path: Path) -> None:
     path, model = tmp_path / "visits.csv", tmp_path / "model.zip"
     path.write_text("at,page,buys\n2026-01-01T00:00:00Z,home,no\n2026-01-08T00:00:00Z,shop,yes\n")

@@ -112,6 +112,13 @@ def test_a_list_of_values_is_short_for_nominal():
     assert Schema({"a": ["x", "y"]}) == Schema({"a": Nominal(("x", "y"))}) == Schema({"a": ("x", "y")})
 
 
+def test_types_and_names_of_kinds_are_short_for_kinds():
+    short = Schema({"a": float, "b": int, "c": "numeric", "d": str, "e": "nominal"})
+    assert short == Schema({"a": Numeric(), "b": Numeric(), "c": Numeric(), "d": Nominal(), "e": Nominal()})
+    with pytest.raises(SchemaError, match="feature 'a': expected 'nominal' or 'numeric', got 'float'"):
+        Schema({"a": "float"})
+
+
 def test_a_schema_cannot_be_changed():
     schema: Any = Schema({"colour": ["red"]})
     with pytest.raises(AttributeError):

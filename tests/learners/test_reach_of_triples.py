@@ -58,3 +58,20 @@ def test_products_of_triples_do_not_underflow(weights, labels):
     taught_both(model, oracle, samples)
     x = {name: f"v{place % len(labels)}" for place, name in enumerate(names)} | {"f03": "v0", "f17": "v0"}
     assert model.joint_log_likelihood(x) == pytest.approx(oracle.scores(x), rel=1e-11)
+
+
+@pytest.mark.parametrize("x", [{"f0": "v0", "f1": "v1", "f2": "v0"}, {"f0": "v0", "f1": "new", "f2": "v1"}])
+def test_a_pair_that_holds_nothing_is_no_super_parent_whatever_the_limit(x):
+    oracle, model = A2deOracle(min_count=0), A2DE(min_count=0)
+    values = [
+        ("v0", "v0", "v0"),
+        ("v1", "v1", "v0"),
+        ("v0", "v0", "v1"),
+        ("v1", "v1", "v1"),
+        ("v1", "v0", "v0"),
+    ]
+    samples = [
+        (dict(zip(("f0", "f1", "f2"), row, strict=True)), "ab"[n % 2], 1.0) for n, row in enumerate(values)
+    ]
+    taught_both(model, oracle, samples)
+    assert model.joint_log_likelihood(x) == pytest.approx(oracle.scores(x), rel=1e-12)
