@@ -4,7 +4,8 @@
     python -m benchmarks.serve --only clicks       one of cost, latency, clicks, viewers
 
 Costs are processor seconds of the engine's process, threads of the service in it included, with all variants in turn:
-the median of the ratios of the rounds, and beside it what the service's own work took by the clocks of its threads.
+the median of the ratios of the rounds, and beside it what the service's own work took: its calls in the engine's
+thread, less the time of the clock itself, and its threads by their clocks.
 Latencies are those of one client with an open connection, clicks those in a headless Chromium, from the click to the
 frame that shows all bars, while the network goes on learning.
 """
@@ -24,6 +25,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from statistics import median
 from threading import Event, Thread
+from threading import enumerate as enumerate_threads
 from typing import Any
 
 import numpy as np
@@ -94,12 +96,12 @@ def cost_of_looking() -> dict[str, float]:
                     wait_until_alive(service.port)
                 if variant == "watched":
                     around.enter_context(viewers(service.port, 2))
-                start = time.process_time()
+                start, threads = time.process_time(), time_of_threads()
                 engine.run()
                 taken.append(time.process_time() - start)
                 if variant != "alone":
+                    own[variant].append((sum(work.values()) + time_of_threads() - threads) / taken[-1])
                     service.handover.finish()
-                    own[variant].append(sum(work.values()) / taken[-1])
 
     def cost(variant: str) -> float:
         ratios = [taken / alone for taken, alone in zip(spent[variant], spent["alone"], strict=True)]
@@ -116,17 +118,18 @@ def cost_of_looking() -> dict[str, float]:
 
 @contextmanager
 def time_of_handing_over() -> Iterator[dict[str, float]]:
-    """Measure the processor time of what the service does in the engine's process, by thread."""
+    """Measure the processor time of the calls of the service in the engine's thread, less that of the clock."""
     work: dict[str, float] = {}
-    originals = {name: getattr(Handover, name) for name in ("_attend", "_note", "_send_all", "_receive_all")}
+    originals = {name: getattr(Handover, name) for name in ("_attend", "_note")}
 
     def timed(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **named: Any) -> Any:
-            start = time.thread_time()
+            before = time.thread_time()
+            start = time.thread_time()  # a reading takes microseconds after much else: as long as most calls
             try:
                 return method(*args, **named)
             finally:
-                work[name] = work.get(name, 0.0) + time.thread_time() - start
+                work[name] = work.get(name, 0.0) + time.thread_time() - start - (start - before)
 
         return call
 
@@ -137,6 +140,16 @@ def time_of_handing_over() -> Iterator[dict[str, float]]:
     finally:
         for name, method in originals.items():
             setattr(Handover, name, method)
+
+
+def time_of_threads() -> float:
+    """Return the processor time of the service's threads in the engine's process so far."""
+    clocks = [
+        time.pthread_getcpuclockid(thread.ident)
+        for thread in enumerate_threads()
+        if thread.name.startswith("serve-") and thread.ident is not None
+    ]
+    return sum(map(time.clock_gettime, clocks))
 
 
 def latency() -> dict[str, float]:

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from itertools import islice, repeat
-from queue import Empty, Full, Queue
+from queue import Full, Queue
 from threading import Event as Flag
 from threading import Thread
 from typing import Any
@@ -82,7 +83,9 @@ class Handover:
         self._status_due = self._view_due = float("-inf")
         self._viewed: dict[str | None, tuple[int, int]] = {}
         self._late: list[Event] = []
-        self._outcomes: Queue[Message] = Queue(10_000)
+        self._outcomes: deque[Message] = deque(
+            maxlen=10_000
+        )  # a client of an older one was answered: it is stored
         self._counts: dict[str, int] = {}
         self._drifts = 0
         self._work: Queue[Callable[[], None] | None] = Queue(1)
@@ -139,13 +142,11 @@ class Handover:
             outcome, detail = REFUSED, last[1]
         elif outcome in REASONS:
             detail = REASONS[outcome]
-        message = {"what": "outcome", "position": position, "outcome": outcome, "detail": detail}
-        with suppress(Full):  # the client was answered that the label is stored
-            self._outcomes.put_nowait(message)
+        self._outcomes.append({"what": "outcome", "position": position, "outcome": outcome, "detail": detail})
 
     def _attend(self, *, is_last: bool = False) -> None:
         now = time.monotonic()
-        urgent = not self._outcomes.empty()
+        urgent = bool(self._outcomes)
         if now < self._status_due and now < self._view_due and not urgent and not is_last:
             return
         viewed = self._due_views(now, is_last)
@@ -246,11 +247,8 @@ class Handover:
                 self._channel.send(self._events(answered, dropped, late))
             if entries:
                 self._channel.send({"what": "drifts", "entries": [as_json(entry) for entry in entries]})
-            while True:
-                try:
-                    self._channel.send(self._outcomes.get_nowait())
-                except Empty:
-                    break
+            while self._outcomes:
+                self._channel.send(self._outcomes.popleft())
 
         return send
 
