@@ -20,9 +20,9 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.workers.topics import input_topic, names_topic, pipeline, servers
-from stream_bayes.streams.following import follow
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
+from stream_bayes.streams.model_following import follow
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
 from stream_bayes.streams.pipelines.worker_parts import build_worker

@@ -50,7 +50,7 @@ def serve(
         check_installed()
         from stream_bayes.serve.guard import Limits
         from stream_bayes.serve.replica import Followed, FollowedTopic, serve_replica
-        from stream_bayes.streams.following import follow
+        from stream_bayes.streams.model_following import follow
 
         limits = Limits(
             token=_token(token_env, "--token-env"),

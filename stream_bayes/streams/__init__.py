@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from stream_bayes.streams.files.json_lines import JSONLinesSource
     from stream_bayes.streams.files.json_sink import JSONLinesSink
     from stream_bayes.streams.files.snapshot_store import SnapshotStore
-    from stream_bayes.streams.following import follow
+    from stream_bayes.streams.model_following import follow
     from stream_bayes.streams.models.served import Served, served
     from stream_bayes.streams.records.decoder import Decoder
     from stream_bayes.streams.records.decoders import make_decoder, register_decoder
@@ -84,7 +84,7 @@ _MODULES = {
     "streams.records.decoders": ("make_decoder", "register_decoder"),
     "streams.records.schema_registry": ("SchemaRegistry",),
     "streams.records.fields": ("Fields",),
-    "streams.following": ("follow",),
+    "streams.model_following": ("follow",),
     "streams.runs": ("RunResult", "pipeline", "run"),
     "streams.service.ops": ("serving",),
     "streams.sinks": ("CallableSink", "NoSink"),

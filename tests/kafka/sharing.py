@@ -14,7 +14,7 @@ import pytest
 from stream_bayes import NaiveBayes
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.following import follow
+from stream_bayes.streams.model_following import follow
 from stream_bayes.streams.models.served import served
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.worker_parts import build_worker

@@ -20,8 +20,8 @@ from stream_bayes import NaiveBayes
 from stream_bayes.errors import BadState, BrokerError, Fenced, NoSnapshot, SourceError
 from stream_bayes.learners.catalogue import make_learner
 from stream_bayes.mail import SpamFilter
-from stream_bayes.streams.following import follow
 from stream_bayes.streams.kafka.connection import CLIENTS
+from stream_bayes.streams.model_following import follow
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.service.worker_metrics import WorkerMetrics
 from stream_bayes.streams.workers.worker import Worker
@@ -348,7 +348,7 @@ def test_a_local_copy_of_the_state_is_used_where_it_is_as_new_and_never_needed(
     made: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     shards = made(shards=2, partitions=2)
-    caplog.set_level(logging.INFO, "stream_bayes.streams.workers.state_topic")
+    caplog.set_level(logging.INFO, "stream_bayes.streams.workers.snapshot_topic")
 
     def run_on(machine: str, seed: int) -> int:
         """Run a worker to the end of 200 further records; return how many shards started from its copy."""

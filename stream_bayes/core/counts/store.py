@@ -24,8 +24,7 @@ from stream_bayes.core.counts.families import (
     families_state,
     load_families,
 )
-from stream_bayes.core.counts.growth import Growth, OnManyValues
-from stream_bayes.core.counts.memory import Coming, MemoryUse
+from stream_bayes.core.counts.memory_use import Coming, MemoryUse
 from stream_bayes.core.counts.merging import merge_names, merge_tables
 from stream_bayes.core.counts.names import name_of_failed, weights_by_name
 from stream_bayes.core.counts.state import (
@@ -38,6 +37,7 @@ from stream_bayes.core.counts.state import (
     sizes,
     table_arrays,
 )
+from stream_bayes.core.counts.table_growth import Growth, OnManyValues
 from stream_bayes.core.counts.window import Window
 from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.values.checks import expect, refusing_bad_state

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.counts._families import MOST_CELLS
-from stream_bayes.core.counts.memory import Coming
+from stream_bayes.core.counts.memory_use import Coming
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.encoding._rows import Batch, Row

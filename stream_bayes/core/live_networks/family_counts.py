@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.counts._tables import Tables
 from stream_bayes.core.counts.families import Family
-from stream_bayes.core.counts.memory import Coming
+from stream_bayes.core.counts.memory_use import Coming
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._features import Encoder, RowEncoder
 from stream_bayes.core.encoding._rows import Batch

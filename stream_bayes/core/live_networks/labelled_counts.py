@@ -8,7 +8,7 @@ from typing import Any
 
 from stream_bayes.core.counts._families import FamilyTables
 from stream_bayes.core.counts.families import Family
-from stream_bayes.core.counts.memory import Coming
+from stream_bayes.core.counts.memory_use import Coming
 from stream_bayes.core.counts.store import CountStore, StoreContent
 from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.networks.structure import Structure

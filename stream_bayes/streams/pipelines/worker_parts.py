@@ -26,9 +26,9 @@ from stream_bayes.streams.workers.replicas import Replicas
 from stream_bayes.streams.workers.shard import JournalSink, Shard, ShardRecovery, ShardTransactions
 from stream_bayes.streams.workers.shard_filter import FilterTotal, ShardFilterModel
 from stream_bayes.streams.workers.shard_model import ShardModel
-from stream_bayes.streams.workers.state_cache import StateCache
+from stream_bayes.streams.workers.snapshot_cache import SnapshotCache
+from stream_bayes.streams.workers.snapshot_topic import SnapshotTopic
 from stream_bayes.streams.workers.state_parts import PART_BYTES
-from stream_bayes.streams.workers.state_topic import StateTopic
 from stream_bayes.streams.workers.summable import learner_of
 from stream_bayes.streams.workers.topic_reader import TopicReader
 from stream_bayes.streams.workers.total import Total
@@ -107,7 +107,7 @@ class _Parts:
         self.partitions = 0  # of the input topics; known after `prepare`
         self.journal = f"{config.name}.journal"
         self.model_topic = f"{config.name}.model"
-        self.state_topic = f"{config.name}.state"
+        self.snapshot_topic = f"{config.name}.state"
 
     def worker(self) -> Worker:
         return Worker(
@@ -155,7 +155,7 @@ class _Parts:
                     f"topic {self.input_topics[0]!r} has {self.partitions} partitions, and [workers] has {shards} "
                     f"shards: a shard needs one. Use at most {self.partitions} shards, or a topic with more partitions"
                 )
-            own = [self.journal, self.model_topic, self.state_topic]
+            own = [self.journal, self.model_topic, self.snapshot_topic]
             for topic, described in cluster.topics(own).items():
                 if described.partitions != shards:
                     raise BrokerError(
@@ -209,11 +209,11 @@ class _Parts:
             letters = KafkaDeadLetters(delivery, config.dead_letters.topic)
         if isinstance(config.predictions, KafkaSinkConfig):
             predictions = KafkaSink(delivery, config.predictions.topic, letters)
-        delivery.topics += [self.model_topic, self.state_topic]
+        delivery.topics += [self.model_topic, self.snapshot_topic]
         mine = range(number, number + 1)
-        store = StateTopic(
-            partial(self.reader, self.state_topic, mine, cluster),
-            self.state_topic,
+        store = SnapshotTopic(
+            partial(self.reader, self.snapshot_topic, mine, cluster),
+            self.snapshot_topic,
             number,
             self.origin,
             self.part_bytes,
@@ -258,10 +258,10 @@ class _Parts:
 
         return Shard(number, engine, delivery, publisher, prepare, until_end)
 
-    def _cache(self, number: int) -> StateCache | None:
+    def _cache(self, number: int) -> SnapshotCache | None:
         if self.cache is None:
             return None
-        return StateCache(self.cache, self.config.name, number, self.part_bytes)
+        return SnapshotCache(self.cache, self.config.name, number, self.part_bytes)
 
     def _schedule(self) -> Schedule:
         own = self.config.snapshots

@@ -21,7 +21,7 @@ from stream_bayes.streams.kafka.transactions import Transactions
 from stream_bayes.streams.workers.model_topic import ModelPublisher
 from stream_bayes.streams.workers.shard_filter import ShardFilterModel
 from stream_bayes.streams.workers.shard_model import ShardModel
-from stream_bayes.streams.workers.state_topic import StateTopic
+from stream_bayes.streams.workers.snapshot_topic import SnapshotTopic
 
 __all__ = ["JournalSink", "Shard", "ShardRecovery", "ShardTransactions"]
 
@@ -48,7 +48,7 @@ class ShardTransactions(Transactions):
 
     take_tape: Callable[[], bytes]
     publisher: ModelPublisher
-    store: StateTopic
+    store: SnapshotTopic
 
     def __init__(self, *arguments: Any, shard: int, **others: Any) -> None:
         super().__init__(*arguments, **others)

@@ -14,8 +14,8 @@ import pytest
 
 import stream_bayes
 from stream_bayes import MultinomialNB
-from stream_bayes.core.counts.growth import Growth
 from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.counts.table_growth import Growth
 from stream_bayes.errors import BudgetExceeded
 from tests.core.counts.stores import (
     MANY,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stream_bayes.errors import BadConfig, CannotMerge
-from stream_bayes.streams.following import follow
+from stream_bayes.streams.model_following import follow
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
 from stream_bayes.streams.pipelines.worker_parts import build_worker

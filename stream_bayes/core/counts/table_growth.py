@@ -19,7 +19,7 @@ from stream_bayes.core.counts._layout import Layout
 from stream_bayes.core.counts._pairs import PairCounts, TripleCounts
 from stream_bayes.core.counts._tables import Tables
 from stream_bayes.core.counts._values import ValueCounts
-from stream_bayes.core.counts.memory import Coming, MemoryUse
+from stream_bayes.core.counts.memory_use import Coming, MemoryUse
 from stream_bayes.core.counts.state import CO_MOMENTS, MOMENTS, grid, sizes
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.values.values import Value, shown

@@ -18,16 +18,16 @@ from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.files.snapshot_store import Found, Newest
 from stream_bayes.streams.kafka.client import Send
 from stream_bayes.streams.workers.publication import End, Publisher, Source
-from stream_bayes.streams.workers.state_cache import StateCache
+from stream_bayes.streams.workers.snapshot_cache import SnapshotCache
 from stream_bayes.streams.workers.state_parts import pieces
 from stream_bayes.streams.workers.topic_reader import TopicReader, record_key
 
-__all__ = ["StateTopic"]
+__all__ = ["SnapshotTopic"]
 
 logger = logging.getLogger(__name__)
 
 
-class StateTopic:
+class SnapshotTopic:
     """The newest snapshot of one shard, with the methods of a `SnapshotStore` that the engine calls.
 
     Parameters
@@ -54,7 +54,7 @@ class StateTopic:
         source: Source,
         part_bytes: int,
         key: bytes | None = None,
-        cache: StateCache | None = None,
+        cache: SnapshotCache | None = None,
     ) -> None:
         self.topic = topic
         self._open_reader = open_reader

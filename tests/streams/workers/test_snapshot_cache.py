@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.streams.workers.publication import Publisher, Source
-from stream_bayes.streams.workers.state_cache import StateCache
+from stream_bayes.streams.workers.snapshot_cache import SnapshotCache
 from stream_bayes.streams.workers.state_parts import pieces
 
 PART = 4
@@ -21,11 +21,11 @@ def end_of(snapshot: bytes, events: int = 7) -> bytes:
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> StateCache:
-    return StateCache(tmp_path / "made" / "here", "p", 1, PART)
+def cache(tmp_path: Path) -> SnapshotCache:
+    return SnapshotCache(tmp_path / "made" / "here", "p", 1, PART)
 
 
-def test_a_copy_is_of_its_end_record_alone(cache: StateCache) -> None:
+def test_a_copy_is_of_its_end_record_alone(cache: SnapshotCache) -> None:
     end = end_of(b"0123456789")
     assert cache.read(end) is None
     cache.write(end, b"0123456789")
@@ -37,7 +37,7 @@ def test_a_copy_is_of_its_end_record_alone(cache: StateCache) -> None:
 
 
 @pytest.mark.parametrize("cut", [0, 3, 9, -1])
-def test_a_damaged_copy_is_not_used(cache: StateCache, cut: int) -> None:
+def test_a_damaged_copy_is_not_used(cache: SnapshotCache, cut: int) -> None:
     end = end_of(b"0123456789")
     cache.write(end, b"0123456789")
     cache.path.write_bytes(cache.path.read_bytes()[:cut])
@@ -45,7 +45,7 @@ def test_a_damaged_copy_is_not_used(cache: StateCache, cut: int) -> None:
 
 
 def test_a_disk_that_refuses_is_reported_once(
-    cache: StateCache, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    cache: SnapshotCache, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "made").write_text("a file in the place of the directory")
     for _ in range(2):

@@ -18,14 +18,14 @@ import msgspec
 from stream_bayes.streams.workers.publication import End, digest_of
 from stream_bayes.streams.workers.state_parts import pieces
 
-__all__ = ["StateCache"]
+__all__ = ["SnapshotCache"]
 
 logger = logging.getLogger(__name__)
 
 LENGTH_BYTES = 8
 
 
-class StateCache:
+class SnapshotCache:
     """The copy of one shard's snapshot in a directory.
 
     Parameters
