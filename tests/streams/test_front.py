@@ -198,7 +198,7 @@ def test_a_topic_with_labels_of_its_own_is_a_source() -> None:
     source = streams.from_kafka(["a:1", "b:2"], "orders", target="late", labels="returns", tls=True)
     assert source.connection.servers == ("a:1", "b:2") and source.connection.tls
     assert source.decoders["returns"].fields.default_kind is Kind.LABEL
-    roles = {"target": "late", "key": "id", "time": "at", "time_unit": "ms"}
+    roles: dict[str, Any] = {"target": "late", "key": "id", "time": "at", "time_unit": "ms"}
     timed = streams.from_kafka("a:1", "orders", labels="returns", wait_idle=0.5, **roles)
     assert {name: getattr(timed.decoders["returns"].fields, name) for name in roles} == roles
     assert timed.wait_idle == 0.5

@@ -22,10 +22,11 @@ from itertools import pairwise
 from stream_bayes.mail.text._words import add_tokens, words_of
 from stream_bayes.mail.text.charsets import decode_text, decoded_header
 from stream_bayes.mail.text.headers import header_tokens, is_verdict
-from stream_bayes.mail.text.html import markup_of, read_page
+from stream_bayes.mail.text.html import read_page
 from stream_bayes.mail.text.letters import as_seen
 from stream_bayes.mail.text.limits import Limits
 from stream_bayes.mail.text.structure import Leaf, Outline, outline
+from stream_bayes.mail.text.tags import markup_of
 from stream_bayes.mail.text.transfer_encodings import Decoder, Encoded, canonical_base64, canonical_quoted
 from stream_bayes.mail.text.web import bare_addresses, cut_urls, url_tokens
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import stream_bayes
 from stream_bayes.mail import EmailTokens, SpamFilter
 from stream_bayes.mail.text import headers as header_tokens
-from stream_bayes.mail.text import html, styles, web
+from stream_bayes.mail.text import styles, tags, visibility, web
 from stream_bayes.mail.text.transfer_encodings import fast_parser_is_installed
 from tests.mail.messages import headers, multipart, nested, plain
 
@@ -91,7 +91,13 @@ EXHAUSTING = {
 def empty_caches() -> None:
     """Forget what was cached of earlier messages: a sender repeats nothing."""
     for cached in (
-        *(html._read_attributes, html._read_tag, html._seen_through, styles.parse_style, styles.color_of),
+        *(
+            visibility._read_attributes,
+            visibility.look_within,
+            tags._read_tag,
+            styles.parse_style,
+            styles.color_of,
+        ),
         *(header_tokens._rule_of, web._tokens_of),
     ):
         cached.cache_clear()

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_bayes.mail import EmailTokens
-from stream_bayes.mail.text.html import markup_of, read_page
+from stream_bayes.mail.text.html import read_page
+from stream_bayes.mail.text.tags import markup_of
 from tests.mail.messages import encoded, multipart
 
 SOUND = [
