@@ -33,7 +33,7 @@ def behind(seed: int) -> tuple[float, float]:
     """Return the differences of one seed."""
     old, new = drawn_network(VARIABLES, seed), drawn_network(VARIABLES, seed + 500)
     target = str(max(new.structure, key=lambda name: len(new.structure.markov_blanket(name))))
-    model = DriftAdaptive(BayesNetClassifier(target=target), renew=True)
+    model = DriftAdaptive(BayesNetClassifier(target=target))
     true = BayesNetClassifier(new.structure, target=target)
     lost = []
     for number, (x, y) in enumerate(stream_of([(old, BEFORE), (new, AFTER)], target, seed)):

@@ -7,7 +7,8 @@ While stable, a detector is fed a signal of each answer. A detector that warns d
 is dated from the recent signals, by the step of their mean that explains most. On a drift, if answers became worse, a
 candidate is made from the events since then, and retired models are tried again. From then on all predict and learn
 each event. After `judge_after` events the best candidate is adopted if it lost less on them beyond doubt; if not, the
-trial doubles, until all are refused. If answers become worse once more meanwhile, new candidates follow.
+trial doubles, until all are refused. If answers become worse once more meanwhile, new candidates follow. With `renew`,
+candidates are also tried without a drift: `succession` says when.
 """
 
 from __future__ import annotations
@@ -102,17 +103,19 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         The number of replaced models that are kept, with all their counts, as candidates at the next drift.
     renew
         True to try candidates also without a drift, as a detector does not see a world that becomes easier: a fresh
-        model of the newest events, each time the events since the last change have doubled. Likewise the structure of a
-        `BayesNetClassifier` is searched again, and one without structure gets one, unless `policy="refit"`. What is
-        found is adopted if a trial proves it better.
+        model of the newest events, each time the events since the last change have doubled, or 20 windows have passed.
+        Likewise the structure of a `BayesNetClassifier` is searched again, and one without structure gets one, unless
+        `policy="refit"`. What is found is adopted if a trial proves it better. False leaves the model as it is until
+        the detector fires.
 
     Notes
     -----
     Promises: the same events from the same state give the same answers, wherever a search runs and however long it
     takes. Everything is part of a snapshot, the input of a running search included. A falling signal is no drift:
     answers became better. An event costs what the learner costs, the detector's update and a copy of its codes; as much
-    again for each candidate of a trial. Memory: 4 bytes for each kept event and nominal feature, 8 for each and numeric
-    one, 28 for each event; and the retired models.
+    again for each candidate of a trial. With `renew`, a candidate is on trial for many of the first events after a
+    change, and later for less than one event in ten. Memory: 4 bytes for each kept event and nominal feature, 8 for
+    each and numeric one, 28 for each event; and the retired models.
 
     Examples
     --------
@@ -140,7 +143,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         trials: int = 6,
         margin: float = 0.0,
         retired: int = 2,
-        renew: bool = False,
+        renew: bool = True,
     ) -> None:
         self.learner = learner
         self.detector = detector
@@ -326,8 +329,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         x, y, w = sample
         succession.recent.push(row, succession.clock, signal)
         if succession.is_renewing:  # that delays no response to a drift
-            assert succession.trial is not None
-            succession.try_candidates(x, y, w, loss, succession.trial)
+            succession.continue_renewal(x, y, w, loss)
         elif (
             succession.trial is None
             and succession.task is None
@@ -339,7 +341,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
                 succession.give_up(succession.trial)
             else:
                 succession.try_candidates(x, y, w, loss, succession.trial)
-        elif succession.task is not None:
+        elif succession.task is not None and not succession.is_renewing:
             if has_answer:
                 self._worsens_again(signal, succession.task.begun)
             succession.continue_search(succession.task)
@@ -406,8 +408,8 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
             succession.search(since)
         else:
             rederive(shadow)
+            succession.drop_renewal()
             succession.candidates = [("both", shadow)]
-            succession.is_renewing = False
             succession.catch_up(Trial(clock, since, clock - 1, self.judge_after))  # it lacks this event
 
     def _watch_families(self, families: FamilyWatch) -> None:

@@ -14,7 +14,12 @@ With `renew`, candidates are also tried without a drift, from the start of a str
     grown    a network's structure, searched again in all events kept since the last change, each time their number has
              doubled; its trial doubles from an eighth of them up to half: small gains take long to prove
     fresh    a model of the newest quarter of them, half-way between: a detector does not see a world that becomes
-             easier, or changes slowly; it must be better by three standard errors
+             easier, or changes slowly; it must be better by three standard errors in two trials, the second twice as
+             long, with a gain that lasts: probabilities of few events are less extreme, which alone may be a gain while
+             a model is young, if its independence assumptions do not hold
+
+Both wait for no more than `RENEWAL_WINDOWS` windows of events, so that an old world is followed as well. A drift ends a
+renewal at once.
 """
 
 from __future__ import annotations
@@ -48,6 +53,8 @@ FIRST_SEARCH = 128  # events of the present world, after which a network's struc
 FIRST_FRESH = 384  # and after which a fresh model is first tried
 FRESH_SHARE = 4  # a fresh model learns the newest of this many equal parts
 FRESH_DOUBT = 3.0  # standard errors by which it must be better
+FRESH_LASTING = 0.75  # share of its mean gain that it must keep in a second trial, twice as long
+RENEWAL_WINDOWS = 20  # windows of events between two renewals at most: a trial takes less than one of them
 NEVER = 2**61
 CATCH_UP = 64  # events that a candidate learns at once, of those that came during its search
 
@@ -95,7 +102,7 @@ class Succession:
         self.retired: list[Candidate] = []
         self.changed_again: int | None = None  # the first event after a change during a search or a trial
         self.since = 1  # the first event of the present world
-        self.is_renewing = False  # True while a grown or a fresh candidate is on trial
+        self.is_renewing = False  # True while a candidate is searched or tried without a drift
         self.grows = (
             isinstance(self.model, (BayesNetClassifier, BayesNet))
             and not grows(self.model)
@@ -130,7 +137,7 @@ class Succession:
     def search(self, since: int, only: tuple[Value, ...] = ()) -> None:
         """Search a candidate for the events since a change; in a network only some families may change."""
         settings = self.settings
-        self.candidates, self.trial, self.is_renewing = [], None, False
+        self.drop_renewal()
         trial = Trial(self.clock, since, self.clock, settings.judge_after)
         try:
             basis = basis_of(settings.policy, settings.learner, self.model, only)
@@ -148,12 +155,13 @@ class Succession:
     def renew(self) -> None:
         """Search a candidate without a drift: a grown one or a fresh one, as is due."""
         settings, events = self.settings, self.clock - self.since + 1
+        gap = min(events, self._longest_gap)
         if self.clock >= self.next_search:
             name, since = GROWN, self.since
-            self.next_search = self.clock + events
+            self.next_search = self.clock + gap
         else:
             name, since = FRESH, self.clock - min(events, settings.window) // FRESH_SHARE + 1
-            self.next_fresh = self.clock + events
+            self.next_fresh = self.clock + gap
         self.next_renewal = min(self.next_search, self.next_fresh)
         try:
             basis = basis_of(name, settings.learner, self.model, keeps_structure=settings.policy == "refit")
@@ -161,9 +169,23 @@ class Succession:
             self.record("unfinished", since=since, candidate=name, why=str(error))
             return
         assert basis is not None
+        self.is_renewing = True
         self.task = SearchTask(self.clock, since, basis, self.recent.since(since), settings.search)
         if not settings.search_delay:
             self._join(self.task)
+
+    def continue_renewal(self, x: X, y: Any, w: float, loss: float) -> None:
+        """Go on with a renewal for one event: its search, or its trial."""
+        if self.task is not None:
+            self.continue_search(self.task)
+        else:
+            assert self.trial is not None
+            self.try_candidates(x, y, w, loss, self.trial)
+
+    def drop_renewal(self) -> None:
+        """End a renewal, if there is one, wherever it is."""
+        self.task = self.running = self.trial = None
+        self.candidates, self.is_renewing = [], False
 
     def continue_search(self, task: SearchTask) -> None:
         """Go on with a search for one event: start it in the background, or take its result once it is due."""
@@ -189,17 +211,20 @@ class Succession:
         length = self.settings.judge_after
         if found.name == GROWN:
             if found.model is not None and _same_structure(found.model, self.model):
-                self._search_changed()
+                self.is_renewing = False
                 return
             length = max(length, found.events // 8)
         elif found.name == FRESH:
-            length *= 4
-        if found.model is None:
+            length = self._first_fresh_trial
+        if found.model is not None:
+            self.candidates.append((found.name, found.model))
+        else:
             self.record(
                 "unfinished", since=task.since, candidate=found.name, events=found.events, why=found.why
             )
-        else:
-            self.candidates.append((found.name, found.model))
+            if self.is_renewing:
+                self.is_renewing = False
+                return
         if self.settings.search_delay:
             events = len(task.events["window_labels"])
             self.record("searched", since=task.since, events=events, seconds=seconds)
@@ -223,11 +248,10 @@ class Succession:
                 self.record("refused", since=trial.since, candidate="search", why="nothing else is found")
             else:
                 self.candidates.append(("search", twin))
-        if self._renewed is None:
+        if not self.is_renewing:
             self.candidates += [(name, model._twin()) for name, model in self.retired]
         nothing = (0.0,) * len(self.candidates)
         self.trial = trial._replace(caught=caught, gains=nothing, squares=nothing)
-        self.is_renewing = self._renewed is not None
         if not nothing:
             self._finish()
 
@@ -253,22 +277,24 @@ class Succession:
         if trial.events < trial.length:
             return
         best = trial.best
-        doubt = FRESH_DOUBT if self._renewed == FRESH else DOUBT
-        if trial.is_better(best, self.settings.margin, doubt):
+        is_fresh = self._is_fresh
+        is_better = trial.is_better(best, self.settings.margin, FRESH_DOUBT if is_fresh else DOUBT)
+        mean = trial.gains[best] / trial.events
+        if is_better and (not is_fresh or mean >= FRESH_LASTING * trial.earlier > 0.0):
             self._adopt(trial, best)
         elif trial.length < self._longest_trial(trial):
-            self.trial = trial.doubled()
+            self.trial = trial.doubled(mean if is_better else 0.0)
         else:
             self._refuse(trial, best, self.candidates[best][0], "it is no better")
             self._finish()
 
     def _schedule_renewals(self) -> None:
         """Set the events after which candidates are tried without a drift, by the age of the present world."""
-        doubled = 2 * self.clock - self.since
+        gap = min(self.clock - self.since, self._longest_gap)
         if self.grows:
-            self.next_search = max(self.clock + FIRST_SEARCH, doubled)
+            self.next_search = self.clock + max(FIRST_SEARCH, gap)
         if self.settings.renew:
-            self.next_fresh = max(self.clock + FIRST_FRESH, doubled + (self.clock - self.since) // 2)
+            self.next_fresh = self.clock + max(FIRST_FRESH, gap + gap // 2)
         self.next_renewal = min(self.next_search, self.next_fresh)
 
     def learn_unlabelled(self, x: X, w: float) -> None:
@@ -296,9 +322,9 @@ class Succession:
 
     def _finish(self) -> None:
         """End a trial; if the world changed again meanwhile, search candidates since then."""
-        renewed = self._renewed
+        was_renewing = self.is_renewing
         self.candidates, self.trial, self.is_renewing = [], None, False
-        if renewed is None:
+        if not was_renewing:
             self.watch.reset()
         self._search_changed()
 
@@ -309,13 +335,22 @@ class Succession:
             self.search(since)
 
     @property
-    def _renewed(self) -> str | None:
-        """`GROWN` or `FRESH` for a candidate that is tried without a drift."""
-        return next((name for name, _ in self.candidates if name in (GROWN, FRESH)), None)
+    def _is_fresh(self) -> bool:
+        return bool(self.candidates) and self.candidates[0][0] == FRESH
+
+    @property
+    def _first_fresh_trial(self) -> int:
+        return 4 * self.settings.judge_after
+
+    @property
+    def _longest_gap(self) -> int:
+        """The most events between two renewals."""
+        return RENEWAL_WINDOWS * max(self.settings.window, 4 * self._first_fresh_trial)
 
     def _longest_trial(self, trial: Trial) -> int:
-        if self._renewed is not None:
-            return min(trial.begun - trial.since + 1, self.settings.window) // 2
+        if self.is_renewing:
+            events = min(trial.begun - trial.since + 1, self.settings.window)
+            return max(events, 2 * self._first_fresh_trial) if self._is_fresh else events // 2
         return self.settings.judge_after << (self.settings.trials - 1)
 
     def _adopt(self, trial: Trial, best: int) -> None:

@@ -32,6 +32,8 @@ class Trial(NamedTuple):
         For each candidate, the sum of the present model's log-loss minus its own.
     squares
         For each candidate, the sum of the squares of these differences.
+    earlier
+        The mean gain of the best candidate in the trial before; 0 if it was not better beyond doubt, or without one.
     """
 
     begun: int
@@ -42,6 +44,7 @@ class Trial(NamedTuple):
     lost: float = 0.0
     gains: tuple[float, ...] = ()
     squares: tuple[float, ...] = ()
+    earlier: float = 0.0
 
     def with_losses(self, present: float, candidates: Sequence[float]) -> Trial:
         """Return the trial after one more event.
@@ -68,10 +71,12 @@ class Trial(NamedTuple):
             squares=self.squares[:candidate] + self.squares[candidate + 1 :],
         )
 
-    def doubled(self) -> Trial:
-        """Return a new trial, twice as long."""
+    def doubled(self, earlier: float = 0.0) -> Trial:
+        """Return a new trial, twice as long, after one with some mean gain."""
         nothing = (0.0,) * len(self.gains)
-        return self._replace(length=2 * self.length, events=0, lost=0.0, gains=nothing, squares=nothing)
+        return self._replace(
+            length=2 * self.length, events=0, lost=0.0, gains=nothing, squares=nothing, earlier=earlier
+        )
 
     @property
     def best(self) -> int:

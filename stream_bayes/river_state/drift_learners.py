@@ -82,26 +82,28 @@ class _Named(ValueCodec):
 
 
 class _Trial(ValueCodec):
-    """[begun, since, caught, length, events, lost, gains, squares]."""
+    """[begun, since, caught, length, events, lost, gains, squares, earlier]."""
 
     def encode(self, held: Any, location: Location) -> JSONValue:
-        *rest, gains, squares = held
-        return Leaf("a trial", _is_trial).encode([*rest, list(gains), list(squares)], location)
+        *rest, gains, squares, earlier = held
+        return Leaf("a trial", _is_trial).encode([*rest, list(gains), list(squares), earlier], location)
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
-        *rest, gains, squares = Leaf("a trial", _is_trial).decode(saved, made, location)
-        return Trial._make([*rest, tuple(gains), tuple(squares)])
+        *rest, gains, squares, earlier = Leaf("a trial", _is_trial).decode(saved, made, location)
+        return Trial._make([*rest, tuple(gains), tuple(squares), earlier])
 
 
 def _is_trial(value: object) -> bool:
-    if not isinstance(value, list) or len(value) != 8:
+    if not isinstance(value, list) or len(value) != 9:
         return False
-    counts, lost, gains, squares = value[:5], value[5], value[6], value[7]
+    counts, (lost, gains, squares, earlier) = value[:5], value[5:]
     if not isinstance(gains, list) or not isinstance(squares, list) or len(gains) != len(squares):
         return False
     return (
         all(type(count) is int and 0 <= count < 2**62 for count in counts)
-        and all(type(number) is float and math.isfinite(number) for number in (lost, *gains, *squares))
+        and all(
+            type(number) is float and math.isfinite(number) for number in (lost, earlier, *gains, *squares)
+        )
         and counts[4] < counts[3]
         and 0 < counts[1] <= counts[0]
         and lost >= 0.0
@@ -319,6 +321,7 @@ def _adaptive_fits(held: DriftAdaptive) -> bool:
         and (trial is None or not trial.gains or tried == len(succession.candidates))
         and (trial is not None or not succession.candidates)
         and (trial is None or task is None)
+        and (not succession.is_renewing or trial is not None or task is not None)
         and (trial is None or trial.begun <= now)
         and (task is None or 0 < task.since <= task.begun <= now)
         and (succession.changed_again is None or trial is not None or task is not None)

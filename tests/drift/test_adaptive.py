@@ -232,7 +232,7 @@ def test_stopped_anywhere_it_goes_on_the_same_from_its_state(detector: Any) -> N
 
 def test_events_without_a_label_teach_whoever_learns_from_them() -> None:
     plain = BayesNetClassifier(None, target="class", unlabelled="em")
-    model = DriftAdaptive(plain.clone())
+    model = DriftAdaptive(plain.clone(), renew=False)
     for number, (x, y) in enumerate(drifting(1, 400, 0, variables=10)):
         label = None if number > 50 and number % 3 == 0 else y
         plain.learn_one(x, label)
@@ -240,11 +240,11 @@ def test_events_without_a_label_teach_whoever_learns_from_them() -> None:
     assert model.clock == 400
     assert model.predict_proba_one(x) == plain.predict_proba_one(x)
     with pytest.raises(BadLabel):
-        DriftAdaptive(NaiveBayes()).learn_one(x, None)
+        DriftAdaptive(NaiveBayes(), renew=False).learn_one(x, None)
 
 
 def test_a_search_that_can_find_nothing_else_tries_nothing() -> None:
-    model = DriftAdaptive(NaiveBayes(), policy="search")
+    model = DriftAdaptive(NaiveBayes(), policy="search", renew=False)
     for x, y in flipping(1000, 500):
         model.learn_one(x, y)
     what = [(entry["what"], entry["why"]) for entry in model.log.entries]

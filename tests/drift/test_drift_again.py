@@ -67,7 +67,7 @@ def test_a_world_that_gets_better_again_does_not_end_a_trial() -> None:
 
 def test_a_second_drift_during_a_search_has_its_candidates_once_the_first_ones_were_tried() -> None:
     delay = GAP  # so the search is still running when the second comes
-    model, states = DriftAdaptive(TAN(), search_delay=delay), []
+    model, states = DriftAdaptive(TAN(), search_delay=delay, renew=False), []
     for x, y in twice(1, "v11"):
         model.learn_one(x, y)
         states.append(model.state_)
@@ -101,7 +101,7 @@ def test_stopped_around_a_second_drift_it_ends_the_same(delay: int) -> None:
 
 def test_after_a_refusal_candidates_begin_with_the_newer_change() -> None:
     model = DriftAdaptive(
-        KDB(), policy="refit", search_delay=GAP, trials=1, margin=20.0
+        KDB(), policy="refit", search_delay=GAP, trials=1, margin=20.0, renew=False
     )  # an unreachable margin
     for x, y in twice(1, "v11"):
         model.learn_one(x, y)
@@ -115,7 +115,7 @@ def test_after_a_refusal_candidates_begin_with_the_newer_change() -> None:
 def test_a_model_that_knows_the_world_of_now_ends_the_looking() -> None:
     third = [1 + (n % 5 < 2) for n in range(150)]  # in which the second is still right about most
     worlds = [0] * 500 + [1] * 500 + third + [0] * 400
-    model = DriftAdaptive(NaiveBayes(), search_delay=250)
+    model = DriftAdaptive(NaiveBayes(), search_delay=250, renew=False)
     for n, world in enumerate(worlds):
         model.learn_one({"a": str(n % 3)}, (n + world) % 3)
     what = [(entry["what"], entry["candidate"]) for entry in model.log.entries]

@@ -43,7 +43,7 @@ def test_a_refit_has_the_tree_that_was_there_where_the_new_world_has_another() -
 
 
 def test_a_search_of_a_network_counts_all_events_kept() -> None:
-    model = DriftAdaptive(BayesNetClassifier(None), policy="search", window=500)
+    model = DriftAdaptive(BayesNetClassifier(None), policy="search", window=500, renew=False)
     for x, y in drifting(2, 700, 350):
         model.learn_one(x, y)
         if model.candidates_:
@@ -55,7 +55,7 @@ def test_a_search_of_a_network_counts_all_events_kept() -> None:
 def test_a_refused_trial_leaves_a_model_that_is_kept_as_it_was() -> None:
     nobody_knows: Stream = [({"c": "rg"[n % 2]}, n // 2 % 2) for n in range(500)]
     model = DriftAdaptive(
-        NaiveBayes(), Scripted((440,)), judge_after=20, trials=1, margin=0.5, policy="refit"
+        NaiveBayes(), Scripted((440,)), judge_after=20, trials=1, margin=0.5, policy="refit", renew=False
     )
     losses(model, [*coloured(400, "rg"), *coloured(480, "rg", other_way=True)])
     assert kinds_logged(model) == ["drift", "adopted"]
@@ -70,7 +70,7 @@ def test_a_refused_trial_leaves_a_model_that_is_kept_as_it_was() -> None:
 
 
 def test_after_a_model_has_come_back_candidates_learn_by_its_names() -> None:
-    make = lambda: DriftAdaptive(NaiveBayes(), window=200)
+    make = lambda: DriftAdaptive(NaiveBayes(), window=200, renew=False)
     model = make()
     losses(model, [*coloured(600, "rg"), *coloured(600, "gr"), *coloured(300, "xy")])
     losses(model, coloured(100, "rg"))
@@ -91,7 +91,7 @@ def test_after_a_model_has_come_back_candidates_learn_by_its_names() -> None:
 
 
 def test_a_shadow_has_learned_all_since_the_warning_also_what_is_no_longer_kept() -> None:
-    model = DriftAdaptive(NaiveBayes(), Scripted((460,), tuple(range(400, 460))), window=40)
+    model = DriftAdaptive(NaiveBayes(), Scripted((460,), tuple(range(400, 460))), window=40, renew=False)
     alone, stream = NaiveBayes(), [*coloured(400, "rg"), *coloured(400, "rg", other_way=True)]
     for x, y in stream:
         model.learn_one(x, y)
@@ -136,7 +136,9 @@ def test_a_warning_that_passes_leaves_nothing() -> None:
 def test_where_a_shadow_is_not_what_is_wanted_a_warning_begins_none(
     learner: Any, policy: str, first: str
 ) -> None:
-    model = DriftAdaptive(learner, Scripted((760,), tuple(range(700, 760))), policy=policy, window=100)
+    model = DriftAdaptive(
+        learner, Scripted((760,), tuple(range(700, 760))), policy=policy, window=100, renew=False
+    )
     for x, y in drifting(2, 700, 100):
         model.learn_one(x, y)
         if model.candidates_:
@@ -149,7 +151,7 @@ def test_where_a_shadow_is_not_what_is_wanted_a_warning_begins_none(
 
 
 def test_a_shadow_has_its_structure_when_it_is_tried() -> None:
-    model = DriftAdaptive(TAN(every=10_000), Scripted((760,), tuple(range(700, 760))))
+    model = DriftAdaptive(TAN(every=10_000), Scripted((760,), tuple(range(700, 760))), renew=False)
     for x, y in drifting(2, 700, 100):
         model.learn_one(x, y)
         if model.candidates_:
@@ -164,7 +166,7 @@ def test_a_shadow_has_its_structure_when_it_is_tried() -> None:
 
 def test_events_without_a_label_teach_candidates_too() -> None:
     network = BayesNetClassifier(None, target="class", unlabelled="em")
-    model = DriftAdaptive(network, Scripted((440,)), judge_after=100)
+    model = DriftAdaptive(network, Scripted((440,)), judge_after=100, renew=False)
     for x, y in [*coloured(400, "rg"), *coloured(100, "rg", other_way=True)]:
         model.learn_one(x, y)
         if model.candidates_:

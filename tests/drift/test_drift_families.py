@@ -93,7 +93,7 @@ def one_that_turns_to_the_class(number: int, change: int) -> Stream:
 def test_of_a_network_only_what_drifted_is_searched_anew(delay: int) -> None:
     start = Structure({"class": [], "weak": ["class"], "one": [], "twin": [], "late": []})
     network = BayesNetClassifier(start, target="class")
-    model = DriftAdaptive(network, signal="family", search_delay=delay, window=500)
+    model = DriftAdaptive(network, signal="family", search_delay=delay, window=500, renew=False)
     losses(model, one_that_turns_to_the_class(3000, change=2000))
     assert [what for what in kinds_logged(model) if what != "searched"] == ["drift", "adopted"]
     assert model.log.entries[0]["detector"]["families"] == ["late"]

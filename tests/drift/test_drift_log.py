@@ -34,7 +34,7 @@ def turning(number: int, turns: int) -> Stream:
 
 @pytest.mark.parametrize(("signal", "most"), [("log-loss", 5.0), ("error", 1.0)])
 def test_an_entry_says_what_was_watched_and_what_was_lost(signal: str, most: float) -> None:
-    model = DriftAdaptive(NaiveBayes(), "adwin", signal, search_delay=10)
+    model = DriftAdaptive(NaiveBayes(), "adwin", signal, search_delay=10, renew=False)
     losses(model, turning(600, 400))
     noticed, searched, adopted = model.log.entries
     for entry in (noticed, searched, adopted):
@@ -48,11 +48,13 @@ def test_an_entry_says_what_was_watched_and_what_was_lost(signal: str, most: flo
 
 
 def test_what_is_refused_or_not_finished_says_of_how_many_events() -> None:
-    model = DriftAdaptive(NaiveBayes(), judge_after=10, trials=2, margin=50.0)  # which nothing reaches
+    model = DriftAdaptive(
+        NaiveBayes(), judge_after=10, trials=2, margin=50.0, renew=False
+    )  # which nothing reaches
     losses(model, turning(500, 400))
     noticed, refused = model.log.entries
     assert (refused["event"] - noticed["event"], refused["events"]) == (10 + 20, 20)
-    model = DriftAdaptive(BayesNetClassifier(None), search=HillClimbing(max_families=1))
+    model = DriftAdaptive(BayesNetClassifier(None), search=HillClimbing(max_families=1), renew=False)
     losses(model, turning(500, 400))
     noticed, unfinished = model.log.entries[:2]
     assert (unfinished["what"], unfinished["candidate"]) == ("unfinished", "both")

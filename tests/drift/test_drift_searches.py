@@ -69,7 +69,7 @@ def test_a_drift_is_noticed_and_what_is_adopted_predicts_better_than_what_was_th
 ) -> None:
     stream = drifting(2, 1500, 1200)
     stale = LEARNERS[name.removesuffix(" that grows")]()  # one that grows follows the drift itself, slowly
-    model = DriftAdaptive(LEARNERS[name](), policy=policy)
+    model = DriftAdaptive(LEARNERS[name](), policy=policy, renew=False)
     lost, of_stale = losses(model, stream), losses(stale, stream)
     assert kinds_logged(model)[0] == "drift"
     assert model.log.entries[0]["event"] < 1700
@@ -110,7 +110,7 @@ def test_super_parents_get_new_weights() -> None:
 
 def test_numbers_get_new_cut_points() -> None:
     stream = in_numbers(drifting(2, 1500, 1200))
-    model, stale = DriftAdaptive(TAN()), TAN()
+    model, stale = DriftAdaptive(TAN(), renew=False), TAN()
     lost, of_stale = losses(model, stream), losses(stale, stream)
     assert kinds_logged(model)[:2] == ["drift", "adopted"]
     assert sum(lost[1700:]) < 0.9 * sum(of_stale[1700:])
@@ -195,7 +195,9 @@ MAKERS: dict[str, Callable[[], DriftAdaptive]] = {
     "refit": lambda: DriftAdaptive(
         KDB(k=2, window=300), drift.ADWIN(delta=0.05), policy="refit", search_delay=20
     ),
-    "refused": lambda: DriftAdaptive(KDB(k=1), policy="refit", search_delay=20, trials=2, margin=0.4),
+    "refused": lambda: DriftAdaptive(
+        KDB(k=1), policy="refit", search_delay=20, trials=2, margin=0.4, renew=False
+    ),
     "search": lambda: DriftAdaptive(BayesNetClassifier(None), policy="search", search_delay=30, window=500),
 }
 
@@ -232,7 +234,9 @@ def test_stopped_around_whatever_happens_it_ends_the_same_byte_for_byte(name: st
 def test_a_search_that_a_restart_runs_again_is_bounded_as_before() -> None:
     def make() -> DriftAdaptive:
         network, search = BayesNetClassifier(None, target=TARGET), HillClimbing(max_families=5)
-        return DriftAdaptive(network, search=search, search_delay=20, window=500, judge_after=20, trials=1)
+        return DriftAdaptive(
+            network, search=search, search_delay=20, window=500, judge_after=20, trials=1, renew=False
+        )
 
     whole, restarted, restarts = make(), make(), 0
     for x, y in drifting(2, 700, 150):
@@ -279,7 +283,7 @@ def test_beside_the_stream_or_in_its_loop_the_same_comes_of_a_search(name: str) 
 
 
 def test_what_a_search_finds_is_tried_a_known_number_of_events_later_with_all_that_came_meanwhile() -> None:
-    model = DriftAdaptive(TAN(), search_delay=40)
+    model = DriftAdaptive(TAN(), search_delay=40, renew=False)
     stream = drifting(2, 700, 350)
     for x, y in stream:
         model.learn_one(x, y)
@@ -305,16 +309,16 @@ def test_a_long_search_is_caught_up_with_in_parts() -> None:
 
 def test_the_time_that_a_search_took_stands_apart() -> None:
     ticks = iter(range(1000))
-    model = DriftAdaptive(TAN(), search_delay=40)
+    model = DriftAdaptive(TAN(), search_delay=40, renew=False)
     model.log.timer = lambda: float(next(ticks))
-    plain = DriftAdaptive(TAN(), search_delay=40)
+    plain = DriftAdaptive(TAN(), search_delay=40, renew=False)
     stream = drifting(2, 700, 350)
     losses(model, stream)
     losses(plain, stream)
     assert model.log.entries == plain.log.entries
     assert (model.log.seconds, plain.log.seconds) == ({1: 1.0}, {})
     assert json.loads(model.log.json_lines().splitlines()[1])["seconds"] == 1.0
-    assert again(model, lambda: DriftAdaptive(TAN(), search_delay=40)).log.seconds == {1: 1.0}
+    assert again(model, lambda: DriftAdaptive(TAN(), search_delay=40, renew=False)).log.seconds == {1: 1.0}
 
 
 # -- detectors by name ------------------------------------------------------------------------------------------------

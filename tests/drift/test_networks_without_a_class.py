@@ -31,7 +31,7 @@ def world(seed: int, count: int) -> tuple[Any, list[dict[str, Any]]]:
 @pytest.mark.parametrize("given", [False, True])
 def test_after_a_change_the_structure_becomes_as_good_as_the_true_one(given: bool) -> None:
     (old, before), (new, after) = world(1, 1000), world(4, 3000)
-    model = DriftAdaptive(BayesNet(old.structure) if given else BayesNet("learn"), renew=given)
+    model = DriftAdaptive(BayesNet(old.structure) if given else BayesNet("learn"))
     true, behind = BayesNet(new.structure), 0.0
     for x in before:
         model.learn_one(x)
@@ -49,7 +49,7 @@ def test_after_a_change_the_structure_becomes_as_good_as_the_true_one(given: boo
 def test_families_that_drift_are_named_and_searched_alone(delay: int) -> None:
     rng = np.random.default_rng(3)
     start = {"a": [], "b": [], "copy": ["a"], "twin": [], "other": ["twin"]}
-    model = DriftAdaptive(BayesNet(start), signal="family", search_delay=delay, window=600)
+    model = DriftAdaptive(BayesNet(start), signal="family", search_delay=delay, window=600, renew=False)
     for number in range(1800):
         a, b, twin = (bool(bit) for bit in rng.integers(0, 2, 3))
         x: dict[str, Any] = {"a": a, "b": b, "twin": twin, "other": twin}

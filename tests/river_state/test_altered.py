@@ -197,15 +197,21 @@ NUMBERS = [float(n * n % 17) for n in range(40)]
         (HalfLifeChoice(NaiveBayes(), (None, 5.0)), ("_losses",), [0.0], "fit together"),
         (HalfLifeChoice(NaiveBayes(), (None, 5.0)), ("_since",), 1, "fit together"),
         (DriftAdaptive(NaiveBayes()), ("_succession", "changed_again"), 0, "fit together"),
+        (DriftAdaptive(NaiveBayes()), ("_succession", "is_renewing"), True, "fit together"),
         (DriftAdaptive(NaiveBayes()), ("_warned",), 1, "fit together"),
         (DriftAdaptive(NaiveBayes(), signal="family"), ("_watch", "families"), None, "fit together"),
         (
             DriftAdaptive(NaiveBayes()),
             ("_succession", "trial"),
-            [5, 5, 5, 25, 0, 0.0, [], []],
+            [5, 5, 5, 25, 0, 0.0, [], [], 0.0],
             "fit together",
         ),
-        (DriftAdaptive(NaiveBayes()), ("_succession", "trial"), [5, 5, 5, 25, 25, 0.0, [], []], "a trial"),
+        (
+            DriftAdaptive(NaiveBayes()),
+            ("_succession", "trial"),
+            [5, 5, 5, 25, 25, 0.0, [], [], 0.0],
+            "a trial",
+        ),
     ],
 )
 def test_what_could_not_have_been_saved_is_refused_where_it_stands(

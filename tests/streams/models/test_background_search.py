@@ -24,7 +24,7 @@ def stream() -> list[Event]:
 
 
 def made(beside: Any) -> tuple[Step, DriftAdaptive]:
-    model = ServedAdaptive(DriftAdaptive(TAN(every=50), judge_after=60, search_delay=DELAY))
+    model = ServedAdaptive(DriftAdaptive(TAN(every=50), judge_after=60, search_delay=DELAY, renew=False))
     model.adaptive.search_on(beside)
     return Step(model), model.adaptive
 
