@@ -119,7 +119,12 @@ def test_a_classifier_is_as_uncertain_as_the_network_of_the_same_counts(strength
     network.learn_many(EVENTS)
     same = BayesNetClassifier(PARENTS, target="rain", strength=strength)
     same.learn_many([{v: x[v] for v in ("sprinkler", "lawn")} for x in EVENTS], [x["rain"] for x in EVENTS])
-    for targets, evidence in [("rain", {"lawn": "wet"}), ("lawn", {"rain": "yes"}), (["lawn", "rain"], SOFT)]:
+    questions: list[tuple[Any, Any]] = [
+        ("rain", {"lawn": "wet"}),
+        ("lawn", {"rain": "yes"}),
+        (["lawn", "rain"], SOFT),
+    ]
+    for targets, evidence in questions:
         own, other = (model.query(targets, evidence, level=0.95) for model in (same, network))
         assert own.intervals is not None and other.intervals is not None
         assert dict(own) == pytest.approx(dict(other)) and own.intervals.keys() == other.intervals.keys()
