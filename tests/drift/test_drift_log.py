@@ -32,6 +32,16 @@ def turning(number: int, turns: int) -> Stream:
     return [({"a": str(n % 2)}, (n + (n >= turns)) % 2) for n in range(number)]
 
 
+def test_model_and_log_are_shown_in_a_line_with_what_happened() -> None:
+    model = DriftAdaptive(NaiveBayes(), "adwin", search_delay=10, renew=False)
+    assert str(model) == "DriftAdaptive(NaiveBayes, stable, 0 events, 0 drifts, generation 0)"
+    assert (repr(model.log), str(model.log)) == ("DriftLog(no entry)", "no entry")
+    losses(model, turning(600, 400))
+    assert str(model) == "DriftAdaptive(NaiveBayes, stable, 600 events, 1 drifts, generation 1)"
+    assert repr(model.log).startswith("DriftLog(drift 1, ")
+    assert len(str(model.log).splitlines()) == len(model.log.entries) == 3
+
+
 @pytest.mark.parametrize(("signal", "most"), [("log-loss", 5.0), ("error", 1.0)])
 def test_an_entry_says_what_was_watched_and_what_was_lost(signal: str, most: float) -> None:
     model = DriftAdaptive(NaiveBayes(), "adwin", signal, search_delay=10, renew=False)
