@@ -111,6 +111,8 @@ def serve(
         sys.stdout.flush()
         with stopping_on_signals(server.stop):
             server.run()
+        refused = server.service.refused
         typer.echo(
             f"{number_of(server.answered, 'message')} classified, {number_of(server.service.changed, 'change')}"
+            + (f", {number_of(refused, 'change')} refused: see --allow-learn" if refused else "")
         )

@@ -64,6 +64,7 @@ class FilterService:
         self.home = home
         self.judged = 0
         self.changed = 0
+        self.refused = 0
         self._opened = OpenFilter(home)
         self._users = Users(home, lambda: self._opened.model, quota)
         self._teach_site = teach_site
@@ -72,6 +73,15 @@ class FilterService:
         self._turn = threading.RLock()
         self._folding: threading.Thread | None = None
         self._forgot_at: float | None = None
+
+    def note_refusal(self) -> None:
+        """Count a change that its client may not make, and warn at the first: a client may not show why."""
+        if not self.refused:
+            logger.warning(
+                "a client that may not learn was refused a change (spamc then says that the message was already "
+                "un/learned); start the server with --allow-learn to take changes over ports"
+            )
+        self.refused += 1
 
     @property
     def labels(self) -> tuple[Any, Any]:

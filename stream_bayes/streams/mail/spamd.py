@@ -81,6 +81,7 @@ def answer_spamc(
                 USAGE, f"expected one of {', '.join((*_VERBS, 'PING', 'SKIP'))}, got {verb[:40]!r}"
             )
         if verb == "TELL" and not caller.may_learn:
+            service.note_refusal()
             raise _Refused(UNAVAILABLE, "TELL is refused here: start the server with --allow-learn")
         request = _Request(headers, _user(headers, caller))
         fields, body = _VERBS[verb](service, _mail(reader, headers), request)

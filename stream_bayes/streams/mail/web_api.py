@@ -83,6 +83,7 @@ class WebConversation(BaseHTTPRequestHandler):
         if not is_known:
             self._send(404, {"error": "expected POST /judge, /learn/LABEL, /correct/LABEL or /forget"})
         elif not caller.may_learn:
+            service.note_refusal()
             self._send(403, {"error": "changes are refused here: start the server with --allow-learn"})
         elif verb == "learn":
             self._send(200, {"outcome": service.learn(body, label, user)})

@@ -127,10 +127,14 @@ def test_spamd_names_what_is_wrong_with_a_request(server: SpamServer, data: byte
     assert server.home.load().clock == 400
 
 
-def test_nobody_teaches_over_tcp_unless_allowed(home: SpamHome, tmp_path: Path) -> None:
+def test_nobody_teaches_over_tcp_unless_allowed(
+    home: SpamHome, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     tell = request("TELL", CERTAIN_HAM, "Message-class: spam", "Set: local")
     with serving(home, {"spamd": "127.0.0.1:0", "http": "127.0.0.1:0"}) as server:
-        assert asked(server, tell)[0] == "SPAMD/1.1 69 EX_UNAVAILABLE"
+        for _ in range(2):
+            assert asked(server, tell)[0] == "SPAMD/1.1 69 EX_UNAVAILABLE"
+        assert server.service.refused == 2 and caplog.text.count("--allow-learn") == 1
         assert over_http(server, "POST", "/learn/spam", CERTAIN_HAM)[0] == 403
     with serving(home, {"spamd": str(tmp_path / "spamd")}) as server:
         assert (tmp_path / "spamd").stat().st_mode & 0o077 == 0
