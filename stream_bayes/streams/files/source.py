@@ -140,8 +140,10 @@ class FileSource(ABC):
             reached = 0  # a compressed file is read to its own end anyway
         else:
             reached = self._given_position
+        # A file that was read to here before it was followed had no number then, and none was rotated away before it.
+        unnumbered = Partition(self.name) if not rotations_before(at.partition) else at
         # Of rotated files the newest is the one that is being read.
-        return all(part < at or (part == at and reached >= size) for part, size in end.items())
+        return all(reached >= size if part in (at, unnumbered) else part < at for part, size in end.items())
 
     def poll(self, limit: int) -> list[Record]:
         if not self._ready:

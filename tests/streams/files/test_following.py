@@ -83,6 +83,23 @@ def test_the_end_of_a_log_is_reached_while_the_log_keeps_growing(tmp_path):
     source.close()
 
 
+def test_the_end_of_a_file_that_was_not_followed_before_is_reached_at_its_end_and_not_at_once(tmp_path):
+    log = Log(tmp_path)
+    log.add("".join(map(line, range(6))))
+    plain = JSONLinesSource(log.path)
+    plain.poll(2)
+    source = log.follow()
+    source.seek(plain.positions)
+    end = source.fetch_end()
+    reached = []
+    for _ in range(4):
+        reached.append(source.has_reached(end))
+        source.poll(1)
+    assert reached == [False] * 4 and source.has_reached(end)
+    plain.close()
+    source.close()
+
+
 def test_a_csv_file_may_grow_from_nothing_byte_by_byte(tmp_path):
     log = Log(tmp_path)
     source = CSVSource(log.path, follow=True, sleep=lambda seconds: None)
