@@ -17,10 +17,10 @@ from stream_bayes.data import features
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, Exhausted, SchemaError
 from stream_bayes.streams.contracts.source import Record, Source
+from stream_bayes.streams.files.column_profile import FIRST_ROWS, ColumnProfile, profile_of
 from stream_bayes.streams.files.csv_cells import Misfits, is_number, plain_number
 from stream_bayes.streams.files.csv_format import CSVFormat, delimiter_of, first_cells, guessed_format
 from stream_bayes.streams.files.csv_source import CSVSource
-from stream_bayes.streams.files.csv_types import FIRST_ROWS, ColumnProfile, profile_of
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder

@@ -12,7 +12,7 @@ import typer
 from stream_bayes.cli.data_file import DataOptions, File, Table, open_table
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, print_json, print_table
-from stream_bayes.streams.files.csv_types import ColumnProfile
+from stream_bayes.streams.files.column_profile import ColumnProfile
 
 __all__ = ["inspect"]
 

@@ -30,9 +30,9 @@ from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.samples import process_samples
 from stream_bayes.model_files import load_learner
 from stream_bayes.streams.contracts.source import Source
+from stream_bayes.streams.files.column_profile import inferred_schema
 from stream_bayes.streams.files.csv_format import first_cells
 from stream_bayes.streams.files.csv_source import CSVSource
-from stream_bayes.streams.files.csv_types import inferred_schema
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.sources.constructors import format_of, from_file
 

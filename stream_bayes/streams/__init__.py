@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from stream_bayes.streams.evaluation.checkpoints import Checkpoint, read_checkpoints, write_checkpoints
     from stream_bayes.streams.evaluation.comparison import Comparison, compare
     from stream_bayes.streams.evaluation.evaluation import Answer, Evaluation, evaluate
+    from stream_bayes.streams.files.column_profile import inferred_schema
     from stream_bayes.streams.files.csv_sink import CSVSink
     from stream_bayes.streams.files.csv_source import CSVSource
-    from stream_bayes.streams.files.csv_types import inferred_schema
     from stream_bayes.streams.files.json_lines import JSONLinesSource
     from stream_bayes.streams.files.json_sink import JSONLinesSink
     from stream_bayes.streams.files.snapshot_store import SnapshotStore
@@ -75,7 +75,7 @@ _MODULES = {
     "streams.evaluation.evaluation": ("Answer", "Evaluation", "evaluate"),
     "streams.files.csv_sink": ("CSVSink",),
     "streams.files.csv_source": ("CSVSource",),
-    "streams.files.csv_types": ("inferred_schema",),
+    "streams.files.column_profile": ("inferred_schema",),
     "streams.files.json_lines": ("JSONLinesSource",),
     "streams.files.json_sink": ("JSONLinesSink",),
     "streams.files.snapshot_store": ("SnapshotStore",),

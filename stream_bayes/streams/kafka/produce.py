@@ -17,9 +17,9 @@ from stream_bayes.errors import Exhausted, SchemaError, Undecodable
 from stream_bayes.streams.contracts.source import Record, Source
 from stream_bayes.streams.files.arff import ARFFSource
 from stream_bayes.streams.files.avro import AvroSource
+from stream_bayes.streams.files.column_profile import FIRST_ROWS, inferred_features
 from stream_bayes.streams.files.csv_cells import number
 from stream_bayes.streams.files.csv_source import CSVSource
-from stream_bayes.streams.files.csv_types import FIRST_ROWS, inferred_features
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.parquet import ParquetSource
 from stream_bayes.streams.kafka.client import MAX_MESSAGE_BYTES, TRANSACTION_SECONDS, Send

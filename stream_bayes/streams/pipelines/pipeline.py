@@ -38,10 +38,10 @@ from stream_bayes.streams.engine.challengers import Challenger, Challengers
 from stream_bayes.streams.engine.engine import SETTINGS, Engine
 from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.files.column_profile import has_rows, inferred_schema
 from stream_bayes.streams.files.csv_format import CSVFormat
 from stream_bayes.streams.files.csv_sink import CSVSink
 from stream_bayes.streams.files.csv_source import CSVSource
-from stream_bayes.streams.files.csv_types import has_rows, inferred_schema
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.json_sink import JSONLinesSink
 from stream_bayes.streams.files.label_log import LabelLog

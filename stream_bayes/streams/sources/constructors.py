@@ -13,9 +13,9 @@ from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.files.arff import ARFFSource
 from stream_bayes.streams.files.avro import AvroSource
+from stream_bayes.streams.files.column_profile import has_rows, inferred_schema
 from stream_bayes.streams.files.csv_format import guessed_format
 from stream_bayes.streams.files.csv_source import CSVSource
-from stream_bayes.streams.files.csv_types import has_rows, inferred_schema
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.parquet import ParquetSource
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES

@@ -31,8 +31,8 @@ from stream_bayes.mail.filter.training import Training
 from stream_bayes.streams.models.answers import Answer, Answers
 from stream_bayes.streams.models.spam import ServedFilter
 from stream_bayes.streams.workers.memory import check_budget
-from stream_bayes.streams.workers.replacements import Replacements
 from stream_bayes.streams.workers.state_parts import joined
+from stream_bayes.streams.workers.sum_updates import SumUpdates
 
 __all__ = ["FilterTotal", "ShardFilter", "ShardFilterModel"]
 
@@ -77,7 +77,7 @@ class FilterTotal:
         self.empty = empty
         self.scorer = TokenScorer(empty.influence)
         self._shards: dict[int, SpamFilter] = {}
-        self._replacements: Replacements[SpamFilter] = Replacements(self.lock, self._replace)
+        self._updates: SumUpdates[SpamFilter] = SumUpdates(self.lock, self._replace)
 
     def clone(self) -> SpamFilter:
         """Return a filter that has learned nothing."""
@@ -106,7 +106,7 @@ class FilterTotal:
         BudgetExceeded
             If these take more memory than the budget. Nothing has changed then.
         """
-        self._replacements.replace(shards)
+        self._updates.replace(shards)
 
     def _replace(self, shards: dict[int, SpamFilter]) -> None:
         replaced = self._shards | shards

@@ -15,8 +15,8 @@ from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.streams.models.answers import Answer
 from stream_bayes.streams.models.served import ServedLearner, settings_of
 from stream_bayes.streams.workers.memory import check_budget
-from stream_bayes.streams.workers.replacements import Replacements
 from stream_bayes.streams.workers.state_parts import joined
+from stream_bayes.streams.workers.sum_updates import SumUpdates
 
 __all__ = ["Total", "summed"]
 
@@ -91,7 +91,7 @@ class Total:
         self._empty = empty
         self._memory_budget = memory_budget
         self._shards: dict[int, BayesClassifier] = {}
-        self._replacements: Replacements[BayesClassifier] = Replacements(self.lock, self._replace)
+        self._updates: SumUpdates[BayesClassifier] = SumUpdates(self.lock, self._replace)
 
     def replace(self, shards: Mapping[int, BayesClassifier]) -> None:
         """Replace these shards, and take the sum again: once for all that come at a time.
@@ -101,7 +101,7 @@ class Total:
         BudgetExceeded
             If these take more memory than the budget. Nothing has changed then.
         """
-        self._replacements.replace(shards)
+        self._updates.replace(shards)
 
     def _replace(self, shards: dict[int, BayesClassifier]) -> None:
         replaced = self._shards | shards

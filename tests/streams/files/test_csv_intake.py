@@ -12,9 +12,9 @@ import pytest
 from stream_bayes import NaiveBayes, Nominal, Numeric, Schema, streams
 from stream_bayes.core.events.event import BadRecord
 from stream_bayes.errors import SchemaError, SourceError
+from stream_bayes.streams.files.column_profile import ColumnProfile, inferred_schema, profile_of
 from stream_bayes.streams.files.csv_cells import MISSING_CELLS
 from stream_bayes.streams.files.csv_format import CSVFormat, guessed_format
-from stream_bayes.streams.files.csv_types import ColumnProfile, inferred_schema, profile_of
 from stream_bayes.streams.records.fields import Fields
 from tests.streams.files.reading import whole
 

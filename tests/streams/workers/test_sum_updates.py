@@ -7,22 +7,22 @@ import threading
 import pytest
 
 from stream_bayes.errors import BudgetExceeded
-from stream_bayes.streams.workers.replacements import Replacements
+from stream_bayes.streams.workers.sum_updates import SumUpdates
 from tests.kafka.waiting import until
 
 
 def test_shards_that_come_at_a_time_are_summed_once() -> None:
     lock, applied = threading.RLock(), list[dict[int, str]]()
-    replacements: Replacements[str] = Replacements(lock, applied.append)
-    threads = [threading.Thread(target=replacements.replace, args=({n: f"shard {n}"},)) for n in range(8)]
+    updates: SumUpdates[str] = SumUpdates(lock, applied.append)
+    threads = [threading.Thread(target=updates.replace, args=({n: f"shard {n}"},)) for n in range(8)]
     with lock:
         for thread in threads:
             thread.start()
-        until("all to wait", lambda: len(replacements._waiting) == 8, 10.0)
+        until("all to wait", lambda: len(updates._waiting) == 8, 10.0)
     for thread in threads:
         thread.join(10.0)
     assert applied == [{n: f"shard {n}" for n in range(8)}]
-    replacements.replace({3: "newer"})
+    updates.replace({3: "newer"})
     assert applied[1:] == [{3: "newer"}]
 
 
@@ -34,9 +34,9 @@ def test_a_sum_that_fails_leaves_the_shards_of_others_waiting() -> None:
             raise BudgetExceeded("too large")
         applied.append(shards)
 
-    replacements: Replacements[str] = Replacements(threading.RLock(), apply)
-    replacements._waiting = {1: "of another thread"}
+    updates: SumUpdates[str] = SumUpdates(threading.RLock(), apply)
+    updates._waiting = {1: "of another thread"}
     with pytest.raises(BudgetExceeded):
-        replacements.replace({0: "too large"})
-    replacements.replace({})
+        updates.replace({0: "too large"})
+    updates.replace({})
     assert applied == [{1: "of another thread"}]

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Generic, TypeVar
 
-__all__ = ["Replacements"]
+__all__ = ["SumUpdates"]
 
 L = TypeVar("L")
 
 
-class Replacements(Generic[L]):
+class SumUpdates(Generic[L]):
     """Replaces shards of a sum: those that come while a sum is taken wait, and the next one takes them together.
 
     A worker that starts brings many shards at once. A new sum for each would be a product of shards and names.
@@ -27,7 +27,7 @@ class Replacements(Generic[L]):
     Examples
     --------
     >>> taken = []
-    >>> Replacements(threading.RLock(), taken.append).replace({0: "counts"})
+    >>> SumUpdates(threading.RLock(), taken.append).replace({0: "counts"})
     >>> taken
     [{0: 'counts'}]
     """
