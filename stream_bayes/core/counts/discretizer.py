@@ -136,7 +136,8 @@ class Discretizer(NumberObserver):
     def _kept(self, row: Any, clock: int) -> Kept:
         bare = self._row
         self.bins.strip(row, bare)
-        return Kept(bare.label, bare.weight, clock, *bare.content())
+        # Uncompiled, a row holds numpy's numbers.
+        return Kept(int(bare.label), float(bare.weight), int(clock), *bare.content())
 
     def find(self, row: Any, at: int | None) -> int:
         """Return the place of an event to be unlearned among those kept, the newest equal one or the one learned at a
