@@ -34,7 +34,7 @@ from stream_bayes.streams.engine.newest import Answered, NewestAnswers
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.label_log import LABELS, GivenLabel
-from stream_bayes.streams.mail.headings import HEADINGS, headings_of
+from stream_bayes.streams.mail.subject_and_sender import HEADINGS, headings_of
 from stream_bayes.streams.models.network import NetworkAnswers, ServedNetwork
 from stream_bayes.streams.models.river import ServedAdaptive
 

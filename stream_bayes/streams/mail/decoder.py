@@ -9,7 +9,7 @@ from stream_bayes.core.events.event import ONE, SAMPLE, Event, Partition, Positi
 from stream_bayes.data.schema import Schema
 from stream_bayes.mail.filter.messages import digest_of
 from stream_bayes.mail.text.transformer import EmailTokens
-from stream_bayes.streams.mail.headings import headings_of
+from stream_bayes.streams.mail.subject_and_sender import headings_of
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES, RawDecoder
 from stream_bayes.streams.records.decoders import register_decoder
 from stream_bayes.streams.records.fields import Fields

@@ -50,7 +50,7 @@ from stream_bayes.streams.files.snapshot_file import read_snapshot
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.files.source import FileSource
 from stream_bayes.streams.mail.decoder import MailDecoder
-from stream_bayes.streams.mail.headings import HEADINGS
+from stream_bayes.streams.mail.subject_and_sender import HEADINGS
 from stream_bayes.streams.models.served import served
 from stream_bayes.streams.pipelines.config import (
     CSVConfig,
