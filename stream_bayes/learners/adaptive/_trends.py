@@ -36,11 +36,7 @@ def add_numbers(moments: dict, x, left: cython.double):
         if not is_number(value):
             continue
         number = value
-        mean = number
-        variance = 0.0
-        known = moments.get(name)
-        if known is not None:
-            mean, variance = known
+        mean, variance = moments.get(name) or (number, 0.0)
         step = number - mean
         moments[name] = [
             mean + (1.0 - left) * step,
@@ -70,11 +66,7 @@ def departures(moments: dict, x, names: dict) -> dict:
                 shown[name] = value
             continue
         number = value
-        mean = number
-        variance = 0.0
-        known = moments.get(name)
-        if known is not None:
-            mean, variance = known
+        mean, variance = moments.get(name) or (number, 0.0)
         step = number - mean
         scale = sqrt(variance)
         if scale > fabs(step) / FARTHEST:
