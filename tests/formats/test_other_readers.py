@@ -76,3 +76,15 @@ def test_another_tool_reads_the_same_numbers(tool, tmp_path):
         labels = {v: label == "True" if v == "rain_" else label for v, label in read.items()}
         expected = NETWORK.probability(variable, labels[variable], labels)
         assert number == pytest.approx(expected, abs=EXACTLY[tool], rel=0)
+
+
+@pytest.mark.parametrize("label", ["<5", "a b"])
+def test_pyagrum_refuses_the_labels_that_the_documentation_names(label, tmp_path):
+    if find_spec("pyagrum") is None:
+        pytest.skip("pyagrum is not installed; the extra peers has it")
+    path = tmp_path / "network.bif"
+    write_bif(DiscreteNetwork(Structure({"x": []}), {"x": [label, "other"]}, {"x": [0.5, 0.5]}), path)
+    read = [sys.executable, "-W", "ignore", "-c", READERS["pyagrum"], str(path)]
+    assert subprocess.run(read, capture_output=True, check=False).returncode != 0
+    write_bif(DiscreteNetwork(Structure({"x": []}), {"x": ["plain", "other"]}, {"x": [0.5, 0.5]}), path)
+    assert subprocess.run(read, capture_output=True, check=False).returncode == 0
