@@ -22,13 +22,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from stream_bayes.by_name import closest
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import NotLearned, StreamBayesError
-from stream_bayes.serve.board import MOST_FOLLOWERS, Board, Follower
+from stream_bayes.serve.board import Board
 from stream_bayes.serve.bodies import ExplainBody, LabelBody, LearnBody, PredictBody, QueryBody, decoded
+from stream_bayes.serve.event_stream import EventStream
 from stream_bayes.serve.graphs import change_svg
 from stream_bayes.serve.guard import Guard, Limits
 from stream_bayes.serve.mails import MailLearner
@@ -43,7 +44,6 @@ __all__ = ["PAGE", "Service", "Traits"]
 
 PAGE = Path(__file__).parent / "page"
 QUICK_EVENTS = 20  # events of a request that are predicted in the event loop
-HEARTBEAT_SECONDS = 15.0  # between two lines to a follower while nothing moves
 MOST_WAITING = 64  # requests that wait for the worker
 CORRECTABLE = "Corrections need a model that can unlearn, such as nb, aode or tan, without [drift]"
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
@@ -134,7 +134,10 @@ class Service:
                 "The structure of the entry number=, as SVG: graph= before, after, or the change alone",
             ),
             Operation(
-                "GET", "/v1/events", self.events, "Server-sent events: status, events, drifts, view, outcome"
+                "GET",
+                "/v1/events",
+                EventStream(self.board, self._abort),
+                "Server-sent events: status, events, drifts, view, outcome",
             ),
             Operation(
                 "POST", "/v1/predict", self.predict, "Probabilities of one event, or of many", PredictBody
@@ -193,9 +196,9 @@ class Service:
         return problem(error.status_code, "no-such-path", detail, allowed)
 
     @staticmethod
-    def _answering(endpoint: Endpoint | Any) -> Any:
-        if endpoint.__name__ == "events":
-            return _Events(endpoint)
+    def _answering(endpoint: Endpoint | EventStream) -> Any:
+        if isinstance(endpoint, EventStream):
+            return endpoint
 
         async def answer(request: Request) -> Response:
             try:
@@ -358,57 +361,6 @@ class Service:
             raise Refused(422, "wrong-value", f"graph: expected before, after or change, got {graph!r}")
         return Response(change_svg(changed, graph), media_type="image/svg+xml")
 
-    async def events(self, request: Request) -> Response:
-        raise AssertionError("answered by _Events")
-
-    async def follow(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send events until the client leaves or falls behind."""
-        board = self.board
-        if len(board.followers) >= MOST_FOLLOWERS:
-            detail = f"{MOST_FOLLOWERS} readers follow already; try again later"
-            await problem(503, "too-many-readers", detail, {"Retry-After": "30"})(scope, receive, send)
-            return
-        task = asyncio.current_task()
-        assert task is not None
-
-        def drop() -> None:
-            self._abort(scope.get("client"))
-            task.cancel()
-
-        follower = Follower(drop)
-        board.followers.add(follower)
-        gone = asyncio.ensure_future(_left(receive))
-        try:
-            await send(
-                {
-                    "type": "http.response.start",
-                    "status": 200,
-                    "headers": [
-                        (b"content-type", b"text/event-stream; charset=utf-8"),
-                        (b"x-accel-buffering", b"no"),
-                    ],
-                }
-            )
-            await send({"type": "http.response.body", "body": b": ok\n\n", "more_body": True})
-            if board.status:
-                follower.offer(
-                    b"event: status\ndata: " + msgspec.json.encode(as_json(board.status)) + b"\n\n"
-                )
-            while not (gone.done() or board.has_ended):
-                board.want_view()
-                try:
-                    message = await asyncio.wait_for(follower.queue.get(), HEARTBEAT_SECONDS)
-                except TimeoutError:
-                    message = b": still here\n\n"
-                if message:
-                    await send({"type": "http.response.body", "body": message, "more_body": True})
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
-        except asyncio.CancelledError:
-            pass  # dropped, or the service ends
-        finally:
-            board.followers.discard(follower)
-            gone.cancel()
-
     # -- labels and mails ---------------------------------------------------------------------------------------------
 
     async def labels(self, request: Request) -> Response:
@@ -513,22 +465,6 @@ class Service:
             else self.board.status.get("ready")
         )
         return Response("ready\n" if ready else "not ready\n", 200 if ready else 503, media_type="text/plain")
-
-
-class _Events:
-    """The endpoint of server-sent events, as an application of its own: it writes as it goes."""
-
-    def __init__(self, endpoint: Any) -> None:
-        self._service: Service = endpoint.__self__
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._service.follow(scope, receive, send)
-
-
-async def _left(receive: Receive) -> None:
-    """Return once the client has left."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 def _json(content: Mapping[str, Any] | Sequence[Any], status: int = 200) -> Response:

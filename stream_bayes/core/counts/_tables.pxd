@@ -1,6 +1,7 @@
 from stream_bayes.core.encoding._bins cimport Bins
 from stream_bayes.core.values._cells cimport samples_of, subtract
 from stream_bayes.core.counts._co_moments cimport CoMoments
+from stream_bayes.core.counts._fading cimport FadingClock
 from stream_bayes.core.counts._families cimport FamilyTables
 from stream_bayes.core.counts._gaussians cimport Gaussians
 from stream_bayes.core.counts._layout cimport Layout
@@ -15,15 +16,7 @@ cdef class NumberObserver:
     cpdef Py_ssize_t find(self, Row row, object at)
     cpdef drop(self, Py_ssize_t place)
 
-cdef class Tables:
-    cdef public double half_life
-    cdef public long long clock
-    cdef public bint timed
-    cdef public long long time
-    cdef public bint has_time
-    cdef public long long learned_at
-    cdef public long long origin
-    cdef public double unit
+cdef class Tables(FadingClock):
     cdef public bint exact
     cdef public Py_ssize_t labels
     cdef public double[::1] class_weight
@@ -40,9 +33,6 @@ cdef class Tables:
     cdef public FamilyTables families
     cdef public Ring window
     cdef Row oldest
-    cpdef tick(self, long long events)
-    cpdef advance_to(self, long long time)
-    cpdef double arrive(self, Row row)
     cpdef add(self, Row row)
     cdef add_without_pairs(self, Row row)
     cdef record(self, Row row)
@@ -53,5 +43,4 @@ cdef class Tables:
     cpdef bint is_complete(self)
     cpdef long long forget(self, Row row, double unit, long long at)
     cpdef forget_oldest(self)
-    cpdef double unit_at(self, long long moment)
     cpdef leave_exact(self)

@@ -12,9 +12,7 @@
 Weights are float64. Beside them stand samples (`_cells`). While every weight has been whole and nothing fades, samples
 and weights are the same numbers, and are one and the same array (`exact`).
 
-Fading multiplies nothing: a fresh sample weighs `unit`, which doubles every `half_life` events, or in stream time, as
-after `half_life="7d"`: then a sample weighs by its own time (`timed`, `advance_to`). Everything is read relative to
-it. Once in 256 half-lives the tables are rescaled.
+`FadingClock` (`_fading`) says what a fresh sample weighs.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -32,6 +30,7 @@ import numpy as np
 from stream_bayes.errors import NotLearned
 
 if not cython.compiled:
+    from stream_bayes.core.counts._fading import FadingClock
     from stream_bayes.core.counts._families import FamilyTables
     from stream_bayes.core.counts._gaussians import Gaussians
     from stream_bayes.core.counts._layout import Layout
@@ -41,8 +40,6 @@ if not cython.compiled:
     from stream_bayes.core.values._cells import samples_of, subtract
 
 ABSENT: Any = None  # for type checkers: a value may take its place
-OLDEST = cython.declare(cython.double, 900.0)  # half-lives; what is older weighs as much: next to nothing
-RESCALE_AT = cython.declare(cython.double, 256.0)  # half-lives; 2^256 leaves room for weights up to 1e200
 ROUNDING = cython.declare(cython.double, 1e-9)  # of the largest magnitude held: the precision of floats
 
 
@@ -83,18 +80,11 @@ class NumberObserver:
 
 
 @cython.cclass
-class Tables:
+class Tables(FadingClock):
     """Everything a learner counts, and the clock that fades it."""
 
     def __init__(self, half_life, timed=False):
-        self.half_life = 0.0 if half_life is None else half_life
-        self.timed = timed
-        self.clock = 0
-        self.time = 0  # of the newest sample, once `has_time`
-        self.has_time = False
-        self.learned_at = 0  # the time of the sample learned last
-        self.origin = 0
-        self.unit = 1.0
+        FadingClock.__init__(self, half_life, timed)
         self.exact = half_life is None
         self.labels = 0
         self.class_weight = np.zeros(2)
@@ -111,68 +101,6 @@ class Tables:
         self.families = ABSENT
         self.window = ABSENT
         self.oldest = Row()
-
-    @cython.ccall
-    def unit_at(self, moment: cython.longlong) -> cython.double:
-        """Return the weight of a fresh sample at that clock, or time, on the present scale."""
-        if self.half_life == 0.0:
-            return 1.0
-        return 2.0 ** max((moment - self.origin) / self.half_life, -OLDEST)
-
-    @cython.ccall
-    def tick(self, events: cython.longlong):
-        """Advance the clock by some events; everything held fades accordingly, unless it fades by time."""
-        self.clock += events
-        if self.half_life == 0.0 or self.timed:
-            return
-        if (self.clock - self.origin) > RESCALE_AT * self.half_life:
-            self.rescale()
-        self.unit = self.unit_at(self.clock)
-
-    @cython.ccall
-    def advance_to(self, time: cython.longlong):
-        """Advance the time, unless it is later already; everything held fades accordingly."""
-        if not self.has_time:
-            self.has_time = True
-            self.time = time
-            self.origin = self.whole_half_lives(time)
-        elif time > self.time:
-            self.time = time
-            if (time - self.origin) > RESCALE_AT * self.half_life:
-                self.move_origin(self.whole_half_lives(time))
-        self.unit = self.unit_at(self.time)
-
-    def whole_half_lives(self, time):
-        """Return the last time that is a whole number of half-lives.
-
-        Units of tables then differ by powers of two, so tables with different units are added without rounding.
-        """
-        half_life = int(self.half_life)
-        return int(time) // half_life * half_life
-
-    def move_origin(self, origin):
-        """Scale the tables to the unit of another time, a whole number of half-lives."""
-        age = (int(origin) - int(self.origin)) // int(self.half_life)
-        self.scale(2.0**-age if age < 1000 else 0.0)
-        self.origin = origin
-        self.unit = self.unit_at(self.time)
-
-    @cython.ccall
-    def arrive(self, row: Row) -> cython.double:
-        """Advance clock and time by a row that is learned. Return the weight of a fresh sample of its time."""
-        self.tick(1)
-        if not self.timed:
-            return self.unit
-        self.learned_at = row.at
-        self.advance_to(row.at)
-        return self.unit_at(row.at)
-
-    def rescale(self):
-        """Scale the tables so that a fresh sample weighs 1."""
-        age = (self.clock - self.origin) / self.half_life
-        self.scale(2.0**-age if age < 1000 else 0.0)
-        self.origin = self.clock
-        self.unit = 1.0
 
     def scale(self, factor: cython.double):
         """Multiply every weight."""
