@@ -81,3 +81,14 @@ def test_a_comparison_loads_no_model_that_is_not_in_it(tmp_path: Path, weather: 
     assert loaded == {"scipy.special"}  # its intervals'
     loaded = loaded_by(commands([*compare, "--model", "river-gaussian-nb"]), tmp_path)
     assert "river.naive_bayes" in loaded and "river.tree" not in loaded
+
+
+def test_a_spam_filter_that_learns_and_judges_loads_none_of_it(tmp_path: Path) -> None:
+    learn = """
+from stream_bayes.mail import SpamFilter
+model = SpamFilter()
+for number in range(120):
+    model.learn_one(f"free pills {number}" if number % 3 else f"lunch notes {number}", "spam" if number % 3 else "ham")
+assert model.predict_one("pills") == "spam"
+"""
+    assert loaded_by(learn, tmp_path) == set()

@@ -18,10 +18,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
-import scipy  # its submodules are imported on first use
 from numpy.typing import NDArray
 
 from stream_bayes.core.values.checks import expect
+from stream_bayes.mail.filter._monotone import step_starts
 
 __all__ = ["Calibration"]
 
@@ -179,7 +179,7 @@ class Calibration:
         """Fit the best monotone steps, and draw each towards the logistic curve."""
         order = np.argsort(scores, kind="stable")
         scores, labels = scores[order], labels[order]
-        starts = scipy.optimize.isotonic_regression(labels).blocks[:-1]
+        starts = step_starts(labels)
         sizes = np.diff(np.append(starts, len(scores)))
         middles = np.add.reduceat(scores, starts) / sizes
         ones = np.add.reduceat(labels, starts)

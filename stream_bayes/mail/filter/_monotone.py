@@ -1,0 +1,34 @@
+"""The best monotone steps through a sequence, by pooling adjacent violators (Ayer et al. 1955)."""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+
+def step_starts(values: cython.double[::1]):
+    """Return the place where each step begins: the rising means that fit the values with the least squared error.
+
+    The means of two steps are never equal.
+    """
+    k: cython.Py_ssize_t
+    steps: cython.Py_ssize_t = 0
+    found = np.empty(len(values), np.int64)
+    starts: cython.longlong[::1] = found
+    held = np.empty(len(values))
+    sums: cython.double[::1] = held
+    for k in range(values.shape[0]):
+        starts[steps] = k
+        sums[steps] = values[k]
+        # Pool the last two steps while their means do not rise.
+        while steps > 0 and (
+            sums[steps - 1] * (k + 1 - starts[steps]) >= sums[steps] * (starts[steps] - starts[steps - 1])
+        ):
+            sums[steps - 1] += sums[steps]
+            steps -= 1
+        steps += 1
+    return found[:steps].copy()
