@@ -16,7 +16,7 @@ from typing import Any
 
 from benchmarks.harness import Case, Contest, Side
 from benchmarks.speed.naive_bayes import CLASS_NAMES, FEATURES, VALUES, nominal_codes
-from stream_bayes.core.events.unlearning import Span
+from stream_bayes.core.events.unlearn_spans import Span
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.files.label_log import LabelWriter
 from stream_bayes.streams.pipelines.config import checked

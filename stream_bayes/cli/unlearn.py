@@ -12,7 +12,7 @@ import typer
 from stream_bayes.cli.arguments import moment_from
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, print_json
-from stream_bayes.core.events.unlearning import Span
+from stream_bayes.core.events.unlearn_spans import Span
 from stream_bayes.errors import BadConfig, BadValue, NotSupported
 from stream_bayes.streams.engine.commands import Found
 from stream_bayes.streams.engine.dead_letters import NOT_UNLEARNED

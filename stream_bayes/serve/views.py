@@ -43,7 +43,6 @@ __all__ = ["Copy", "View"]
 MOST_VALUES = 200  # of a feature, in the description of a model
 MOST_FEATURES = 500
 MOST_TOKENS = 40  # of a spam filter, in its description
-MOST_ROWS = 10_000  # of one request
 LEAST = 1e-300  # probability whose logarithm replaces that of 0
 BAGS = (BernoulliNB, ComplementNB, MultinomialNB)
 

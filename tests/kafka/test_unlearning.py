@@ -9,7 +9,7 @@ import pytest
 
 from stream_bayes import NaiveBayes
 from stream_bayes.cli.unlearn import _write_to_topic
-from stream_bayes.core.events.unlearning import Span
+from stream_bayes.core.events.unlearn_spans import Span
 from stream_bayes.streams.pipelines.config import checked
 from tests.kafka.topics import KafkaTopics, Pipeline, days
 

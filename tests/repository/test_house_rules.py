@@ -552,3 +552,55 @@ def test_a_kernel_has_the_header_for_mypy(path: Path) -> None:
     assert MYPY_HEADER in path.read_text("utf-8"), (
         f"put this below the docstring of {path.name}:\n{MYPY_HEADER}"
     )
+
+
+def names_assigned(tree: ast.Module) -> list[str]:
+    """Return the names that a module assigns one at a time at its top level, in their order."""
+    targets = [
+        node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+        for node in tree.body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+    ]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def names_read(tree: ast.Module) -> set[str]:
+    """Return the names that a module reads, imports, or takes from something; and strings, as in `__all__`."""
+    read: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            read.add(node.id)
+        elif isinstance(node, ast.ImportFrom):
+            read.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.Attribute):
+            read.add(node.attr)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            read.add(node.value)
+    return read
+
+
+def idle_names(modules: Mapping[str, ast.Module]) -> list[str]:
+    """Return the top-level constants that no module reads, and those that one module sets twice."""
+    read = set[str]().union(*map(names_read, modules.values()))
+    idle = []
+    for place, tree in modules.items():
+        names = names_assigned(tree)
+        for name in dict.fromkeys(names):
+            if name not in read and not name.startswith("__"):
+                idle.append(f"{place}: {name} is read nowhere")
+            if names.count(name) > 1:
+                idle.append(f"{place}: {name} is set {names.count(name)} times")
+    return idle
+
+
+def test_every_constant_is_read_somewhere_and_set_once() -> None:
+    parsed = {
+        str(path.relative_to(PACKAGE)): ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")
+    }
+    assert not idle_names(parsed)
+
+
+def test_an_idle_constant_is_found() -> None:
+    sources = {"one": "A = 1\nB = 2\nB = 3\nC = A\n", "two": "from one import B\nprint(B)\n"}
+    found = idle_names({place: ast.parse(source) for place, source in sources.items()})
+    assert found == ["one: B is set 2 times", "one: C is read nowhere"]

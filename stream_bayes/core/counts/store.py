@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from stream_bayes.core.counts._co_moments import CoMoments
 from stream_bayes.core.counts._families import FamilyTables
 from stream_bayes.core.counts._sample_rows import SampleRows
-from stream_bayes.core.counts._tables import Missing, Tables
+from stream_bayes.core.counts._tables import Tables
 from stream_bayes.core.counts.discretizer import Discretizer
 from stream_bayes.core.counts.families import (
     Family,
@@ -26,7 +26,7 @@ from stream_bayes.core.counts.families import (
 )
 from stream_bayes.core.counts.memory_use import Coming, MemoryUse
 from stream_bayes.core.counts.merging import merge_names, merge_tables
-from stream_bayes.core.counts.names import name_of_failed, weights_by_name
+from stream_bayes.core.counts.names import weights_by_name
 from stream_bayes.core.counts.state import (
     Names,
     check_shapes,
@@ -38,12 +38,13 @@ from stream_bayes.core.counts.state import (
     table_arrays,
 )
 from stream_bayes.core.counts.table_growth import Growth, OnManyValues
+from stream_bayes.core.counts.unlearning import forget_row
 from stream_bayes.core.counts.window import Window
 from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.durations import MICROSECOND, microseconds_of, seconds_of
 from stream_bayes.core.values.values import shown
-from stream_bayes.errors import BadValue, BadWeight, CannotMerge, NotLearned
+from stream_bayes.errors import BadValue, BadWeight, CannotMerge
 
 __all__ = ["CountStore", "StoreContent"]
 
@@ -276,54 +277,7 @@ class CountStore:
 
     def forget(self, row: Any, at: int | None = None) -> None:
         """Subtract an encoded row."""
-        tables = self.tables
-        if tables.timed and at is None:
-            raise NotLearned(
-                f"half_life={self.half_life!r} is in stream time: unlearn a sample with its time, at=SECONDS since 1970"
-            )
-        if tables.timed and (not tables.has_time or at is None or at > tables.time):
-            raise NotLearned(f"nothing was learned at {at!r}: the newest sample is earlier")
-        if (
-            not tables.timed
-            and at is not None
-            and (isinstance(at, bool) or not isinstance(at, int) or not 0 <= at <= tables.clock)
-        ):
-            raise NotLearned(f"nothing was learned at {at!r}: the clock stands at {tables.clock}")
-        place = -1
-        if row.numbers and tables.observer is not None:
-            place = tables.observer.find(row, at)
-        learned, kept = int(tables.clock) if at is None else at, -1
-        if self.window is not None and row.weight > 0.0:
-            kept = self._kept(self.window, row, at)
-            learned = self.window.clock_of(kept) if kept >= 0 else learned
-        failed = tables.forget(row, tables.unit if at is None else tables.unit_at(at), learned)
-        if failed != Missing.NOTHING:
-            faded = (
-                "; with half_life samples have faded, and what was added when the clock stood at clock is taken back "
-                "with unlearn_one(x, y, at=clock)"
-            )
-            raise NotLearned(
-                f"cannot unlearn {name_of_failed(self.encoder, row, failed)}: no such sample is held"
-                f"{faded if tables.half_life and at is None else ''}"
-            )
-        if place >= 0 and tables.observer is not None:
-            tables.observer.drop(place)
-        if self.window is not None and kept >= 0:
-            self.window.mark_unlearned(kept)
-
-    def _kept(self, window: Window, row: Any, at: int | None) -> int:
-        """Return the place in the window of an event to be unlearned, -1 if it is older."""
-        kept = window.find(row, at)
-        if kept < 0 and (at is None or self.slides):
-            older = (
-                "those before them were taken back as they left"
-                if self.slides
-                else "for an older one say when it was learned, at=what `clock` said right after"
-            )
-            raise NotLearned(
-                f"cannot unlearn this sample: it is not among the {len(window)} recent events; {older}"
-            )
-        return kept
+        forget_row(self.tables, self.encoder, self.window, row, at, slides=self.slides)
 
     def advance(self, events: int) -> None:
         """Advance the clock by events that were not learned here."""

@@ -53,7 +53,7 @@ from stream_bayes.core.events.pending_state import (
     load_pending,
 )
 from stream_bayes.core.events.time import StreamClock, StreamTime
-from stream_bayes.core.events.unlearning import Span
+from stream_bayes.core.events.unlearn_spans import Span
 from stream_bayes.core.values.payloads import Payload, plain
 from stream_bayes.core.values.values import Value, canonical_label
 from stream_bayes.errors import BadLabel, BadValue

@@ -21,7 +21,6 @@ SEPARATOR = re.compile(
     rb">?From [^\n]{1,100}[0-9]:[0-9][0-9]"
 )  # of an mbox, which some programs leave in the headers
 
-NEWLINE = cython.declare(cython.uchar, 10)
 TAB = cython.declare(cython.uchar, 9)
 BLANK = cython.declare(cython.uchar, 32)
 COLON = cython.declare(cython.uchar, 58)

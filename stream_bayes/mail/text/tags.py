@@ -12,24 +12,6 @@ from stream_bayes.mail.text._pages import attributes_of
 
 __all__ = ["Markup", "markup_of", "rounded"]
 
-_TAG = re.compile(r"</?[a-zA-Z][^<>]*>?|<[!?][^<>]*>?")
-_LONG_NUMBER = re.compile(r"&#[xX]?[0-9a-fA-F]{9,}")  # of no letter; too long a number raises an error
-_BREAK = re.compile(
-    r"<(?=/?(?:p|br|div|td|th|tr|table|li|ul|ol|h[1-6]|hr|center|blockquote|pre|option|dd|dt|title|img|input)\b)",
-    re.IGNORECASE,
-)
-_NEVER_SEEN: Final = frozenset("template datalist iframe noembed noframes".split())
-# Without any of these no text is hidden, and the tags need not be followed.
-_MAY_HIDE = re.compile(
-    r"style|display|hidden|color|opacity|font|template|datalist|iframe|noembed|noframes", re.IGNORECASE
-)
-MAX_FOLLOWED: Final = 2_000  # tags whose styles are read; the style after the last one holds for the rest
-MAX_ENTITIES: Final = 5_000  # that are decoded
-MAX_OPEN: Final = 100  # elements within one another
-MAX_HIDDEN_WORDS: Final = 20  # that become tokens
-NEAR: Final = 24  # between the red, green and blue of two colours that look the same
-_WORD = re.compile(r"\w{3,24}")
-
 _TAG = re.compile(r"<([a-zA-Z][^<>]{0,600})")
 _NAME = re.compile(r"[a-zA-Z0-9]{1,16}")
 _HIDING = re.compile(

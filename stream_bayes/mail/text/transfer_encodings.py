@@ -52,7 +52,6 @@ _TAIL = b"--=_:--\n"
 
 _STRAY = re.compile(rb"=(?![0-9A-Fa-f]{2}|\n)")
 _UNSAFE = re.compile(rb"[^\t\n -~]")
-_LINE = 1_000  # SMTP's limit; a longer line of an encoded body is cut by `canonical_base64` alone, as it may
 
 
 def canonical_base64(body: bytes) -> tuple[bytes, bool]:

@@ -16,7 +16,7 @@ from stream_bayes.core.events.actions import Learned
 from stream_bayes.core.events.event import Event, Partition, Position
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.core.events.time import StreamTime
-from stream_bayes.core.events.unlearning import Rejoin, Rejoined, Span, Unlearned, span_of
+from stream_bayes.core.events.unlearn_spans import Rejoin, Rejoined, Span, Unlearned, span_of
 from stream_bayes.errors import NotSupported, SourceError, StreamBayesError
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.challengers import Challengers

@@ -16,7 +16,7 @@ from itertools import groupby
 from typing import Any
 
 from stream_bayes.core.events.event import COMMAND, Event, Partition, Position, Slice
-from stream_bayes.core.events.unlearning import Span
+from stream_bayes.core.events.unlearn_spans import Span
 from stream_bayes.errors import (
     BadState,
     BadValue,

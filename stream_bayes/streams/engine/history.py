@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from stream_bayes.core.events.event import Partition, Position, Slice
-from stream_bayes.core.events.unlearning import Span, Unlearned
+from stream_bayes.core.events.unlearn_spans import Span, Unlearned
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.streams.contracts.source import Record
 

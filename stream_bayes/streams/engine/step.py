@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from stream_bayes.core.events.actions import Action, Learn, Learned, Predict, Refuse, Relearn
 from stream_bayes.core.events.event import SAMPLE, BadRecord, Event
 from stream_bayes.core.events.pending import Pending
-from stream_bayes.core.events.unlearning import Rejoined, span_of
+from stream_bayes.core.events.unlearn_spans import Rejoined, span_of
 from stream_bayes.core.measures.losses import Losses
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.errors import BadValue, BudgetExceeded, StreamBayesError, TooManyDeadLetters

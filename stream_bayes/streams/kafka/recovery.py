@@ -31,12 +31,12 @@ from stream_bayes.streams.kafka.start_rules import (
     ClusterState,
     check_agreement,
     check_first,
-    check_identity,
     check_journal,
     check_not_below,
     expired_positions,
     resume_positions,
 )
+from stream_bayes.streams.kafka.topic_identity import check_identity
 from stream_bayes.streams.kafka.transactions import Transactions
 
 __all__ = ["JournalRecovery", "OffsetRecovery"]

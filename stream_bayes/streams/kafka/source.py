@@ -20,6 +20,7 @@ from stream_bayes.streams.kafka.client_factory import make_reader
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.reconnecting import ReconnectingReader
+from stream_bayes.streams.kafka.topic_identity import check_not_recreated
 from stream_bayes.streams.records.bad_records import bad_record
 from stream_bayes.streams.records.commands import decode_command
 from stream_bayes.streams.records.decoder import Decoder
@@ -278,8 +279,7 @@ class KafkaSource:
         """
         topics = self.cluster.require_topics(self.decoders)
         for name, topic in topics.items():
-            if self._ids.setdefault(name, topic.id) != topic.id:
-                raise SourceError(f"topic {name!r} was deleted and recreated while it was read")
+            check_not_recreated(self._ids, name, topic.id)
             if self.share is not None and topic.partitions != self.share.partitions:
                 raise SourceError(
                     f"topic {name!r} has {topic.partitions} partitions, and the shards of this pipeline share "

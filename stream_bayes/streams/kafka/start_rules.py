@@ -3,7 +3,7 @@
     S   the positions in the snapshot
     C   the committed positions: those that have results
     log         beginning <= S <= C <= end
-    snapshot    of this cluster and of these topics, not of others with the same names
+    snapshot    of this cluster and of these topics, not of others with the same names (`topic_identity`)
 
 Anything else is refused with an error that names the remedy. A guess would lose events or count them twice.
 """
@@ -22,7 +22,6 @@ __all__ = [
     "ClusterState",
     "check_agreement",
     "check_first",
-    "check_identity",
     "check_journal",
     "check_not_below",
     "expired_positions",
@@ -54,40 +53,6 @@ class ClusterState(NamedTuple):
     beginnings: Mapping[Partition, Position]
     ends: Mapping[Partition, Position]
     committed: Mapping[Partition, Position]
-
-
-def check_identity(state: ClusterState, recorded: Mapping[str, Any], where: str) -> None:
-    """Refuse another cluster, other topics, and topics that were recreated.
-
-    Parameters
-    ----------
-    state
-        The cluster's state.
-    recorded
-        The identity recorded earlier.
-    where
-        Where it was recorded, for the error.
-    """
-    if not recorded:
-        return
-    cluster = state.identity["cluster"]
-    if recorded["cluster"] != cluster:
-        raise CannotResume(
-            f"{where} is of Kafka cluster {recorded['cluster']}, and this one is {cluster}: positions of one mean "
-            f"nothing in the other. Correct the servers' addresses, {REBUILD}"
-        )
-    before, now = recorded["topics"], state.identity["topics"]
-    if set(before) != set(now):
-        raise CannotResume(
-            f"{where} is of topics {sorted(before)}, and {state.pipeline!r} reads {sorted(now)}: give this pipeline "
-            "another name, for the state under a name belongs to one pipeline"
-        )
-    for topic, identity in now.items():
-        if before[topic] != identity:
-            raise CannotResume(
-                f"topic {topic!r} was deleted and recreated: its id in {where} is {before[topic]}, and now it is "
-                f"{identity}. Start with rebuild to begin again with its present records"
-            )
 
 
 def check_first(state: ClusterState, committed: Mapping[Partition, Position]) -> None:

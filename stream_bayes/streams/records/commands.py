@@ -11,7 +11,7 @@ import math
 import msgspec
 
 from stream_bayes.core.events.event import COMMAND, ONE, BadRecord, Event, Partition, Position
-from stream_bayes.core.events.unlearning import Span, unlearn_command
+from stream_bayes.core.events.unlearn_spans import Span, unlearn_command
 
 __all__ = ["COMMANDS", "decode_command", "encode_redrive", "encode_unlearn"]
 

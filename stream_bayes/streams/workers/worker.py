@@ -24,7 +24,6 @@ __all__ = ["Worker"]
 logger = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.1
-CURRENT_SECONDS = 30.0  # to read the model's topic before the first shard starts
 STOP_SECONDS = 30.0
 RESTART_SECONDS = 1.0  # after a start at which no broker answered
 

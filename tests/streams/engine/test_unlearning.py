@@ -17,7 +17,7 @@ from stream_bayes.cli.app import app
 from stream_bayes.cli.unlearn import _unlearn_files
 from stream_bayes.core.events.actions import Relearn, Unlearn
 from stream_bayes.core.events.event import Event, Partition, Slice
-from stream_bayes.core.events.unlearning import Span
+from stream_bayes.core.events.unlearn_spans import Span
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.history import History
 from stream_bayes.streams.files.file_system import FileSystem
