@@ -71,6 +71,7 @@ READINGS: Mapping[str, Make] = {
     "TAN": TAN,
     "KDB": KDB,
     "AODE": lambda: AODE(min_count=1.0),
+    "naive Bayes, m-estimates": lambda: NaiveBayes(prior="m-estimate"),
 }
 BEST, MIXTURE = "LiveChoice, best", "LiveChoice, mixture"
 # Each is one configuration, the same on every stream.

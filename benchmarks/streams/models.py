@@ -37,7 +37,7 @@ OURS: dict[str, Callable[[], base.Classifier]] = {
     "AdaptiveBayes": AdaptiveBayes,
     "AdaptiveBayes, label_memory=0": lambda: AdaptiveBayes(label_memory=0),
     "LiveChoice": LiveChoice,
-    "LiveChoice, more readings": lambda: LiveChoice((*READINGS, "weighted", "gaussian", "lda", "kdb3")),
+    "LiveChoice, more readings": lambda: LiveChoice((*READINGS, "weighted", "lda", "kdb3")),
     "AODE": AODE,
     "NaiveBayes": NaiveBayes,
 }

@@ -30,9 +30,9 @@ from stream_bayes.learners.one_dependence import check_average
 
 __all__ = ["READINGS", "Leader", "LiveChoice"]
 
-READINGS = ("nb", "spode", "tan", "kdb", "aode")  # the default choice
+READINGS = ("nb", "spode", "tan", "kdb", "aode", "gaussian")  # the default choice
 OF_MOMENTS = ("gaussian", "lda", "qda")  # read numbers as they are, not in bins
-ALL_READINGS = (*READINGS, "weighted", *OF_MOMENTS, "kdb3", "a2de")
+ALL_READINGS = (*READINGS, "weighted", "lda", "qda", "kdb3", "a2de")
 NEWEST_EVENTS = 10_000  # that are kept to count new parents of "kdb3"
 
 
@@ -53,11 +53,12 @@ class LiveChoice(PairClassifier):
     ----------
     readings
         The readings to choose among; of equal ones the first leads. By default naive Bayes, SPODE, TAN, KDB and AODE
-        (`"nb"`, `"spode"`, `"tan"`, `"kdb"`, `"aode"`). There are also
+        over names and numbers in bins (`"nb"`, `"spode"`, `"tan"`, `"kdb"`, `"aode"`), and naive Bayes over numbers as
+        they are (`"gaussian"`: by Student's t, as `NaiveBayes`). Before the first number that is the same as `"nb"`,
+        and has no weight of its own beside it. There are also
 
         - `"weighted"`: naive Bayes with each feature's evidence weighted by its information about the class beyond
           what chance explains (`feature_weights_`). For wide tables, most of whose features are useless.
-        - `"gaussian"`: naive Bayes as `NaiveBayes` is, numbers by Student's t instead of bins.
         - `"lda"`, `"qda"`: numbers as one Gaussian for each class, as `LDA` and `QDA`.
         - `"kdb3"`: `KDB(k=3)`, for features that decide several together. It suits few bins, `Binning(bins=5)`.
         - `"a2de"`: makes it a store of triples, whose memory grows with the cube of the features.
@@ -75,9 +76,9 @@ class LiveChoice(PairClassifier):
 
     Notes
     -----
-    Promises: the counts are those of `AODE`, exactly. The losses depend on the order of events: replaying the same
-    events gives the same bytes; merging adds the counts and resets the losses. The readings share one pass over
-    an event's pairs, so that an event takes little longer than with the slowest of them.
+    Promises: the counts of names and bins are those of `AODE`, exactly. The losses depend on the order of events:
+    replaying the same events gives the same bytes; merging adds the counts and resets the losses. The readings share
+    one pass over an event's pairs, so that an event takes little longer than with the slowest of them.
 
     `"gaussian"`, `"lda"` and `"qda"` have the numbers counted as moments besides; those are equal to 1e-9 of the
     largest magnitude held in any order, split, merge, and after unlearning. With `"kdb3"` learners cannot be merged,

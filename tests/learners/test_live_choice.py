@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from river.datasets import synth
 
 import stream_bayes
 from stream_bayes import AODE, KDB, LDA, QDA, SPODE, TAN, Binning, LiveChoice, NaiveBayes, Nominal, Schema
 from stream_bayes.errors import BadState, BadValue, CannotMerge
+from stream_bayes.learners.live_choice import READINGS
 from stream_bayes.testing.assertions import changes_nothing, same_bytes
 from tests.learners.biased_events import biased_events
 from tests.learners.training import trained
@@ -140,7 +142,7 @@ def test_it_answers_as_its_readings_apart_would(stream, readings, loss_half_life
 def test_it_answers_as_its_readings_apart_over_many_events(seed):
     source = random.Random(seed)
     apart = Apart(ALL, 40.0, 1.0)
-    best, mixture = (LiveChoice(combine=combine, loss_half_life=40.0) for combine in ("best", "mixture"))
+    best, mixture = (LiveChoice(ALL, combine, loss_half_life=40.0) for combine in ("best", "mixture"))
     leaders = set()
     for number, (x, y) in enumerate(biased_events(seed, 240, names="abcde")):
         if number > 120:
@@ -179,7 +181,7 @@ def test_the_loss_of_a_class_never_met_is_that_of_a_probability_of_1e_12():
     model.learn_one({"a": "x"}, "u")
     assert set(model.losses_.values()) == {0.0}
     model.learn_one({"a": "x"}, "v", 2.0)
-    assert model.losses_ == pytest.approx(dict.fromkeys(ALL, 2 * 12 * math.log(10)), rel=1e-12)
+    assert model.losses_ == pytest.approx(dict.fromkeys(READINGS, 2 * 12 * math.log(10)), rel=1e-12)
 
 
 def test_without_a_half_life_losses_are_sums_and_with_one_they_fade():
@@ -398,10 +400,61 @@ def test_where_lines_decide_numbers_as_they_are_win_over_bins():
     for _ in range(1500):
         x = {name: source.random() for name in "abcdef"}
         events.append((x, "over" if x["a"] + x["b"] + x["c"] > x["d"] + x["e"] + x["f"] else "under"))
-    bins, both = LiveChoice(), LiveChoice(("nb", "spode", "tan", "kdb", "aode", "gaussian", "lda"))
-    right = {model: sum(y == max(p, key=p.get) for p, y in _answers(model, events)) for model in (bins, both)}
-    assert right[both] > right[bins] + 30
-    assert both.leader_.reading == "lda"
+    bins, both, lines = LiveChoice(ALL), LiveChoice(), LiveChoice((*READINGS, "lda"))
+    right = {model: _right(model, events) for model in (bins, both, lines)}
+    assert right[lines] > right[both] > right[bins] + 30
+    assert both.leader_.reading == "gaussian"
+    assert lines.leader_.reading == "lda"
+
+
+def test_by_default_a_border_that_slants_and_turns_costs_at_most_half_a_point_against_naive_bayes():
+    stream = synth.Hyperplane(seed=11, n_features=10, n_drift_features=5, mag_change=0.001)
+    events = [(x, str(y)) for x, y in stream.take(5000)]
+    naive, choice, bins = NaiveBayes(), LiveChoice(), LiveChoice(ALL)
+    right = {model: _right(model, events) for model in (naive, choice, bins)}
+    assert right[choice] >= right[naive] - 0.005 * len(events)
+    assert right[bins] < right[naive] - 0.04 * len(events)
+
+
+@pytest.mark.parametrize("combine", ["best", "mixture"])
+def test_without_numbers_naive_bayes_over_moments_counts_once(combine):
+    stream = biased_events(16, 200, names="abcd")
+    both, alone = LiveChoice(combine=combine), LiveChoice(ALL, combine)
+    last = LiveChoice(("gaussian", "aode", "nb"), combine)  # the same, before what it is the same as
+    fewer = LiveChoice(("nb", "aode"), combine)
+    for x, y in stream:
+        assert both.predict_proba_one(x) == alone.predict_proba_one(x)
+        assert both.predict_learn_one(x, y) == alone.predict_learn_one(x, y)
+        assert last.predict_learn_one(x, y) == pytest.approx(fewer.predict_learn_one(x, y), abs=1e-12)
+    assert {name: loss for name, loss in both.losses_.items() if name != "gaussian"} == alone.losses_
+    assert both.losses_["gaussian"] == both.losses_["nb"]
+    assert last.losses_["gaussian"] == last.losses_["nb"]
+    assert both.leader_ == alone.leader_
+
+
+def test_naive_bayes_over_moments_has_a_weight_while_numbers_are_held():
+    stream, more = biased_events(17, 60), numeric_events(18, 90)
+    both, alone = trained(LiveChoice(("nb", "gaussian")), stream), trained(LiveChoice(("nb",)), stream)
+    for x, y in more:
+        both.learn_one(x, y)
+        alone.learn_one(x, y)
+    numbers = {"n": 1.0, "m": 1.5}
+    apart = trained(trained(NaiveBayes(prior="m-estimate"), stream), more).predict_proba_one(numbers)
+    bins = alone.predict_proba_one(numbers)
+    weights = {name: math.exp(-0.1 * loss) for name, loss in both.losses_.items()}
+    expected = {
+        y: (weights["nb"] * bins[y] + weights["gaussian"] * apart[y]) / sum(weights.values()) for y in bins
+    }
+    assert both.predict_proba_one(numbers) == pytest.approx(expected, abs=1e-9)
+    for x, y in reversed(more):
+        both.unlearn_one(x, y)
+        alone.unlearn_one(x, y)
+    x = stream[0][0]
+    assert both.predict_proba_one(x) == pytest.approx(alone.predict_proba_one(x), abs=1e-9)
+
+
+def _right(model: Any, events: list[tuple[dict[str, Any], str]]) -> int:
+    return sum(y == max(p, key=p.get) for p, y in _answers(model, events))
 
 
 def _answers(model: Any, events: list[tuple[dict[str, Any], str]]) -> list[tuple[Any, str]]:

@@ -21,6 +21,7 @@ cdef class Gaussians:
     cdef unsigned char[::1] stale
     cpdef changed(self)
     cdef sum_block(self, Py_ssize_t block)
+    cdef bint is_empty(self)
     cdef add(self, Row row, double unit)
     cdef long long missing_number(self, Row row, double unit, double heaviest)
     cdef forget(self, Row row, double unit, double least)

@@ -82,6 +82,17 @@ class Gaussians:
         self.stale[block] = 0
 
     @cython.cfunc
+    def is_empty(self) -> cython.bint:
+        """Return True if no sample held has a number."""
+        block: cython.Py_ssize_t
+        for block in range(self.blocks):
+            if self.stale[block]:
+                self.sum_block(block)
+            if self.top[block] > 0.0:
+                return False
+        return True
+
+    @cython.cfunc
     def add(self, row: Row, unit: cython.double):
         # West's update: weights are repeat counts, whole or not. The product below never falls under 0 by rounding.
         amount: cython.double = row.weight * unit

@@ -1,3 +1,4 @@
+from stream_bayes.core.counts._gaussians cimport Gaussians
 from stream_bayes.core.readings._aode cimport AverageReading
 from stream_bayes.core.readings._reading cimport Reading, log_of
 from stream_bayes.core.encoding._rows cimport Row
@@ -20,13 +21,17 @@ cdef class ChoiceReading(Reading):
     cdef SuperParentReading super_parents
     cdef Py_ssize_t place_of_super_parents
     cdef Py_ssize_t place_of_naive_bayes
+    cdef Py_ssize_t place_of_gaussian
+    cdef Py_ssize_t copied
     cdef list watchful
     cdef double[:, ::1] shares
     cdef bint scored
+    cdef find_copy(self)
     cdef score_with(self, Py_ssize_t m, Row row)
     cdef score_member(self, Py_ssize_t m, Row row)
     cdef add_losses_of_super_parents(self, Row row)
     cdef record_shares(self, Py_ssize_t m)
+    cdef copy_shares(self)
     cdef write_members(self, double[:, ::1] out, Py_ssize_t r)
     cdef mix(self)
     cdef add_losses_of_members(self, Row row)

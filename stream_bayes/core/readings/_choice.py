@@ -2,7 +2,8 @@
 
 Every learned event is predicted first by each, and minus the logarithm of the true class's probability is added to
 its loss, which fades. The least loss is the best reading; a mixture weighs each by exp(-rate * loss), which at a rate
-of 1 is Bayesian model averaging with forgetting. The average over super-parents reads the pairs of an event once: for
+of 1 is Bayesian model averaging with forgetting. Without numbers, naive Bayes over moments is that over bins: it is
+not computed again, and counts once in the mixture. The average over super-parents reads the pairs of an event once: for
 itself, for each super-parent, and for learning.
 """
 
@@ -17,6 +18,7 @@ import numpy as np
 from cython.cimports.libc.math import exp
 
 if not cython.compiled:
+    from stream_bayes.core.counts._gaussians import Gaussians
     from stream_bayes.core.encoding._rows import Row
     from stream_bayes.core.readings._a2de import PairAverageReading
     from stream_bayes.core.readings._aode import AverageReading
@@ -60,13 +62,16 @@ class ChoiceReading(Reading):
         self.rate = rate
         self.average = None
         self.super_parents = None
-        self.place_of_average = self.place_of_super_parents = self.place_of_naive_bayes = -1
+        self.place_of_average = self.place_of_super_parents = -1
+        self.place_of_naive_bayes = self.place_of_gaussian = self.copied = -1
         for place, member in enumerate(self.members):
             if isinstance(member, SuperParentReading):
                 self.super_parents, self.place_of_super_parents = member, place
             elif isinstance(member, AverageReading) and not isinstance(member, PairAverageReading):
                 self.average, self.place_of_average = member, place
-            elif type(member) is ValueReading and not cython.cast(ValueReading, member).reads_moments:
+            elif type(member) is ValueReading and cython.cast(ValueReading, member).reads_moments:
+                self.place_of_gaussian = place
+            elif type(member) is ValueReading:
                 self.place_of_naive_bayes = place
         self.watchful = [one for one in members if isinstance(one, (DependenceReading, DiscriminantReading))]
         self.shares = np.zeros((len(self.members), 2))
@@ -88,22 +93,33 @@ class ChoiceReading(Reading):
         self.due = min(member.due for member in self.members)
 
     @cython.cfunc
+    def find_copy(self):
+        """Set `copied` to the place of the reading that is naive Bayes over again, -1 if none is."""
+        numbers: Gaussians = self.tables.gaussians
+        self.copied = -1
+        if self.place_of_gaussian >= 0 and self.place_of_naive_bayes >= 0 and numbers.is_empty():
+            self.copied = self.place_of_gaussian
+
+    @cython.cfunc
     def score_row(self, row: Row) -> cython.bint:
         m: cython.Py_ssize_t
         if self.begin() == 0:
             return False
+        self.find_copy()
         if not self.mixture:
             self.score_with(self.leader, row)
             return True
         for m in range(len(self.members)):
-            self.score_member(m, row)
+            if m != self.copied:
+                self.score_member(m, row)
+        self.copy_shares()
         self.mix()
         return True
 
     @cython.cfunc
     def score_with(self, m: cython.Py_ssize_t, row: Row):
         """Copy the scores of one member."""
-        member: Reading = self.members[m]
+        member: Reading = self.members[self.place_of_naive_bayes if m == self.copied else m]
         y: cython.Py_ssize_t
         member.score_row(row)
         for y in range(self.tables.labels):
@@ -129,6 +145,14 @@ class ChoiceReading(Reading):
             self.shares[m, y] = member.share[y]
 
     @cython.cfunc
+    def copy_shares(self):
+        """Record the probabilities of naive Bayes for the reading that is the same."""
+        y: cython.Py_ssize_t
+        if self.copied >= 0:
+            for y in range(self.tables.labels):
+                self.shares[self.copied, y] = self.shares[self.place_of_naive_bayes, y]
+
+    @cython.cfunc
     def write_members(self, out: cython.double[:, ::1], r: cython.Py_ssize_t):
         """Write the newest probabilities of the members. Only in a mixture have all of them predicted."""
         m: cython.Py_ssize_t
@@ -147,6 +171,8 @@ class ChoiceReading(Reading):
         for y in range(self.tables.labels):
             self.share[y] = 0.0
         for m in range(self.loss.shape[0]):
+            if m == self.copied:
+                continue
             weight = exp(self.rate * (self.loss[self.leader] - self.loss[m]))
             total += weight
             for y in range(self.tables.labels):
@@ -167,9 +193,13 @@ class ChoiceReading(Reading):
         if self.begin() == 0:
             return False
         self.scored = True
+        self.find_copy()
         for m in range(len(self.members)):
+            if m == self.copied:
+                continue
             if self.average is None or (m != self.place_of_average and m != self.place_of_super_parents):
                 self.score_member(m, row)
+        self.copy_shares()
         if self.average is not None:
             self.average.score_to_learn(row)
             self.record_shares(self.place_of_average)
@@ -179,7 +209,7 @@ class ChoiceReading(Reading):
         if self.mixture:
             self.mix()
         else:
-            member = self.members[self.leader]
+            member = self.members[self.place_of_naive_bayes if self.leader == self.copied else self.leader]
             for y in range(self.tables.labels):
                 self.score[y] = member.score[y]
             self.shift = member.shift
