@@ -7,21 +7,33 @@ from statistics import median
 from typing import Any
 
 from benchmarks.streams.models import OURS
-from benchmarks.streams.ranks import critical_difference, mean_ranks
+from benchmarks.streams.ranks import (
+    control_difference,
+    critical_difference,
+    holm,
+    mean_ranks,
+    signed_rank_probability,
+)
 from benchmarks.streams.sources import STREAMS
 
 __all__ = ["compared", "report"]
 
 FIRST = "AdaptiveBayes"
+WITHOUT_MEMORY = "AdaptiveBayes, label_memory=0"
+LEVEL = 0.05
 CLOSE = 0.01  # of the accuracy
 CALIBRATED = 0.02  # expected calibration error
 
 
-def compared(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[str, list[float]], list[str]]:
-    """Return each model's accuracies on the streams that all models have finished, and these streams.
+def compared(
+    rows: Sequence[Mapping[str, Any]], first: str = FIRST
+) -> tuple[dict[str, list[float]], list[str]]:
+    """Return the accuracies of one of our models and of each peer on the streams that all of them have finished, and
+    these streams.
 
     A model that finished fewer than half as many streams as another is left out: it would leave few streams to all.
     """
+    rows = [row for row in rows if row["model"] == first or row["model"] not in OURS]
     found = {(row["model"], row["stream"]): row for row in rows if "accuracy" in row}
     finished = {
         model: sum(key[0] == model for key in found) for model in dict.fromkeys(row["model"] for row in rows)
@@ -34,7 +46,19 @@ def compared(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[str, list[float]],
 
 def report(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the report as Markdown."""
-    return "\n".join([*_head(rows), *_peers(rows), *_ranks(rows), *_streams(rows)]) + "\n"
+    return (
+        "\n".join(
+            [
+                *_head(rows),
+                *_peers(rows),
+                *_ranks(rows),
+                *_ranks(rows, WITHOUT_MEMORY),
+                *_significance(rows),
+                *_streams(rows),
+            ]
+        )
+        + "\n"
+    )
 
 
 def _head(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -52,23 +76,16 @@ def _peers(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield how the first model does against each peer, and against the best of them on each stream."""
     found = {(row["model"], row["stream"]): row for row in rows if "accuracy" in row}
     own = {stream: row for (model, stream), row in found.items() if model == FIRST}
-    peers = [model for model in dict.fromkeys(row["model"] for row in rows) if model not in OURS]
+    models = list(dict.fromkeys(row["model"] for row in rows))
+    peers = [model for model in models if model not in OURS]
     if not own or not peers:
         return
-    yield f"\n## {FIRST} against each peer\n"
-    yield "| peer | streams | at least as accurate on | worst difference, points | lower log-loss on | times as fast |"
-    yield "|---|---|---|---|---|---|"
-    for peer in peers:
-        pairs = [(row, found[peer, stream]) for stream, row in own.items() if (peer, stream) in found]
-        if not pairs:
-            continue
-        gaps = [one["accuracy"] - other["accuracy"] for one, other in pairs]
-        lower = sum(one["log_loss"] < other["log_loss"] for one, other in pairs)
-        speed = median(other["microseconds"] / one["microseconds"] for one, other in pairs)
-        yield (
-            f"| {peer} | {len(pairs)} | {sum(gap >= 0 for gap in gaps)} | {100 * min(gaps):+.2f} | {lower} "
-            f"| {speed:.2f} |"
-        )
+    yield from _against(f"{FIRST} against each peer", found, own, peers)
+    yield from _against(
+        f"{FIRST} against our other learners", found, own, [m for m in models if m in OURS and m != FIRST]
+    )
+    yield f"\n## Streams on which a peer is more accurate than {FIRST}\n"
+    yield from _losses(found, own, peers)
     for kind, names in (
         ("all streams", list(own)),
         ("streams that nobody tuned on", [name for name in own if not STREAMS[name].tuned]),
@@ -89,21 +106,98 @@ def _peers(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield f"\nCalibration error after 1,000 events of at most 2 %: on {good} of {len(errors)} streams."
 
 
-def _ranks(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    table, streams = compared(rows)
-    absent = [model for model in dict.fromkeys(row["model"] for row in rows) if model not in table]
-    if len(streams) < 2 or len(table) < 2:
-        yield "\nFewer than two streams were finished by all models: no ranks yet."
+def _against(
+    title: str,
+    found: Mapping[tuple[str, str], Mapping[str, Any]],
+    own: Mapping[str, Mapping[str, Any]],
+    others: Sequence[str],
+) -> Iterator[str]:
+    """Yield a table of other models, each over the streams that both finished."""
+    yield f"\n## {title}\n"
+    yield "| model | streams | at least as accurate on | worst difference, points | lower log-loss on | times as fast |"
+    yield "|---|---|---|---|---|---|"
+    for other in others:
+        pairs = [(row, found[other, stream]) for stream, row in own.items() if (other, stream) in found]
+        if not pairs:
+            continue
+        gaps = [one["accuracy"] - two["accuracy"] for one, two in pairs]
+        lower = sum(one["log_loss"] < two["log_loss"] for one, two in pairs)
+        speed = median(two["microseconds"] / one["microseconds"] for one, two in pairs)
+        yield (
+            f"| {other} | {len(pairs)} | {sum(gap >= 0 for gap in gaps)} | {100 * min(gaps):+.2f} | {lower} "
+            f"| {speed:.2f} |"
+        )
+
+
+def _losses(
+    found: Mapping[tuple[str, str], Mapping[str, Any]],
+    own: Mapping[str, Mapping[str, Any]],
+    peers: Sequence[str],
+) -> Iterator[str]:
+    """Yield each stream with the peers that are ahead on it, by how many points."""
+    for stream, row in own.items():
+        gaps = {
+            peer: found[peer, stream]["accuracy"] - row["accuracy"]
+            for peer in peers
+            if (peer, stream) in found
+        }
+        ahead = sorted((peer for peer in gaps if gaps[peer] > 0), key=lambda peer: -gaps[peer])
+        if ahead:
+            yield f"- {stream}: {', '.join(f'{peer} by {100 * gaps[peer]:.2f}' for peer in ahead)}"
+
+
+def _significance(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield Wilcoxon's tests of our adaptive learner, with and without label memory, against each peer."""
+    found = {(row["model"], row["stream"]): row["accuracy"] for row in rows if "accuracy" in row}
+    peers = [model for model in dict.fromkeys(row["model"] for row in rows) if model not in OURS]
+    for own in (FIRST, WITHOUT_MEMORY):
+        gaps: dict[str, list[float]] = {}
+        for peer in peers:
+            both = [stream for stream in STREAMS if (own, stream) in found and (peer, stream) in found]
+            if both:
+                gaps[peer] = [found[own, stream] - found[peer, stream] for stream in both]
+        if not gaps:
+            continue
+        corrected = holm({peer: signed_rank_probability(each) for peer, each in gaps.items()})
+        yield f"\n## {own} against each peer, by Wilcoxon's signed ranks of accuracy\n"
+        yield "Each over the streams that both finished: the probability of such differences by chance, two-sided,"
+        yield f"after Holm's correction for {len(gaps)} tests.\n"
+        yield "| peer | streams | more accurate | less | equal | median difference, points | probability | |"
+        yield "|---|---|---|---|---|---|---|---|"
+        for peer, each in gaps.items():
+            more, less = sum(gap > 0 for gap in each), sum(gap < 0 for gap in each)
+            is_found = corrected[peer] <= LEVEL
+            verdict = ("better" if median(each) > 0 else "worse") if is_found else "not significant"
+            yield (
+                f"| {peer} | {len(each)} | {more} | {less} | {len(each) - more - less} | {100 * median(each):+.2f} "
+                f"| {corrected[peer]:.2g} | {verdict} |"
+            )
+
+
+def _ranks(rows: Sequence[Mapping[str, Any]], first: str = FIRST) -> Iterator[str]:
+    table, streams = compared(rows, first)
+    models = dict.fromkeys(row["model"] for row in rows if row["model"] not in OURS)
+    absent = [model for model in models if model not in table]
+    if first not in table or len(streams) < 2 or len(table) < 2:
+        yield f"\nFewer than two streams were finished by {first} and all peers: no ranks yet."
         return
     difference = critical_difference(len(table), len(streams))
-    yield f"\n## Mean ranks by accuracy, over the {len(streams)} streams that all models finished\n"
+    yield f"\n## Mean ranks by accuracy of {first} and the peers, over the {len(streams)} streams that all finished\n"
     yield "| model | mean rank | best on | within 1 point of the best on |\n|---|---|---|---|"
     best = [max(column) for column in zip(*table.values(), strict=True)]
     for name, rank in mean_ranks(table).items():
         wins = sum(own == top for own, top in zip(table[name], best, strict=True))
         close = sum(own >= top - CLOSE for own, top in zip(table[name], best, strict=True))
         yield f"| {name} | {rank:.2f} | {wins} | {close} |"
-    yield f"\nMean ranks that differ by less than {difference:.2f} do not differ significantly (Nemenyi, 5 %).\n"
+    yield f"\nMean ranks that differ by less than {difference:.2f} do not differ significantly (Nemenyi, 5 %)."
+    ranks = mean_ranks(table)
+    least = control_difference(len(table), len(streams))
+    behind = [name for name in ranks if ranks[name] - ranks[first] >= least]
+    level = [name for name in ranks if name not in behind and name != first]
+    yield (
+        f"Against {first} alone, {least:.2f} is significant (Bonferroni and Dunn, 5 %): it ranks better than "
+        f"{', '.join(behind) or 'none'}; no difference is shown to {', '.join(level) or 'none'}.\n"
+    )
     if absent:
         yield f"Left out, as they have finished too few streams: {', '.join(absent)}.\n"
 

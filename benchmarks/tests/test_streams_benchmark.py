@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,14 @@ import stream_bayes
 from benchmarks.streams import __main__ as command
 from benchmarks.streams.moa import MoaClassifier
 from benchmarks.streams.models import MODELS
-from benchmarks.streams.ranks import critical_difference, mean_ranks, picture
+from benchmarks.streams.ranks import (
+    control_difference,
+    critical_difference,
+    holm,
+    mean_ranks,
+    picture,
+    signed_rank_probability,
+)
 from benchmarks.streams.report import compared, report
 from benchmarks.streams.scoring import block_interval, calibration_error, kappa_temporal, score
 from benchmarks.streams.sources import KEEL_TABLES, STREAMS, Stream
@@ -76,8 +84,32 @@ def test_ranks_and_their_critical_difference_are_the_published() -> None:
     for models, quantile in ((2, 1.960), (4, 2.569), (10, 3.164)):
         expected = quantile * np.sqrt(models * (models + 1) / (6 * 14))
         assert critical_difference(models, 14) == pytest.approx(expected, abs=0.002)
+    # Table 5 (b): q against one model, by Bonferroni and Dunn.
+    for models, quantile in ((2, 1.960), (4, 2.394), (10, 2.773)):
+        expected = quantile * np.sqrt(models * (models + 1) / (6 * 14))
+        assert control_difference(models, 14) == pytest.approx(expected, abs=0.002)
     drawn = picture({"ours & theirs": 1.2, "b": 1.8}, 0.9, 14)
     assert "ours &amp; theirs 1.20" in drawn and drawn.startswith("<svg")
+
+
+def test_signed_ranks_are_the_published_and_those_of_all_signs() -> None:
+    # Demsar (2006), table 2: C4.5 with another parameter on 14 data sets; z = -2.54.
+    published = [5, -8, 17, 33, 6, -5, 7, 0, 63, 0, 22, 47, 9, 21]
+    assert signed_rank_probability([each / 1000 for each in published]) == pytest.approx(0.011, abs=5e-4)
+    different = [0.5, -1.25, 2.0, 3.5, -0.25, 4.0, 0.75]
+    ranks = np.argsort(np.argsort(np.abs(different))) + 1
+    found = ranks @ np.sign(different)
+    sums = [ranks @ np.array(signs) for signs in product((-1, 1), repeat=len(ranks))]
+    exact = sum(abs(each) >= abs(found) for each in sums) / len(sums)
+    assert signed_rank_probability(different) == pytest.approx(exact, rel=1e-12)
+    assert signed_rank_probability([0.0, 0.0]) == 1.0
+
+
+def test_holm_corrects_the_least_probability_most_and_never_changes_their_order() -> None:
+    assert holm({"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005}) == pytest.approx(
+        {"a": 0.03, "b": 0.06, "c": 0.06, "d": 0.02}
+    )
+    assert holm({"a": 0.5, "b": 0.6}) == {"a": 1.0, "b": 1.0}
 
 
 def row(model: str, stream: str, accuracy: float) -> dict[str, Any]:
@@ -104,6 +136,8 @@ def test_losses_and_what_was_tuned_are_reported_like_wins() -> None:
     assert f"peer did not finish {third}: ValueError: no" in text
     assert all(name in text.partition("Nobody tuned")[0] for name, each in STREAMS.items() if each.tuned)
     assert "| peer | 2 | 1 | -5.00 | 0 | 1.00 |" in text
+    assert f"- {other}: peer by 5.00" in text
+    assert f"- {one}: " not in text
     assert "over all streams: at least as accurate on 1 of 2, within 1 point on 1." in text
     assert "of at most 2 %: on 1 of 2 streams." in text
     assert compared(rows) == ({"AdaptiveBayes": [0.9, 0.7], "peer": [0.8, 0.75]}, [one, other])
@@ -118,15 +152,16 @@ def test_a_run_adds_what_is_missing_and_names_its_command(
     monkeypatch.setitem(STREAMS, "short", Stream(lambda _: made(60), "here"))
     monkeypatch.setitem(STREAMS, "other", Stream(lambda _: made(50), "here"))
     results = tmp_path / "results.jsonl"
-    given = ["--events", "40", "--results", str(results), "--model", "^(AODE|NaiveBayes)$"]
+    given = ["--events", "40", "--results", str(results), "--model", "^(AdaptiveBayes|River no-change)$"]
     command.main(given)
     rows = command.read(results)
     assert [(each["model"], each["stream"], each["events"]) for each in rows] == [
-        *(("AODE", "short", 40), ("AODE", "other", 40)),
-        *(("NaiveBayes", "short", 40), ("NaiveBayes", "other", 40)),
+        *(("AdaptiveBayes", "short", 40), ("AdaptiveBayes", "other", 40)),
+        *(("River no-change", "short", 40), ("River no-change", "other", 40)),
     ]
     assert (
-        rows[0]["command"] == "python -m benchmarks.streams --events 40 --model '^AODE$' --stream '^short$'"
+        rows[0]["command"]
+        == "python -m benchmarks.streams --events 40 --model '^AdaptiveBayes$' --stream '^short$'"
     )
     before = results.read_bytes()
     command.main(given)
@@ -161,6 +196,29 @@ def test_a_model_that_finished_few_streams_is_left_out_of_the_ranks_and_named() 
     table, streams = compared(rows)
     assert (list(table), len(streams)) == (["AdaptiveBayes", "peer"], 4)
     assert "Left out, as they have finished too few streams: slow." in report(rows)
+
+
+def test_our_learners_are_ranked_against_peers_and_listed_apart() -> None:
+    rows = []
+    for place, stream in enumerate(list(STREAMS)[:9]):
+        rows += [row("AdaptiveBayes", stream, 0.9), row("AODE", stream, 0.95)]
+        rows += [
+            row("worse", stream, 0.8 - place / 100),
+            row("equal", stream, 0.9),
+            row("mixed", stream, 0.9 + (-1) ** place / 100),
+        ]
+    table, streams = compared(rows)
+    assert (list(table), len(streams)) == (["AdaptiveBayes", "worse", "equal", "mixed"], 9)
+    text = report(rows)
+    ours, others, losses = (
+        text.index(title) for title in ("each peer", "our other learners", "a peer is more")
+    )
+    assert ours < text.index("| worse | 9 ") < others < text.index("| AODE | 9 | 0 | -5.00 |") < losses
+    # Exact for nine distinct differences of one sign: 2 / 2^9, three tests.
+    assert "| worse | 9 | 9 | 0 | 0 | +14.00 | 0.012 | better |" in text
+    assert "| equal | 9 | 0 | 0 | 9 | +0.00 | 1 | not significant |" in text
+    assert "| mixed | 9 | 4 | 5 | 0 | -1.00 | 1 | not significant |" in text
+    assert "it ranks better than worse; no difference is shown to mixed, equal." in text
 
 
 def test_a_table_of_keel_is_shuffled_and_its_missing_values_are_left_out(tmp_path: Path) -> None:
