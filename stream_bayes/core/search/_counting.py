@@ -275,25 +275,75 @@ def score_family(cells, start, rows, width, cell, row):
     return answer
 
 
-def score_families(cells, starts, width, cell, row, own, weight):
-    """Write `score_family` of several consecutive tables, and the weight of each.
+def count_values(codes, weights, sizes, starts, cells):
+    """Add every row to the count of each variable's value, if it is not missing.
+
+    Parameters
+    ----------
+    codes, weights
+        The rows, and the weight of each.
+    sizes, starts
+        The number of values of each variable, and the first of its cells.
+    cells
+        The counts, to be added to.
+    """
+    row: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    code: cython.Py_ssize_t
+    with cython.nogil:
+        for row in range(codes.shape[0]):
+            for k in range(codes.shape[1]):
+                code = codes[row, k]
+                if code < sizes[k]:
+                    cells[starts[k] + code] += weights[row]
+
+
+def turn_tables(cells, starts, width, turned):
+    """Write each of several consecutive tables with rows and columns exchanged.
 
     Parameters
     ----------
     cells, starts, width
-        The tables: the first cell of each, followed by the end of the last; and the number of the child's values.
+        The tables: the first cell of each, followed by the end of the last; and the number of columns.
+    turned
+        Filled with the tables, each in the cells that it had.
+    """
+    k: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    value: cython.Py_ssize_t
+    rows: cython.Py_ssize_t
+    with cython.nogil:
+        for k in range(starts.shape[0] - 1):
+            rows = (starts[k + 1] - starts[k]) // width
+            for j in range(rows):
+                for value in range(width):
+                    turned[starts[k] + value * rows + j] = cells[starts[k] + j * width + value]
+
+
+def score_families(cells, starts, widths, cell, row, weight, own):
+    """Write `score_family` of several consecutive tables, each scaled up to the weight of all rows.
+
+    Parameters
+    ----------
+    cells, starts, widths
+        The tables: the first cell of each, followed by the end of the last; and the number of each child's values.
     cell, row
         For each table, the weight of a Dirichlet prior for each value, and for each configuration; 0 for none.
-    own, weight
+    weight
+        The weight of all rows, including those with missing values in a family.
+    own
         Filled with an entry for each table.
     """
     k: cython.Py_ssize_t
     rows: cython.Py_ssize_t
+    counted: cython.double
     with cython.nogil:
         for k in range(own.shape[0]):
-            rows = (starts[k + 1] - starts[k]) // width
-            own[k] = score_of(cells, starts[k], rows, width, cell[k], row[k])
-            weight[k] = sum_of(cells, starts[k], starts[k + 1])
+            rows = (starts[k + 1] - starts[k]) // widths[k]
+            counted = sum_of(cells, starts[k], starts[k + 1])
+            own[k] = 0.0
+            if counted > 0.0:
+                own[k] = score_of(cells, starts[k], rows, widths[k], cell[k], row[k]) * (weight / counted)
 
 
 @cython.cfunc
@@ -338,6 +388,6 @@ def score_of(
         for k in range(at, at + width):
             if cells[k] > 0.0 and cell > 0.0:
                 answer += lgamma(cell + cells[k]) - lgamma(cell)
-            elif cells[k] > 0.0:
+            elif 0.0 < cells[k] < total:  # a row of a single value, as most are in a large table, adds log(1)
                 answer += cells[k] * log(cells[k] / total)
     return answer

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,8 @@ from stream_bayes.core.search.scores import Score
 __all__ = ["FamilyScorer", "count_families"]
 
 JOINT_CELLS = 65_536  # joint tables up to this size stay in the processor's second-level cache
+
+FEW_ADDITIONS = 50_000  # take less time than to decide how to pack
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.longlong]
@@ -55,7 +56,11 @@ def count_families(
         The first cell of each candidate's table, and all tables.
     """
     rows = _Rows(sample, weights, numbers, configurations, child)
-    places, packed = np.array(candidates, np.longlong), sample.packed
+    places = np.array(candidates, np.longlong)
+    if len(sample) * len(places) <= FEW_ADDITIONS:
+        rows.plain(places, starts, cells)
+        return
+    packed = sample.packed
     group = packed.group[places]
     many = np.bincount(group[group >= 0], minlength=len(packed.widths))
     size = rows.runs * packed.widths
@@ -195,6 +200,7 @@ class FamilyScorer:
         # By child, the score of each set of parents: the sum of their bits.
         self._known: list[dict[int, float]] = [{} for _ in self._bits]
         self._counted: list[_Tables] = []
+        self._scores_alone: list[float] | None = None  # of all variables, once one was needed
 
     def score(self, child: int, parents: Sequence[int]) -> float:
         """Return the score of a child with these parents."""
@@ -213,16 +219,24 @@ class FamilyScorer:
         keys = [own | bits[candidate] for candidate in candidates]
         new = [candidate for candidate, key in zip(candidates, keys, strict=True) if key not in known]
         if new:
-            numbers, configurations = numbered(self.sample, parents)
-            lengths = (self.sample.sizes[new] * (configurations * int(self.sample.sizes[child]))).tolist()
-            most = max(CELLS, MOST_SPARE * len(self.sample))
-            narrow = [(one, cells) for one, cells in zip(new, lengths, strict=True) if cells <= most]
-            for part in _fitting(narrow):
-                self._count(child, tuple(parents), part, numbers, configurations)
-            for candidate, cells in zip(new, lengths, strict=True):
-                if cells > most:
-                    self._count_wide(child, tuple(parents), candidate, numbers, configurations)
+            self._count_each(child, tuple(parents), new)
         return np.array([known[key] for key in keys])
+
+    def _count_each(self, child: int, parents: tuple[int, ...], candidates: list[int]) -> None:
+        """Count and score a child with these parents and each candidate in turn."""
+        numbers, configurations = numbered(self.sample, parents)
+        sizes = self.sample.sizes
+        step = configurations * int(sizes[child])
+        if step * int(sizes[candidates].sum()) <= CELLS:
+            self._count(child, parents, candidates, numbers, configurations)
+            return
+        most = max(CELLS, MOST_SPARE * len(self.sample))
+        pairs = [(candidate, int(sizes[candidate]) * step) for candidate in candidates]
+        for part in _fitting([(candidate, cells) for candidate, cells in pairs if cells <= most]):
+            self._count(child, parents, [candidate for candidate, _ in part], numbers, configurations)
+        for candidate, cells in pairs:
+            if cells > most:
+                self._count_wide(child, parents, candidate, numbers, configurations)
 
     def _key(self, parents: Sequence[int]) -> int:
         """Return a set of parents as the sum of their bits."""
@@ -241,19 +255,17 @@ class FamilyScorer:
         self,
         child: int,
         parents: tuple[int, ...],
-        part: Sequence[tuple[int, int]],
+        candidates: list[int],
         numbers: Numbers,
         configurations: int,
     ) -> None:
-        """Count and score a child with the parents and each candidate, in one pass over the rows.
-
-        A part has the candidates, each with the cells of its table.
-        """
-        candidates = tuple([candidate for candidate, _ in part])
-        starts = np.array([0, *accumulate(cells for _, cells in part)], np.longlong)
+        """Count and score a child with the parents and each candidate, in one pass over the rows."""
+        sizes = self.sample.sizes
+        starts = np.zeros(len(candidates) + 1, np.longlong)
+        np.cumsum(sizes[candidates] * (configurations * int(sizes[child])), out=starts[1:])
         extends = configurations == self._configurations(parents)
         tables = _Tables(
-            child, parents, candidates, configurations, starts, np.zeros(int(starts[-1])), extends
+            child, parents, tuple(candidates), configurations, starts, np.zeros(int(starts[-1])), extends
         )
         self._add(tables, self.sample, numbers, self.sample.weights)
         self._score(tables)
@@ -301,28 +313,37 @@ class FamilyScorer:
         )
 
     def _score(self, tables: _Tables) -> None:
-        others = self._configurations(tables.parents)
-        sizes = self.sample.sizes[list(tables.candidates)]
+        """Score the tables. Without parents, a table is also that of the candidate with the child as its parent."""
+        sample, child = self.sample, tables.child
+        sizes = sample.sizes[list(tables.candidates)]
+        widths = np.full(len(sizes), sample.sizes[child], np.longlong)
+        others = float(self._configurations(tables.parents))
+        bits, known, own = self._bits, self._known[child], self._key(tables.parents)
         scores = self.how.of_tables(
-            tables.cells,
-            tables.starts,
-            int(self.sample.sizes[tables.child]),
-            sizes.astype(np.float64) * float(others),
-            self.sample.weight,
+            tables.cells, tables.starts, widths, sizes.astype(np.float64) * others, sample.weight
         )
-        bits, known, own = self._bits, self._known[tables.child], self._key(tables.parents)
         for candidate, score in zip(tables.candidates, scores.tolist(), strict=True):
             known[own | bits[candidate]] = score
+        if tables.parents:
+            return
+        turned = np.empty_like(tables.cells)
+        _counting.turn_tables(tables.cells, tables.starts, int(sample.sizes[child]), turned)
+        scores = self.how.of_tables(turned, tables.starts, sizes, widths.astype(np.float64), sample.weight)
+        for candidate, score in zip(tables.candidates, scores.tolist(), strict=True):
+            self._known[candidate][bits[child]] = score
 
     def _alone(self, child: int) -> float:
         """Return the score of a child without parents."""
-        sample = self.sample
-        width = int(sample.sizes[child])
-        codes = sample.codes[:, child]
-        seen = codes < width
-        counts = np.bincount(codes[seen], sample.weights[seen], width).astype(np.float64)
+        if self._scores_alone is None:
+            sample = self.sample
+            starts = np.zeros(len(sample.sizes) + 1, np.longlong)
+            np.cumsum(sample.sizes, out=starts[1:])
+            cells = np.zeros(int(starts[-1]))
+            _counting.count_values(sample.codes, sample.weights, sample.sizes, starts, cells)
+            ones = np.ones(len(sample.sizes))
+            self._scores_alone = self.how.of_tables(cells, starts, sample.sizes, ones, sample.weight).tolist()
         self.families += 1
-        return self.how.family(counts.reshape(1, width), 1.0, sample.weight)
+        return self._scores_alone[child]
 
     # -- added and removed rows ---------------------------------------------------------------------------------------
 
@@ -357,6 +378,7 @@ class FamilyScorer:
         )
         self.sample = sample
         self._known = [{} for _ in self._bits]
+        self._scores_alone = None
         self._counted = [tables for tables in self._counted if same and tables.extends]
         for tables in self._counted:
             for part, sign in parts:

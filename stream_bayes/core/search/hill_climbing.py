@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.networks.equivalence import Edge
 from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.search import _climbing
 from stream_bayes.core.search.constraints import (
     ROUNDING,
     against_tiers,
@@ -36,6 +37,10 @@ from stream_bayes.errors import BadStructure, BadValue
 __all__ = ["HillClimbing", "Move", "SearchResult"]
 
 MASK = 2**64 - 1
+ADD, REMOVE, REVERSE = range(3)  # kinds of changes, as `_climbing` numbers them
+KINDS: tuple[Literal["add", "remove", "reverse"], ...] = ("add", "remove", "reverse")
+
+Bytes = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,21 +241,25 @@ class _Climb:
         self.should_stop, self.progress = should_stop, progress
         self.known_before = scorer.families
         size = len(sample.variables)
-        self.required = edge_matrix(settings.required, sample.variables)
         tiers: Any = settings.tiers
-        self.allowed = ~edge_matrix(settings.forbidden, sample.variables) & ~np.eye(size, dtype=bool)
-        self.allowed &= ~against_tiers(tiers, sample.variables)
+        allowed = ~edge_matrix(settings.forbidden, sample.variables) & ~np.eye(size, dtype=bool)
+        self.required = edge_matrix(settings.required, sample.variables).view(np.uint8)
+        self.allowed = (allowed & ~against_tiers(tiers, sample.variables)).view(np.uint8)
         self.start = self._checked_start(start)
-        self.has = edge_matrix(self.start.edges, sample.variables)
         self.most = size if settings.max_parents is None else settings.max_parents
         self.gains = np.zeros((size, size))
-        self.reach: NDArray[np.bool_] | None = None  # computed when it is needed
-        self.scores = self._scores()
-        self.now = float(sum(self.scores))
+        self.reach = np.zeros((size, size), np.uint8)
+        self.room = np.empty((2, size), np.longlong)
+        self.bits = [1 << place for place in range(size)]
+        # By child, the score and the gains with each set of parents: the sum of their bits.
+        self.known: list[dict[int, float]] = [{} for _ in range(size)]
+        self.columns: list[dict[int, NDArray[np.float64]]] = [{} for _ in range(size)]
+        self._stand(edge_matrix(self.start.edges, sample.variables).view(np.uint8))
         self.start_score = self.best = self.now
         self.best_has = self.has.copy()
         self.path: list[Move] = []
         self.best_path: list[Move] = []
+        self.no_tabu = np.zeros((size, size), np.uint8)
         # By pair of variables, the step until which a change of their edge is tabu.
         self.tabu_until: dict[tuple[int, int], int] = {}
         self.ended = False
@@ -279,8 +288,25 @@ class _Climb:
                 )
         return start
 
+    def _stand(self, has: Bytes) -> None:
+        """Make a structure the present one. The caller updates the gains."""
+        self.has = has
+        self.many = has.sum(axis=0, dtype=np.longlong)
+        self.keys = [0] * len(has)
+        for parent, child in np.argwhere(has).tolist():
+            self.keys[child] |= self.bits[parent]
+        self.reach_holds = False  # reachability is computed when it is needed
+        self.scores = [self._score(child) for child in range(len(has))]
+        self.now = float(sum(self.scores))
+
     def _parents(self, child: int) -> list[int]:
         return np.flatnonzero(self.has[:, child]).tolist()
+
+    def _score(self, child: int) -> float:
+        known, key = self.known[child], self.keys[child]
+        if key not in known:
+            known[key] = self.scorer.score(child, self._parents(child))
+        return known[key]
 
     # -- climbing -----------------------------------------------------------------------------------------------------
 
@@ -327,75 +353,83 @@ class _Climb:
         return ROUNDING * max(abs(self.now), 1.0)
 
     def _count(self, child: int) -> None:
-        """Compute the gain of each change of a child's parents."""
+        """Update the gain of each change of a child's parents."""
+        columns, key = self.columns[child], self.keys[child]
+        if key not in columns:
+            columns[key] = self._column(child)
+        self.gains[:, child] = columns[key]
+
+    def _column(self, child: int) -> NDArray[np.float64]:
+        """Return the gain of each change of a child's parents."""
         own = self._parents(child)
         now = self.scores[child]
-        others = np.flatnonzero(self.allowed[:, child] & ~self.has[:, child]).tolist()
-        self.gains[:, child] = 0.0
+        others = np.flatnonzero(self.allowed[:, child] > self.has[:, child]).tolist()
+        column = np.zeros(len(self.has))
         if others:
-            self.gains[others, child] = self.scorer.with_each(child, own, others) - now
+            column[others] = self.scorer.with_each(child, own, others) - now
         for parent in own:
             rest = [other for other in own if other != parent]
-            self.gains[parent, child] = self.scorer.score(child, rest) - now
+            column[parent] = self.scorer.score(child, rest) - now
+        return column
 
-    def _best_move(self, step: int) -> tuple[str, int, int, float] | None:
+    def _best_move(self, step: int) -> tuple[int, int, int, float] | None:
         """Return the change with the largest gain; the first of equal ones."""
-        if self.reach is None:
-            self.reach = _reach(self.has)
-        has, gains, reach = self.has, self.gains, self.reach
-        room = has.sum(axis=0) < self.most
-        stacked = np.full((3, *has.shape), -np.inf)
-        np.copyto(stacked[0], gains, where=self.allowed & ~has & ~reach.T & room)
-        free = has & ~self.required
-        np.copyto(stacked[1], gains, where=free)
-        parents, children = np.nonzero(free & self.allowed.T & room[:, None])
-        if len(parents):
-            # Reversing an edge closes a cycle if another path leads from the parent to the child.
-            ends, others = np.nonzero(has)
-            starts = np.searchsorted(ends, np.arange(len(has) + 1))
-            held = np.flatnonzero(np.diff(starts))  # variables with children
-            ways = np.add.reduceat(reach[others], starts[held], axis=0, dtype=np.intp)
-            place = np.searchsorted(held, parents)
-            alone = ways[place, children] == 1
-            parents, children = parents[alone], children[alone]
-            stacked[2, parents, children] = gains[parents, children] + gains[children, parents]
-        if self.tabu_until:
-            tabu = np.zeros_like(has)
-            for (a, b), until in self.tabu_until.items():
-                tabu[a, b] = tabu[b, a] = until > step
-            # A tabu change is allowed if it leads to a better structure than all before.
-            better = stacked > self.best - self.now + self._rounding()
-            stacked[:, tabu] = np.where(better[:, tabu], stacked[:, tabu], -np.inf)
-        top = float(stacked.max(initial=-np.inf))
-        if top == -np.inf:
-            return None
-        kind, parent, child = np.argwhere(stacked >= top - self._rounding())[0].tolist()
-        return ("add", "remove", "reverse")[kind], parent, child, float(stacked[kind, parent, child])
+        if not self.reach_holds:
+            _climbing.find_reach(self.has, self.reach, *self.room)
+            self.reach_holds = True
+        found = np.zeros(3, np.longlong)
+        # A tabu change is allowed if it leads to a better structure than all before.
+        above = self.best - self.now + self._rounding()
+        gain = _climbing.best_change(
+            self.gains,
+            self.has,
+            self.reach,
+            self.allowed,
+            self.required,
+            self._tabu(step),
+            self.many,
+            self.most,
+            above,
+            self._rounding(),
+            found,
+        )
+        kind, parent, child = found.tolist()
+        return None if gain == -np.inf else (kind, parent, child, gain)
 
-    def _make(self, kind: str, parent: int, child: int) -> None:
+    def _tabu(self, step: int) -> Bytes:
+        if not self.tabu_until:
+            return self.no_tabu
+        tabu = np.zeros_like(self.has)
+        for (a, b), until in self.tabu_until.items():
+            tabu[a, b] = tabu[b, a] = until > step
+        return tabu
+
+    def _make(self, kind: int, parent: int, child: int) -> None:
         self._change(kind, parent, child)
         self._count(child)
-        if kind == "reverse":
+        if kind == REVERSE:
             self._count(parent)
 
-    def _change(self, kind: str, parent: int, child: int) -> None:
+    def _change(self, kind: int, parent: int, child: int) -> None:
         """Change an edge and record the step; the caller updates the gains."""
-        self.has[parent, child] = kind == "add"
-        if kind == "reverse":
-            self.has[child, parent] = True
-            self.scores[parent] = self.scorer.score(parent, self._parents(parent))
-        self.scores[child] = self.scorer.score(child, self._parents(child))
-        if kind == "add" and self.reach is not None:
-            self.reach[self.reach[:, parent]] |= self.reach[child]
+        self._set(parent, child, kind == ADD)
+        if kind == REVERSE:
+            self._set(child, parent, True)
+        if kind == ADD and self.reach_holds:
+            _climbing.extend_reach(self.reach, parent, child)
         else:
-            self.reach = None
+            self.reach_holds = False
         before = self.now
         self.now = float(sum(self.scores))
         names = self.sample.variables
-        self.path.append(Move(kind, names[parent], names[child], self.now - before))  # type: ignore[arg-type]  # one of three
+        self.path.append(Move(KINDS[kind], names[parent], names[child], self.now - before))
 
-    def _scores(self) -> list[float]:
-        return [self.scorer.score(child, self._parents(child)) for child in range(len(self.has))]
+    def _set(self, parent: int, child: int, joined: bool) -> None:
+        """Set whether an edge exists, and update its child's score."""
+        self.has[parent, child] = joined
+        self.keys[child] ^= self.bits[parent]
+        self.many[child] += 1 if joined else -1
+        self.scores[child] = self._score(child)
 
     def _note_best(self) -> bool:
         if self.now <= self.best + self._rounding():
@@ -409,17 +443,17 @@ class _Climb:
         """
         counted = self.has.copy()
         if self.now < self.best - self._rounding():  # other structures of the best score are as good
-            self.has, self.path, self.now = self.best_has.copy(), list(self.best_path), self.best
-            self.scores, self.reach = self._scores(), None
+            self._stand(self.best_has.copy())
+            self.path = list(self.best_path)
         self.tabu_until = {}
         size = len(self.sample.variables)
         for _ in range(self.settings.disturbance if self.has.any() else 0):
             self._turn(draws)
         lost = np.zeros(size, bool)
         lost[draws.some(size, self.settings.disturbance)] = True
-        gone = self.has & (lost[:, None] | lost) & ~self.required
+        gone = (self.has > self.required) & (lost[:, None] | lost)
         for parent, child in np.argwhere(gone).tolist():
-            self._change("remove", parent, child)
+            self._change(REMOVE, parent, child)
         for child in np.flatnonzero((self.has != counted).any(axis=0)).tolist():
             self._count(child)
             yield
@@ -430,15 +464,10 @@ class _Climb:
         The structure stays in its equivalence class, and every structure of the class can be reached so. Without it,
         ties would lead to the same maximum again.
         """
-        has = self.has
-        room = has.sum(axis=0) < self.most
-        free = [
-            (parent, child)
-            for parent, child in np.argwhere(has & ~self.required & self.allowed.T).tolist()
-            if room[parent] and np.flatnonzero(has[:, parent] != has[:, child]).tolist() == [parent]
-        ]
-        if free:
-            self._change("reverse", *free[draws.below(len(free))])
+        found = np.empty((int(self.many.sum()), 2), np.longlong)
+        count = _climbing.covered_edges(self.has, self.allowed, self.required, self.many, self.most, found)
+        if count:
+            self._change(REVERSE, *found[draws.below(count)].tolist())
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
@@ -485,23 +514,3 @@ class _Draws:
         while len(drawn) < min(number, limit):
             drawn[self.below(limit)] = None
         return list(drawn)
-
-
-def _reach(has: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return a matrix that is True at [a, b] if b is reachable from a along edges, or is a itself."""
-    size = len(has)
-    children: list[list[int]] = [[] for _ in range(size)]
-    for parent, child in np.argwhere(has).tolist():
-        children[parent].append(child)
-    waiting = has.sum(axis=0).tolist()
-    order = [v for v, parents in enumerate(waiting) if not parents]
-    for v in order:
-        for child in children[v]:
-            waiting[child] -= 1
-            if not waiting[child]:
-                order.append(child)
-    reach = np.eye(size, dtype=bool)
-    for v in reversed(order):
-        if children[v]:
-            reach[v] |= reach[children[v]].any(axis=0)
-    return reach

@@ -257,6 +257,9 @@ def numbered(sample: Sample, members: Sequence[int]) -> tuple[Numbers, int]:
     >>> numbers.tolist(), count
     ([2, 3, -1], 6)
     """
+    size = _product(sample, members)
+    if size <= _room(sample):
+        return configurations_of(sample, members), size
     numbers = np.zeros(len(sample), np.int32)
     count = 1
     ahead: list[int] = []  # variables to number directly, in one step

@@ -51,7 +51,7 @@ class Score:
         """Return the penalty for a number of free parameters, given the weight of all rows."""
         return 0.0 * parameters
 
-    def prior(self, configurations: Amount, width: int) -> tuple[Amount, Amount]:
+    def prior(self, configurations: Amount, width: Amount) -> tuple[Amount, Amount]:
         """Return the prior's weight for each cell and for each configuration of the parents; 0 without a prior."""
         return 0.0 * configurations, 0.0 * configurations
 
@@ -86,27 +86,27 @@ class Score:
         self,
         cells: NDArray[np.float64],
         starts: NDArray[np.longlong],
-        width: int,
+        widths: NDArray[np.longlong],
         configurations: NDArray[np.float64],
         weight: float,
     ) -> NDArray[np.float64]:
-        """Return the scores of families of one child, whose tables are laid end to end.
+        """Return the scores of families whose tables are laid end to end.
 
         Parameters
         ----------
-        cells, starts, width
-            The tables: the first cell of each, followed by the end of the last; and the number of the child's values.
+        cells, starts, widths
+            The tables: the first cell of each, followed by the end of the last; and the number of each child's values.
         configurations
             The number of the parents' configurations of each family.
         weight
             The weight of all rows.
         """
-        priors = np.empty((2, len(configurations)))
-        priors[0], priors[1] = self.prior(configurations, width)
-        own, counted = np.empty(len(configurations)), np.empty(len(configurations))
-        _counting.score_families(cells, starts, width, priors[0], priors[1], own, counted)
-        explained = np.where(counted > 0.0, own * (weight / np.where(counted > 0.0, counted, 1.0)), 0.0)
-        return explained - self.penalty(configurations * (width - 1), weight)
+        values = widths.astype(np.float64)
+        explained = np.empty(len(widths))
+        _counting.score_families(
+            cells, starts, widths, *self.prior(configurations, values), weight, explained
+        )
+        return explained - self.penalty(configurations * (values - 1.0), weight)
 
     def explained(
         self, cells: NDArray[np.float64], start: int, rows: int, width: int, configurations: float
@@ -180,7 +180,7 @@ class BDeu(Score):
         if not 0.0 < self.sample_size < math.inf:
             raise BadValue(f"sample_size: expected a number above 0, got {self.sample_size!r}")
 
-    def prior(self, configurations: Amount, width: int) -> tuple[Amount, Amount]:
+    def prior(self, configurations: Amount, width: Amount) -> tuple[Amount, Amount]:
         return self.sample_size / (configurations * width), self.sample_size / configurations
 
 
@@ -196,7 +196,7 @@ class K2(Score):
 
     equivalent: ClassVar[bool] = False
 
-    def prior(self, configurations: Amount, width: int) -> tuple[Amount, Amount]:
+    def prior(self, configurations: Amount, width: Amount) -> tuple[Amount, Amount]:
         one = 0.0 * configurations + 1.0
         return one, one * width
 

@@ -163,3 +163,17 @@ def test_with_a_value_more_everything_is_counted_anew() -> None:
     scores_of(scorer)
     scorer.follow(both, added)
     assert scores_of(scorer) == pytest.approx(scores_of(FamilyScorer(both, BDeu())))
+
+
+@given(drawn_samples(least=2), st.sampled_from(SCORES))
+def test_the_table_of_a_pair_serves_both_of_its_variables(drawn: Drawn, score: Score) -> None:
+    sample = drawn.sample
+    others = list(range(1, len(sample.variables)))
+    scorer = FamilyScorer(sample, score)
+    scorer.with_each(0, (), others)
+    counted = scorer.families
+    for other in others:
+        alone = FamilyScorer(sample, score)
+        alone.with_each(other, (), [0])
+        assert scorer.score(other, (0,)) == pytest.approx(alone.score(other, (0,)), rel=1e-12, abs=1e-12)
+    assert scorer.families == counted == len(others)
