@@ -30,7 +30,7 @@ def world(seed: int, count: int) -> tuple[Any, list[dict[str, Any]]]:
 
 @pytest.mark.parametrize("given", [False, True])
 def test_after_a_change_the_structure_becomes_as_good_as_the_true_one(given: bool) -> None:
-    (old, before), (new, after) = world(1, 1000), world(4, 3000)
+    (old, before), (new, after) = world(25, 1000), world(125, 3000)
     model = DriftAdaptive(BayesNet(old.structure) if given else BayesNet("learn"))
     true, behind = BayesNet(new.structure), 0.0
     for x in before:

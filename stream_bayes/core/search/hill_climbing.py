@@ -37,6 +37,7 @@ from stream_bayes.errors import BadStructure, BadValue
 __all__ = ["HillClimbing", "Move", "SearchResult"]
 
 MASK = 2**64 - 1
+DISTURBED_PART, LEAST_DISTURBED = 5, 4  # variables disturbed by a restart: every fifth, and at least so many
 ADD, REMOVE, REVERSE = range(3)  # kinds of changes, as `_climbing` numbers them
 KINDS: tuple[Literal["add", "remove", "reverse"], ...] = ("add", "remove", "reverse")
 
@@ -71,7 +72,8 @@ class HillClimbing:
         class, and some variables without their edges. This escapes local maxima that a few changes do not, at a small
         cost, as the families counted are kept: the default. 0 climbs once.
     disturbance
-        The number of edges, and of variables, drawn at random for a restart.
+        The number of edges, and of variables, drawn at random for a restart; None: a fifth of the variables, and 4 at
+        least.
     seed
         The seed of the restarts, if `search` gets no `rng`.
     max_families
@@ -93,8 +95,8 @@ class HillClimbing:
     tiers: Iterable[Iterable[Value]] = ()
     tabu: int = 0
     patience: int = 20
-    restarts: int = 10
-    disturbance: int = 6
+    restarts: int = 40
+    disturbance: int | None = None
     seed: int = 0
     max_families: int | None = None
 
@@ -105,6 +107,8 @@ class HillClimbing:
         object.__setattr__(self, "tiers", read_tiers(self.tiers, required))
         for name, least in (("tabu", 0), ("patience", 1), ("restarts", 0), ("disturbance", 1), ("seed", 0)):
             value = getattr(self, name)
+            if value is None and name == "disturbance":
+                continue
             if type(value) is not int or value < least:
                 raise BadValue(f"{name}: expected a whole number of at least {least}, got {value!r}")
         for name in ("max_parents", "max_families"):
@@ -447,10 +451,11 @@ class _Climb:
             self.path = list(self.best_path)
         self.tabu_until = {}
         size = len(self.sample.variables)
-        for _ in range(self.settings.disturbance if self.has.any() else 0):
+        disturbance = self.settings.disturbance or max(LEAST_DISTURBED, size // DISTURBED_PART)
+        for _ in range(disturbance if self.has.any() else 0):
             self._turn(draws)
         lost = np.zeros(size, bool)
-        lost[draws.some(size, self.settings.disturbance)] = True
+        lost[draws.some(size, disturbance)] = True
         gone = (self.has > self.required) & (lost[:, None] | lost)
         for parent, child in np.argwhere(gone).tolist():
             self._change(REMOVE, parent, child)

@@ -167,6 +167,19 @@ def test_tabu_and_restarts_are_never_worse_than_climbing_once() -> None:
     assert HillClimbing().restarts > 0  # the default
 
 
+@pytest.mark.parametrize(("size", "disturbed"), [(6, 4), (30, 6)])
+def test_a_restart_disturbs_a_fifth_of_the_variables_and_at_least_four(size: int, disturbed: int) -> None:
+    rng = np.random.default_rng(size)
+    structure = Structure({v: sorted(rng.choice(v, min(v, 2), replace=False).tolist()) for v in range(size)})
+    sample = drawn_from(structure, 600, 3)
+    search = HillClimbing(restarts=8)
+    assert HillClimbing.from_json(search.to_json()) == search
+    drawn = {n: HillClimbing(restarts=8, disturbance=n).search(sample).path for n in range(3, 8)}
+    found = search.search(sample).path
+    assert found == drawn[disturbed]
+    assert any(found != path for path in drawn.values())
+
+
 def test_tabu_goes_down_before_it_goes_up_and_not_back() -> None:
     """Of four variables with an even sum, any three are independent: the first edges lower the score."""
     number = np.arange(160)
@@ -187,9 +200,13 @@ def test_restarts_come_out_of_a_top_from_which_turned_edges_do_not_lead() -> Non
         chance = rng.random((2,) * len(above))[tuple(above)] if above else rng.random()
         columns[f"v{k}"] = (rng.random(400) < chance).astype(int)
     sample = Sample(columns, dict.fromkeys(columns, 2))
-    once = HillClimbing().search(sample)
+    once = HillClimbing(restarts=0).search(sample)
     again = HillClimbing(restarts=5, disturbance=2).search(sample, rng=np.random.default_rng(0))
     assert again.score > once.score + 10.0
+    assert HillClimbing().search(sample).score == pytest.approx(again.score)
+    # A restart that disturbs all variables climbs from the structure without edges again.
+    everything = HillClimbing(restarts=40, disturbance=6).search(sample)
+    assert everything.score == pytest.approx(once.score)
 
 
 def test_what_is_required_stays_as_it_is_though_it_costs() -> None:
