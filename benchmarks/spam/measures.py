@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks.spam.costs import cost_of, least_cost
 from benchmarks.spam.filters import Order, Run
-from stream_bayes.core.measures.tally import Calibration
+from stream_bayes.core.measures.calibration import Calibration
 
 __all__ = ["Measures", "measures", "over", "roca", "settled"]
 

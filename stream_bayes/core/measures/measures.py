@@ -17,8 +17,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from stream_bayes.core.measures.calibration import Reliability
 from stream_bayes.core.measures.ranking import AnyRanking
-from stream_bayes.core.measures.tally import SUMS, Reliability, Tally
+from stream_bayes.core.measures.tally import SUMS, Tally
 from stream_bayes.core.values.values import OTHER
 from stream_bayes.errors import BadValue
 

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_bayes.core.measures.calibration import BINS as CONFIDENCES
 from stream_bayes.core.measures.label_codes import MOST_PROBABLE, NO_LABEL, UNDECIDED, LabelCodes
 from stream_bayes.core.measures.ranking import BINS
 from stream_bayes.core.measures.scored_window import ScoredWindow
-from stream_bayes.core.measures.tally import BINS as CONFIDENCES
 from stream_bayes.core.measures.tally import SUMS, Tally
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.values import OTHER, JSONValue, tagged_many, untagged_many

@@ -2,81 +2,22 @@
 
 `Tally` sums over all events, `FadingTally` halves an event's weight after `half_life` further events. Sums are added in
 the order of events, so they are the same to the last bit, however the events are batched.
-
-`Calibration` has the expected calibration error (Naeini, Cooper and Hauskrecht, 2015). Predictions are put into bins by
-confidence, the probability of the predicted label:
-
-    ECE = sum over bins b of  W_b / W * |accuracy in b - mean confidence in b|
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core.measures._tally import add_confidences, add_events
+from stream_bayes.core.measures._tally import add_events
+from stream_bayes.core.measures.calibration import Calibration
 from stream_bayes.core.measures.ranking import ScoreHistogram, cells_of
 
-__all__ = ["BINS", "COLUMNS", "SUMS", "Calibration", "FadingTally", "Reliability", "Scored", "Tally"]
-
-BINS = 10
-
-
-class Reliability(NamedTuple):
-    """One bin of a reliability diagram.
-
-    Parameters
-    ----------
-    weight
-        The weight of its predictions, as a share of the total.
-    confidence
-        Their mean confidence.
-    accuracy
-        The share of correct predictions.
-    """
-
-    weight: float
-    confidence: float
-    accuracy: float
-
-
-class Calibration:
-    """Ten bins of confidence, each 0.1 wide; the last one includes 1. An event without prediction has confidence 0.
-
-    Examples
-    --------
-    Four predictions at 80 %, three of them correct.
-
-    >>> import numpy as np
-    >>> calibration = Calibration()
-    >>> calibration.add(np.full(4, 0.8), np.array([True, True, True, False]), np.ones(4))
-    >>> round(calibration.error(), 4)
-    0.05
-    """
-
-    def __init__(self) -> None:
-        self.bins = np.zeros((3, BINS))  # weight, weight times confidence, weight of correct predictions
-
-    def add(self, confidence: NDArray[Any], right: NDArray[Any], weights: NDArray[Any]) -> None:
-        """Count predictions in their order."""
-        add_confidences(self.bins, confidence, right.view(np.uint8), weights)
-
-    def error(self) -> float:
-        """Return the expected calibration error; NaN without predictions."""
-        weight, confidence, right = self.bins
-        total = weight.sum()
-        return float(np.abs(right - confidence).sum() / total) if total else math.nan
-
-    def diagram(self) -> list[Reliability]:
-        """Return the bins that hold predictions, for a reliability diagram."""
-        total = float(self.bins[0].sum())
-        return [Reliability(w / total, c / w, r / w) for w, c, r in self.bins.T.tolist() if w > 0]
-
+__all__ = ["COLUMNS", "SUMS", "FadingTally", "Scored", "Tally"]
 
 Array = NDArray[Any]
 
