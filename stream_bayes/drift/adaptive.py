@@ -333,7 +333,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         elif (
             succession.trial is None
             and succession.task is None
-            and succession.clock >= succession.next_renewal
+            and succession.clock >= succession.renewals.next
         ):
             succession.renew()
         if succession.trial is not None and not succession.is_renewing:

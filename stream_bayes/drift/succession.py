@@ -9,17 +9,7 @@ beyond doubt; if not, the trial doubles, until all candidates are refused.
 If the world changes again during a trial, its candidates are given up for candidates that begin with the newer change.
 If it changes during a search, that search's trial comes first.
 
-With `renew`, candidates are also tried without a drift, from the start of a stream and after an adoption:
-
-    grown    a network's structure, searched again in all events kept since the last change, each time their number has
-             doubled; its trial doubles from an eighth of them up to half: small gains take long to prove
-    fresh    a model of the newest quarter of them, half-way between: a detector does not see a world that becomes
-             easier, or changes slowly; it must be better by three standard errors in two trials, the second twice as
-             long, with a gain that lasts: probabilities of few events are less extreme, which alone may be a gain while
-             a model is young, if its independence assumptions do not hold
-
-Both wait for no more than `RENEWAL_WINDOWS` windows of events, so that an old world is followed as well. A drift ends a
-renewal at once.
+With `renew`, candidates are also tried without a drift (`renewal`). A drift ends a renewal at once.
 """
 
 from __future__ import annotations
@@ -39,6 +29,7 @@ from stream_bayes.drift.candidates import (
 )
 from stream_bayes.drift.log import change_between
 from stream_bayes.drift.recent_events import Learner, RecentEvents, grows, rederive
+from stream_bayes.drift.renewal import RenewalSchedule
 from stream_bayes.drift.trial import DOUBT, Trial
 from stream_bayes.drift.watch import DriftWatch
 from stream_bayes.errors import StreamBayesError
@@ -49,13 +40,8 @@ from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifi
 
 __all__ = ["Succession", "SuccessionSettings"]
 
-FIRST_SEARCH = 128  # events of the present world, after which a network's structure is first searched again
-FIRST_FRESH = 384  # and after which a fresh model is first tried
-FRESH_SHARE = 4  # a fresh model learns the newest of this many equal parts
 FRESH_DOUBT = 3.0  # standard errors by which it must be better
 FRESH_LASTING = 0.75  # share of its mean gain that it must keep in a second trial, twice as long
-RENEWAL_WINDOWS = 20  # windows of events between two renewals at most: a trial takes less than one of them
-NEVER = 2**61
 CATCH_UP = 64  # events that a candidate learns at once, of those that came during its search
 
 MOST_SURPRISE = 100.0  # nats of one event, of a network without a class
@@ -103,19 +89,13 @@ class Succession:
         self.changed_again: int | None = None  # the first event after a change during a search or a trial
         self.since = 1  # the first event of the present world
         self.is_renewing = False  # True while a candidate is searched or tried without a drift
-        self.grows = (
-            isinstance(self.model, (BayesNetClassifier, BayesNet))
-            and not grows(self.model)
-            and settings.policy != "refit"
-            and settings.renew
+        grows_here = isinstance(self.model, (BayesNetClassifier, BayesNet)) and not grows(self.model)
+        self.renewals = RenewalSchedule(
+            searches=grows_here and settings.policy != "refit" and settings.renew,
+            tries_fresh=settings.renew,
+            window=settings.window,
+            judge_after=settings.judge_after,
         )
-        self.next_search = (
-            FIRST_SEARCH if self.grows else NEVER
-        )  # the event after which the structure is searched again
-        self.next_fresh = (
-            FIRST_FRESH if settings.renew else NEVER
-        )  # the event after which a fresh model is tried
-        self.next_renewal = min(self.next_search, self.next_fresh)
         self.executor: Executor | None = None
         self.running: RunningSearch | None = None
 
@@ -154,15 +134,8 @@ class Succession:
 
     def renew(self) -> None:
         """Search a candidate without a drift: a grown one or a fresh one, as is due."""
-        settings, events = self.settings, self.clock - self.since + 1
-        gap = min(events, self._longest_gap)
-        if self.clock >= self.next_search:
-            name, since = GROWN, self.since
-            self.next_search = self.clock + gap
-        else:
-            name, since = FRESH, self.clock - min(events, settings.window) // FRESH_SHARE + 1
-            self.next_fresh = self.clock + gap
-        self.next_renewal = min(self.next_search, self.next_fresh)
+        settings = self.settings
+        name, since = self.renewals.take(self.clock, self.since)
         try:
             basis = basis_of(name, settings.learner, self.model, keeps_structure=settings.policy == "refit")
         except StreamBayesError as error:
@@ -215,7 +188,7 @@ class Succession:
                 return
             length = max(length, found.events // 8)
         elif found.name == FRESH:
-            length = self._first_fresh_trial
+            length = self.renewals.first_fresh_trial
         if found.model is not None:
             self.candidates.append((found.name, found.model))
         else:
@@ -288,15 +261,6 @@ class Succession:
             self._refuse(trial, best, self.candidates[best][0], "it is no better")
             self._finish()
 
-    def _schedule_renewals(self) -> None:
-        """Set the events after which candidates are tried without a drift, by the age of the present world."""
-        gap = min(self.clock - self.since, self._longest_gap)
-        if self.grows:
-            self.next_search = self.clock + max(FIRST_SEARCH, gap)
-        if self.settings.renew:
-            self.next_fresh = self.clock + max(FIRST_FRESH, gap + gap // 2)
-        self.next_renewal = min(self.next_search, self.next_fresh)
-
     def learn_unlabelled(self, x: X, w: float) -> None:
         """Let the present model, and the candidates on trial, learn an event without a label."""
         assert isinstance(self.model, BayesClassifier)
@@ -338,19 +302,10 @@ class Succession:
     def _is_fresh(self) -> bool:
         return bool(self.candidates) and self.candidates[0][0] == FRESH
 
-    @property
-    def _first_fresh_trial(self) -> int:
-        return 4 * self.settings.judge_after
-
-    @property
-    def _longest_gap(self) -> int:
-        """The most events between two renewals."""
-        return RENEWAL_WINDOWS * max(self.settings.window, 4 * self._first_fresh_trial)
-
     def _longest_trial(self, trial: Trial) -> int:
         if self.is_renewing:
             events = min(trial.begun - trial.since + 1, self.settings.window)
-            return max(events, 2 * self._first_fresh_trial) if self._is_fresh else events // 2
+            return max(events, 2 * self.renewals.first_fresh_trial) if self._is_fresh else events // 2
         return self.settings.judge_after << (self.settings.trials - 1)
 
     def _adopt(self, trial: Trial, best: int) -> None:
@@ -370,7 +325,7 @@ class Succession:
         if name != GROWN:  # that one replaces a model of the same world
             others.append((f"retired {self.generation}", leaving))
             self.since = self.clock + 1 if was_retired or name == "search" else trial.since
-            self._schedule_renewals()
+            self.renewals.begin(self.clock, self.since)
         self.retired = others[max(len(others) - most, 0) :]
         self.model = model
         self.generation += 1

@@ -298,9 +298,7 @@ def _adaptive(held: DriftAdaptive) -> dict[str, ValueCodec]:
         "changed_again": OrNone(COUNT),
         "is_renewing": FLAG,
         "since": COUNT,
-        "next_search": COUNT,
-        "next_fresh": COUNT,
-        "next_renewal": COUNT,
+        "renewals": _Part({"next_search": COUNT, "next_fresh": COUNT, "next": COUNT}),
     }
     watch = {"detector": OBJECT, "families": OrNone(_Families()), "fed": COUNT, "log": _Log()}
     return {
