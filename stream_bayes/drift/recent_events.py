@@ -179,12 +179,15 @@ def learn_events(model: Learner, events: Events) -> None:
 
 
 def learn_rows(model: Learner, rows: Iterable[Row]) -> None:
-    """Learn rows in the codes of the model's store."""
+    """Learn rows in the codes of the model's store, which has their names.
+
+    So a row needs more room only in tables of families, or if its weight is not whole.
+    """
     store = model._store
     learn = model._learn_row if isinstance(model, BayesNet) else model._reading.learn
     bounded = store.memory_budget is not None
     for row in rows:
-        if bounded or not row.whole:
+        if not row.whole or (bounded and store.tables.families is not None):
             store.make_room_for(1, row.whole)
         learn(row)
 
