@@ -38,9 +38,12 @@ MIN_LABELLED: Final = 50  # scores of a label, before the mistakes among them ar
 MAX_WRONG: Final = 0.1  # of the labels
 EVIDENCE: Final = 6.0  # of log-likelihood, before labels are held to be wrong
 CORRECTIONS: Final = 20  # steps of expectation maximisation in a fit
+FIRST_STEPS: Final = 3  # of them, in which the curves move and the shares of wrong labels do not
 MAX_TURN, MAX_SHIFT = 0.25, 1.0  # of slope and intercept in one Newton step, so that it does not overshoot
 
 Array = NDArray[Any]
+Rates = tuple[float, float]  # the shares of messages of true label 0 and 1 that have the other label
+NO_RATES: Final[Rates] = (0.0, 0.0)
 
 
 class Calibration:
@@ -74,7 +77,7 @@ class Calibration:
         self.slope, self.intercept = SLOPE, 0.0
         self.middles: list[float] = []  # of the isotonic steps, and their log-odds
         self.levels: list[float] = []
-        self.wrong = (0.0, 0.0)  # the shares of messages of true label 0 and 1 that have the other label
+        self.wrong = NO_RATES
         self.seen = 0
         self.scores = np.zeros(self.window)
         self.labels = np.zeros(self.window)
@@ -123,14 +126,13 @@ class Calibration:
             held = self.held
             scores, labels = self.scores[:held], self.labels[:held]
             self._fit_logistic(scores, labels)
-            wrong = wrong_label_rates(scores, labels)
-            self.wrong = (0.0, 0.0)
-            if any(wrong) and self._explains(scores, labels, wrong):
-                self.wrong = wrong
-                for _ in range(CORRECTIONS):
-                    labels = _true_labels(self._straight(scores), self.labels[:held], wrong)
-                    self._fit_logistic(scores, labels)
-                    self._fit_steps(scores, labels)
+            self.wrong = self._explain(scores, labels, wrong_label_rates(scores, labels))
+            if any(self.wrong):
+                for step in range(CORRECTIONS):
+                    truth = _true_labels(self._straight(scores), labels, self.wrong)
+                    self.wrong = _rates(truth, labels, self.wrong, step)
+                    self._fit_logistic(scores, truth)
+                    self._fit_steps(scores, truth)
             else:
                 self._fit_steps(scores, labels)
 
@@ -139,20 +141,26 @@ class Calibration:
         straight: Array = self.slope * scores + self.intercept
         return 0.5 * (straight + np.interp(scores, self.middles, self.levels)) if self.middles else straight
 
-    def _explains(self, scores: Array, labels: Array, wrong: tuple[float, float]) -> bool:
-        """Return True if wrong labels explain the labels much better than a less steep curve.
+    def _explain(self, scores: Array, labels: Array, wrong: Rates) -> Rates:
+        """Return the shares of wrong labels if they explain the labels much better than a less steep curve, else zeros.
 
-        Fit the logistic curve to what the labels should have been. Keep it if so, and the present one if not.
+        Fit the logistic curve to what the labels should have been, and the shares with it: among the clearest scores
+        there are too few mistakes to estimate them closely. Keep the curve if wrong labels explain the labels, and the
+        present one if not.
         """
+        if not any(wrong):
+            return NO_RATES
         before = self.slope, self.intercept
-        plain = _log_likelihood(self.slope * scores + self.intercept, labels, (0.0, 0.0))
-        for _ in range(CORRECTIONS):
-            self._fit_logistic(scores, _true_labels(self.slope * scores + self.intercept, labels, wrong))
+        plain = _log_likelihood(self.slope * scores + self.intercept, labels, NO_RATES)
+        for step in range(CORRECTIONS):
+            truth = _true_labels(self.slope * scores + self.intercept, labels, wrong)
+            wrong = _rates(truth, labels, wrong, step)
+            self._fit_logistic(scores, truth)
         corrected = _log_likelihood(self.slope * scores + self.intercept, labels, wrong)
         if corrected - plain < EVIDENCE:
             self.slope, self.intercept = before
-            return False
-        return True
+            return NO_RATES
+        return wrong
 
     def _fit_logistic(self, scores: Array, labels: Array) -> None:
         """Find the most probable slope and intercept, by Newton's method from the present ones."""
@@ -245,7 +253,7 @@ class Calibration:
         self.middles, self.levels = middles.tolist(), levels.tolist()
 
 
-def _true_labels(straight: Array, labels: Array, wrong: tuple[float, float]) -> Array:
+def _true_labels(straight: Array, labels: Array, wrong: Rates) -> Array:
     """Return the probability that each true label is 1: a step of expectation maximisation.
 
     Parameters
@@ -264,7 +272,16 @@ def _true_labels(straight: Array, labels: Array, wrong: tuple[float, float]) -> 
     return found
 
 
-def _log_likelihood(straight: Array, labels: Array, wrong: tuple[float, float]) -> float:
+def _rates(truth: Array, labels: Array, wrong: Rates, step: int) -> Rates:
+    """Return the shares of wrong labels, given how probable it is that each true label is 1; the old ones at first."""
+    if step < FIRST_STEPS:
+        return wrong
+    zeros, ones = (1.0 - truth) @ labels, truth @ (1.0 - labels)
+    many = float(truth.sum())
+    return min(float(zeros) / (len(truth) - many), MAX_WRONG), min(float(ones) / many, MAX_WRONG)
+
+
+def _log_likelihood(straight: Array, labels: Array, wrong: Rates) -> float:
     share = wrong[0] + (1.0 - wrong[0] - wrong[1]) * _probabilities(straight)
     return float(np.log(np.where(labels == 1.0, share, 1.0 - share)).sum())
 
@@ -274,7 +291,7 @@ def _probabilities(straight: Array) -> Array:
     return found
 
 
-def wrong_label_rates(scores: Array, labels: Array) -> tuple[float, float]:
+def wrong_label_rates(scores: Array, labels: Array) -> Rates:
     """Return the estimated shares of messages of true label 0 and 1 that have the other label.
 
     Mistakes of people fall on messages of any score, those of the filter on scores in the middle. So among the half of
