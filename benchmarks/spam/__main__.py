@@ -53,11 +53,14 @@ __all__ = ["main"]
 
 
 def compared(
-    corpus: Corpus, name: str, alone: bool, settings: dict[str, Any], wrong: float = 0.0, delay: int = 0
+    corpus: Corpus, name: str, alone: bool, settings: dict[str, Any], wrong: tuple[float, int], delay: int
 ) -> Order:
-    """Run each filter over the messages in one order; a share of labels may be wrong, or all of them come late."""
+    """Run each filter over the messages in one order; a share of labels may be wrong, or all of them come late.
+
+    `wrong` is that share, and the seed by which they are drawn.
+    """
     places = corpus.order(name)
-    labels = with_wrong_labels(corpus.spam, wrong)
+    labels = with_wrong_labels(corpus.spam, *wrong)
     stream = [(corpus.messages[place], bool(labels[place])) for place in places]
     others = [] if alone else installed()
     runs = [ours(stream, delay=delay, **settings), *(other(stream, delay) for other in others)]
@@ -162,6 +165,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--wrong-labels", type=float, default=0.0, metavar="SHARE", help="the share of labels learned wrong"
     )
+    parser.add_argument(
+        "--wrong-seed", type=int, default=0, metavar="SEED", help="which labels are wrong; default: 0"
+    )
     parser.add_argument("--alone", action="store_true", help="leave other filters out")
     parser.add_argument(
         "--delay", type=int, default=0, metavar="MESSAGES", help="a label is learned so many messages later"
@@ -214,7 +220,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     orders, found = [], []
     for name in names:
-        order = compared(corpus, name, given.alone, settings, given.wrong_labels, given.delay)
+        wrong = (given.wrong_labels, given.wrong_seed)
+        order = compared(corpus, name, given.alone, settings, wrong, given.delay)
         measured = [measures(run, order.spam) for run in order.runs.values()]
         size = f"{len(order.places):,} messages, {order.spam.sum():,} spam"
         console.print(report(order, measured, f"{given.corpus.name}, order {name}: {size}"))

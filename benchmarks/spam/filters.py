@@ -96,9 +96,9 @@ def size_of_batches(name: str, messages: int) -> int | None:
     return int(size) if kind == "batches" and size.isdigit() and int(size) else None
 
 
-def with_wrong_labels(spam: Array, share: float) -> Array:
-    """Return the labels with a share of them wrong, the same ones at each call."""
-    wrong: Array = np.asarray(spam) ^ (np.random.default_rng(0).random(len(spam)) < share)
+def with_wrong_labels(spam: Array, share: float, seed: int = 0) -> Array:
+    """Return the labels with a share of them wrong, the same ones at each call with a seed."""
+    wrong: Array = np.asarray(spam) ^ (np.random.default_rng(seed).random(len(spam)) < share)
     return wrong
 
 

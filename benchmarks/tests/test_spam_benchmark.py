@@ -122,6 +122,8 @@ def test_wrong_labels_are_as_many_as_asked_for() -> None:
     assert (with_wrong_labels(spam, 0.0) == spam).all()
     wrong = with_wrong_labels(spam, 0.05) != spam
     assert 0.04 < wrong.mean() < 0.06 and wrong[spam].any() and wrong[~spam].any()
+    others = with_wrong_labels(spam, 0.05, seed=1) != spam
+    assert (with_wrong_labels(spam, 0.05, seed=1) != spam).tolist() == others.tolist() != wrong.tolist()
 
 
 @pytest.mark.skipif(not stream_bayes.compiled, reason="benchmarks refuse this build")

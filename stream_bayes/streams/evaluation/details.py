@@ -1,4 +1,4 @@
-"""Details of a comparison for its report: confusions, scores by label, costs of decisions."""
+"""Details of a comparison for its report: confusions, scores by label (`curves`), costs of decisions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, Protocol
 
 from stream_bayes.core.events.event import Event
 from stream_bayes.learners.classifier.predictions import most_probable
+from stream_bayes.streams.evaluation.curves import Scores
 from stream_bayes.streams.evaluation.steps import Step
 
-__all__ = ["BINS", "CostRule", "Details", "Scores"]
+__all__ = ["CostRule", "Details"]
 
-BINS = 200  # of probabilities, for curves
 MAX_LABELS = 50  # with scores; the labels that came first
 RECENT = 200  # samples kept to explain
 
@@ -27,50 +27,6 @@ class CostRule(Protocol):
     def decide(self, probabilities: Mapping[Any, float]) -> Any:
         """Return the decision."""
         ...
-
-
-class Scores:
-    """The probabilities that a learner gave to one label, counted in bins, with that label and with others."""
-
-    def __init__(self) -> None:
-        self.positive = [0.0] * BINS
-        self.negative = [0.0] * BINS
-
-    def precision_recall(self) -> list[tuple[float, float]]:
-        """Return (recall, precision) at each threshold, from the highest threshold to the lowest.
-
-        Examples
-        --------
-        >>> scores = Scores()
-        >>> scores.positive[190], scores.negative[100], scores.positive[10] = 3.0, 1.0, 1.0
-        >>> scores.precision_recall()
-        [(0.75, 1.0), (0.75, 0.75), (1.0, 0.8)]
-        """
-        total, hits, alarms, points = sum(self.positive), 0.0, 0.0, []
-        for positive, negative in zip(reversed(self.positive), reversed(self.negative), strict=True):
-            hits, alarms = hits + positive, alarms + negative
-            if positive or negative:
-                points.append((hits / total if total else 0.0, hits / (hits + alarms)))
-        return points
-
-    def costs(self, missed: float = 1.0, false_alarm: float = 1.0) -> list[tuple[float, float]]:
-        """Return (threshold, mean cost) where the label is decided from each threshold on.
-
-        Examples
-        --------
-        >>> scores = Scores()
-        >>> scores.positive[190], scores.negative[10] = 1.0, 3.0
-        >>> curve = dict(scores.costs(missed=2.0))
-        >>> curve[0.0], curve[0.5], curve[1.0]
-        (0.75, 0.0, 0.5)
-        """
-        total = sum(self.positive) + sum(self.negative)
-        lost, alarms, points = 0.0, sum(self.negative), []
-        for place in range(BINS + 1):
-            points.append((place / BINS, (missed * lost + false_alarm * alarms) / total if total else 0.0))
-            if place < BINS:
-                lost, alarms = lost + self.positive[place], alarms - self.negative[place]
-        return points
 
 
 class Details:
@@ -120,11 +76,7 @@ class Details:
                 if len(own) >= MAX_LABELS:
                     continue
                 scores = own[label] = Scores()
-            place = min(int(probability * BINS), BINS - 1)
-            if label == step.y:
-                scores.positive[place] += step.weight
-            else:
-                scores.negative[place] += step.weight
+            scores.add(probability, step.weight, is_label=label == step.y)
 
     def labels(self) -> list[Any]:
         """Return the labels that came."""
