@@ -436,6 +436,8 @@ def test_a_hostile_subject_stays_text_and_its_mail_is_corrected_by_a_click(
         click(driver, "button[aria-label='Evidence for m149']")
         wait_until(lambda: "Tokens that decided" in text(driver, "#panel-history"))
         take(driver, "mails")
+        # The page and this test must be answered from one view: that after the correction.
+        wait_until(lambda: client.get("/v1/model")["model"]["processed"] == engine.step.processed)
         driver.find_element("id", "tab-model").click()
         wait_until(lambda: "The most telling tokens" in text(driver, "#panel-model"))
         told = [each["token"] for each in client.get("/v1/model")["telling"]]
