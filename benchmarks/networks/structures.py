@@ -83,7 +83,7 @@ def pyagrum_climbs() -> Callable[[], Any]:
     def work() -> object:
         learner = pyagrum.BNLearner(data, template)
         learner.setNumberOfThreads(1)
-        learner.useGreedyHillClimbing(restarts=0)
+        learner.useGreedyHillClimbing()
         learner.useScoreBIC()
         return learner.learnDAG()
 
