@@ -92,7 +92,7 @@ register(
         "_sleep": OBJECT,
         "_known": COUNT,
     },
-    derived=["schema", "_stores", "_given", "_encoding", "experts_"],
+    derived=["schema", "_stores", "_panel", "experts_"],
     parameters={"schema": None},  # each member's state has its own, and is compared
     fits=_fits,
 )

@@ -12,7 +12,7 @@
 
 `_layout` places counts, `_tables` adds and subtracts a row in all tables, and a kernel for each table does its part.
 `store` is the whole; `merging` adds another store by name, `state` saves, `names` lists counts by name. `discretizer`
-sets cut points again as events come, refilling the tables from the stored events; `cut_points` has the methods.
+sets cut points again as events come, refilling the tables from `_kept_events`; `cut_points` has the methods.
 
 Weights are float64, so whole counts are exact to 2^53. Next to each weight stands a whole number of samples: at 0
 samples the weight is set to exactly 0. Fading touches no cell: a fresh sample weighs `unit`, which doubles every

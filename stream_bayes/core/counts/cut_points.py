@@ -1,4 +1,7 @@
-"""Cut points of a numeric feature from the numbers seen so far: by quantiles, by widths, or by the classes."""
+"""Cut points of a numeric feature from the numbers seen so far: by quantiles, by widths, or by the classes.
+
+The numbers are given in ascending order, with their weights and labels.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,15 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["METHODS", "bin_names", "cut_quantiles", "cut_supervised", "cut_widths", "outer_edges"]
+__all__ = [
+    "METHODS",
+    "bin_names",
+    "cut_quantiles",
+    "cut_supervised",
+    "cut_widths",
+    "distinct_starts",
+    "outer_edges",
+]
 
 Numbers = NDArray[np.float64]
 
@@ -24,13 +35,16 @@ def cut_quantiles(values: Numbers, weights: Numbers, labels: NDArray[np.int32], 
     >>> cut_quantiles(np.array([1.0, 2, 3, 4]), np.ones(4), np.zeros(4, np.int32), 2)
     [2.5]
     """
-    distinct, inverse = np.unique(values, return_inverse=True)
-    gaps = _gaps(distinct)
-    if len(distinct) <= bins:
+    starts = distinct_starts(values)
+    gaps = _gaps(values[starts])
+    if len(starts) <= bins:
         return [float(gap) for gap in gaps]
-    below = np.cumsum(np.bincount(inverse, weights=weights))[:-1]
-    wanted = weights.sum() * np.arange(1, bins) / bins
-    nearest = np.abs(below[:, None] - wanted).argmin(axis=0)
+    reached = np.cumsum(weights)
+    below = reached[starts[1:] - 1]
+    wanted = reached[-1] * np.arange(1, bins) / bins
+    upper = np.minimum(np.searchsorted(below, wanted), len(below) - 1)
+    lower = np.maximum(upper - 1, 0)
+    nearest = np.where(wanted - below[lower] <= below[upper] - wanted, lower, upper)
     cuts: list[float] = gaps[np.unique(nearest)].tolist()
     return cuts
 
@@ -44,7 +58,7 @@ def cut_widths(values: Numbers, weights: Numbers, labels: NDArray[np.int32], bin
     >>> cut_widths(np.array([0.0, 1, 2, 3, 8]), np.ones(5), np.zeros(5, np.int32), 4)
     [2.0, 4.0, 6.0]
     """
-    distinct = np.unique(values)
+    distinct = values[distinct_starts(values)]
     if len(distinct) <= bins:
         return [float(gap) for gap in _gaps(distinct)]
     inner = np.linspace(distinct[0], distinct[-1], bins + 1)[1:-1]
@@ -61,12 +75,13 @@ def cut_supervised(values: Numbers, weights: Numbers, labels: NDArray[np.int32],
     >>> cut_supervised(values, np.ones(20), labels, 8)
     [9.5]
     """
-    distinct, inverse = np.unique(values, return_inverse=True)
-    gaps = _gaps(distinct)
-    counts = np.zeros((len(distinct), int(labels.max(initial=0)) + 1))
-    np.add.at(counts, (inverse, labels), weights)
+    starts = distinct_starts(values)
+    gaps = _gaps(values[starts])
+    counts = np.zeros((len(starts), int(labels.max(initial=0)) + 1))
+    rank = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(values)))  # of each number's value
+    np.add.at(counts, (rank, labels), weights)
     found: list[tuple[float, int]] = []  # the total gain of the split, and its gap
-    parts = [(0, len(distinct))]
+    parts = [(0, len(starts))]
     while parts:
         first, last = parts.pop()
         split = _best_split(counts[first:last])
@@ -105,6 +120,13 @@ def _entropy(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     return entropy
 
 
+def distinct_starts(values: Numbers) -> NDArray[np.int64]:
+    """Return the places at which ascending numbers change, the first included."""
+    changes = np.ones(len(values), bool)
+    np.not_equal(values[1:], values[:-1], out=changes[1:])
+    return np.flatnonzero(changes)
+
+
 def _gaps(distinct: Numbers) -> Numbers:
     """Return the middles between neighbours; the upper neighbour if rounding puts a middle on the lower one."""
     middles: Numbers = distinct[:-1] / 2.0 + distinct[1:] / 2.0
@@ -121,17 +143,16 @@ METHODS: Mapping[str, Callable[[Numbers, Numbers, NDArray[np.int32], int], list[
 def outer_edges(values: Numbers, weights: Numbers, cuts: Sequence[float]) -> tuple[float, float]:
     """Return the outer edges of the end bins, for reading between bins: their medians are their middles."""
     if not cuts:
-        return float(values.min()), float(values.max())
-    is_below, is_above = values < cuts[0], values >= cuts[-1]
-    low = 2.0 * _median(values[is_below], weights[is_below]) - cuts[0] if is_below.any() else cuts[0]
-    high = 2.0 * _median(values[is_above], weights[is_above]) - cuts[-1] if is_above.any() else cuts[-1]
+        return float(values[0]), float(values[-1])
+    below, above = int(np.searchsorted(values, cuts[0])), int(np.searchsorted(values, cuts[-1]))
+    low = 2.0 * _median(values[:below], weights[:below]) - cuts[0] if below else cuts[0]
+    high = 2.0 * _median(values[above:], weights[above:]) - cuts[-1] if above < len(values) else cuts[-1]
     return low, high
 
 
 def _median(values: Numbers, weights: Numbers) -> float:
     """Return the weighted median; the middle of two values if half of the weight lies on either side."""
-    order = np.argsort(values)
-    values, reached = values[order], np.cumsum(weights[order])
+    reached = np.cumsum(weights)
     half = reached[-1] / 2.0
     last = len(values) - 1
     lower = min(int(np.searchsorted(reached, half)), last)

@@ -11,19 +11,19 @@ stream that comes.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core.counts._tables import NumberObserver, Tables
-from stream_bayes.core.counts.cut_points import METHODS, bin_names, outer_edges
+from stream_bayes.core.counts._kept_events import KeptEvents, OpenCuts
+from stream_bayes.core.counts._tables import Tables
+from stream_bayes.core.counts.cut_points import METHODS, bin_names, distinct_starts, outer_edges
 from stream_bayes.core.encoding._features import Encoder, Feature
-from stream_bayes.core.encoding._rows import Batch, Row
 from stream_bayes.core.values.checks import expect
-from stream_bayes.errors import CannotMerge, NotLearned
+from stream_bayes.errors import CannotMerge
 
 __all__ = ["MOST_BINS", "Discretizer"]
 
@@ -35,19 +35,7 @@ Cuts: TypeAlias = tuple[
 MOST_BINS = 20
 
 
-class Kept(NamedTuple):
-    """An event kept to be counted again: its entries without those of binned features, and its numbers."""
-
-    label: int
-    weight: float
-    clock: int
-    features: tuple[int, ...]
-    codes: tuple[int, ...]
-    slots: tuple[int, ...]
-    numbers: tuple[float, ...]
-
-
-class Discretizer(NumberObserver):
+class Discretizer(OpenCuts):
     """Sets the cut points of a store's numeric features.
 
     Parameters
@@ -76,21 +64,15 @@ class Discretizer(NumberObserver):
         window: int,
         declared: Mapping[Any, Sequence[float]],
     ) -> None:
-        self.tables = tables
+        super().__init__(tables, tables.bins)  # a store that makes a discretizer has Bins
         self.encoder = encoder
-        self.bins: Any = tables.bins  # a store that makes a discretizer has Bins
         self.method = method
         self.wanted = bins
         self.after = after
         self.window = window
-        self.kept: list[Kept] = []
         self.declared = declared
         self.fixed = {encoder.features[name].slot for name in declared}
-        self.learned: dict[int, int] = {}  # numbers of each slot that came while its cuts were open
-        # Numbers at which the cuts of each slot are set next; slots whose cuts are final are left out.
-        self.due: dict[int, int] = {}
         self.slides = False  # exactly the events of a window are held
-        self._row = Row()
         self._known = 0  # features of the encoder whose cuts were opened
 
     def begin(self) -> None:
@@ -117,56 +99,16 @@ class Discretizer(NumberObserver):
         """Observe the tables as long as there are cuts to be set."""
         self.tables.observer = self if self.due else None
 
-    def observe(self, row: Any) -> None:
-        """Keep an event that was just learned, and set the cuts that are due after it."""
-        tables, learned, due = self.tables, self.learned, self.due
-        kept = self._kept(row, tables.learned_at if tables.timed else tables.clock)
-        waiting = [slot for slot in kept.slots if slot in due]
-        if not waiting:
-            return
-        self.kept.append(kept)
-        ready = []
-        for slot in waiting:
-            learned[slot] += 1
-            if learned[slot] >= due[slot]:
-                ready.append(slot)
-        if ready:
-            self.cut(ready)
-
-    def _kept(self, row: Any, clock: int) -> Kept:
-        bare = self._row
-        self.bins.strip(row, bare)
-        # Uncompiled, a row holds numpy's numbers.
-        return Kept(int(bare.label), float(bare.weight), int(clock), *bare.content())
-
-    def find(self, row: Any, at: int | None) -> int:
-        """Return the place of an event to be unlearned among those kept, the newest equal one or the one learned at a
-        clock; -1 if the cuts of all its numbers are final.
-        """
-        sought = self._kept(row, -1)
-        if self.due.keys().isdisjoint(sought.slots):
-            return -1
-        places = range(len(self.kept))
-        # An event that is unlearned by its clock is mostly old.
-        for place in reversed(places) if at is None else places:
-            kept = self.kept[place]
-            if kept[:2] == sought[:2] and kept[3:] == sought[3:] and at in (None, kept.clock):
-                return place
-        raise NotLearned("cannot unlearn a sample with these numbers: no such sample is held")
-
-    def drop(self, place: int) -> None:
-        """Stop keeping an event, which was unlearned."""
-        del self.kept[place]
-
     def cut(self, slots: Sequence[int]) -> None:
         """Set the cuts of some features, and count their numbers in the kept events again."""
-        tables, of = self.tables, set(slots)
-        chosen = np.zeros(tables.values.layout.features, np.uint8)
-        chosen[list(slots)] = True
-        kept = [event for event in self.kept if not of.isdisjoint(event.slots)]
-        batch, clocks = _batch_of(kept), np.array([event.clock for event in kept], np.int64)
-        of_number, numbers = np.asarray(batch.numeric_feature), np.asarray(batch.number)
-        event_of = np.repeat(np.arange(batch.rows), np.diff(np.asarray(batch.number_end), prepend=0))
+        tables = self.tables
+        chosen = self._mask(slots)
+        kept = self.kept.with_numbers(chosen)
+        batch = kept.batch
+        of_number, numbers = np.asarray(batch.numeric_feature)[: batch.numbers], np.asarray(batch.number)
+        event_of = np.repeat(
+            np.arange(batch.rows), np.diff(np.asarray(batch.number_end)[: batch.rows], prepend=0)
+        )
         weights, labels = np.asarray(batch.weight), np.asarray(batch.label)
         tables.clear(chosen.astype(bool), tables.window is not None and not self.slides)
         cuts = {}
@@ -175,7 +117,7 @@ class Discretizer(NumberObserver):
             events = event_of[places]
             cuts[slot] = self._cuts(self.learned[slot], numbers[places], weights[events], labels[events])
         self.set_cuts(cuts)
-        tables.recount(batch, clocks, chosen)
+        tables.recount(batch, kept.clock, chosen)
         for slot in slots:
             self.due[slot] *= 2
             if self.due[slot] > self.window:
@@ -201,19 +143,24 @@ class Discretizer(NumberObserver):
 
     def _drop_needless(self) -> None:
         """Drop the events in which no number's cuts are open any more."""
-        still_open = self.due.keys()
-        self.kept = (
-            [event for event in self.kept if not still_open.isdisjoint(event.slots)] if still_open else []
-        )
+        self.kept = self.kept.with_numbers(self._mask(self.due)) if self.due else KeptEvents()
         self._observe_while_open()
+
+    def _mask(self, slots: Iterable[int]) -> NDArray[np.uint8]:
+        """Return a mask over all slots that is 1 for some."""
+        mask = np.zeros(self.tables.values.layout.features, np.uint8)
+        mask[list(slots)] = 1
+        return mask
 
     def _cuts(self, learned: int, values: Numbers, weights: Numbers, labels: NDArray[np.int32]) -> Cuts:
         """Return a feature's cuts, and the outer edges of its end bins."""
         wanted = self.wanted
         if wanted is None:
             wanted = min(max(round(1.5 * learned ** (1.0 / 3.0)), 5), MOST_BINS)
+        order = np.argsort(values, kind="stable")
+        values, weights, labels = values[order], weights[order], labels[order]
         cuts = METHODS[self.method](values, weights, labels, wanted)
-        if len(cuts) + 1 >= len(np.unique(values)):
+        if len(cuts) + 1 >= len(distinct_starts(values)):
             return cuts, None  # a bin for each value: there is nothing between them
         return cuts, outer_edges(values, weights, cuts)
 
@@ -260,7 +207,8 @@ class Discretizer(NumberObserver):
 
         Cuts that are final there are final here.
         """
-        self.kept += [self._translated(event, other.encoder) for event in other.kept]
+        for index in range(len(other.kept)):
+            self.kept.add(*self._translated(other.encoder, *other.kept.event(index)))
         for slot, learned in other.learned.items():
             own = self.encoder.features[other.encoder.nominal[slot].name].slot
             if own not in self.due:
@@ -274,26 +222,37 @@ class Discretizer(NumberObserver):
         while late := [slot for slot, due in self.due.items() if self.learned[slot] >= due]:
             self.cut(sorted(late))
 
-    def _translated(self, kept: Kept, theirs: Encoder) -> Kept:
-        features = [theirs.nominal[slot] for slot in kept.features]
-        own = [self.encoder.features[feature.name] for feature in features]
-        codes = [
+    def _translated(
+        self,
+        theirs: Encoder,
+        label: int,
+        weight: float,
+        clock: int,
+        features: Sequence[int],
+        codes: Sequence[int],
+        slots: Sequence[int],
+        numbers: Sequence[float],
+    ) -> tuple[Any, ...]:
+        """Return the parts of another's event under the codes here."""
+        known = [theirs.nominal[slot] for slot in features]
+        own = [self.encoder.features[feature.name] for feature in known]
+        values = [
             mine.vocabulary.find(feature.vocabulary.values[code])
-            for mine, feature, code in zip(own, features, kept.codes, strict=True)
+            for mine, feature, code in zip(own, known, codes, strict=True)
         ]
-        entries = sorted((mine.slot, code) for mine, code in zip(own, codes, strict=True))
-        numbers = sorted(
+        entries = sorted((mine.slot, value) for mine, value in zip(own, values, strict=True))
+        moved = sorted(
             (self.encoder.features[theirs.nominal[slot].name].slot, number)
-            for slot, number in zip(kept.slots, kept.numbers, strict=True)
+            for slot, number in zip(slots, numbers, strict=True)
         )
-        return Kept(
-            self.encoder.labels.find(theirs.labels.values[kept.label]),
-            kept.weight,
-            kept.clock,
-            tuple(slot for slot, _ in entries),
-            tuple(code for _, code in entries),
-            tuple(slot for slot, _ in numbers),
-            tuple(number for _, number in numbers),
+        return (
+            self.encoder.labels.find(theirs.labels.values[label]),
+            weight,
+            clock,
+            [slot for slot, _ in entries],
+            [code for _, code in entries],
+            [slot for slot, _ in moved],
+            [number for _, number in moved],
         )
 
     # -- state --------------------------------------------------------------------------------------------------------
@@ -304,12 +263,8 @@ class Discretizer(NumberObserver):
         return {
             "open": [[slot, self.learned[slot], self.due[slot]] for slot in sorted(self.due)],
             "cuts": [[slot, known, None if edges is None else list(edges)] for slot, known, edges in cuts],
-            "kept": [
-                [kept.label, kept.weight, kept.clock, list(kept.features), list(kept.codes), list(kept.slots),
-                 list(kept.numbers)]
-                for kept in self.kept
-            ],
-        }  # fmt: skip
+            "kept": [list(self.kept.event(index)) for index in range(len(self.kept))],
+        }
 
     def load(self, saved: Mapping[str, Any]) -> None:
         """Load a state, once the names are known and before the tables are made, or raise `BadState`."""
@@ -329,11 +284,9 @@ class Discretizer(NumberObserver):
         for slot in measured - set(self.bins.cuts):
             expect(not self.encoder.nominal[slot].vocabulary.values, "a feature without cuts has bins")
         self._load_open(saved["open"], measured - self.fixed)
-        self.kept = [self._checked(*record) for record in saved["kept"]]
-        expect(
-            all(any(slot in self.due for slot in event.slots) for event in self.kept),
-            "it keeps what it does not need",
-        )
+        self.kept = KeptEvents()
+        for record in saved["kept"]:
+            self.kept.add(*self._checked(*record))
         self._observe_while_open()
 
     def _load_open(self, saved: Sequence[Sequence[Any]], may_be: set[int]) -> None:
@@ -350,7 +303,8 @@ class Discretizer(NumberObserver):
 
     def _checked(
         self, label: Any, weight: Any, clock: Any, features: Any, codes: Any, slots: Any, numbers: Any
-    ) -> Kept:
+    ) -> tuple[Any, ...]:
+        """Return the parts of an event kept, or raise `BadState`."""
         nominal = self.encoder.nominal
         expect(type(label) is int and 0 <= label < len(self.encoder.labels), "an event kept has no label")
         expect(type(weight) in (int, float) and 0 < weight <= 2.0**53, "an event kept has no weight")
@@ -366,26 +320,8 @@ class Discretizer(NumberObserver):
             expect(type(slot) is int and 0 <= slot < len(nominal), "an event kept has an unknown feature")
             expect(nominal[slot].measured, "an event kept has a number for a nominal feature")
         expect(_rise(features) and _rise(slots) and _finite(numbers), "an event kept is out of order")
-        numbers = tuple(float(number) for number in numbers)
-        return Kept(label, float(weight), clock, tuple(features), tuple(codes), tuple(slots), numbers)
-
-
-def _batch_of(kept: Sequence[Kept]) -> Batch:
-    """Return events kept as rows, without entries for their numbers."""
-    batch = Batch()
-    batch.rows = len(kept)
-    batch.entry_end = np.cumsum([len(event.features) for event in kept], dtype=np.longlong)
-    batch.number_end = np.cumsum([len(event.slots) for event in kept], dtype=np.longlong)
-    batch.label = np.array([event.label for event in kept], np.int32)
-    batch.weight = np.array([event.weight for event in kept], np.float64)
-    batch.feature = np.array([slot for event in kept for slot in event.features], np.int32)
-    batch.code = np.array([code for event in kept for code in event.codes], np.int32)
-    batch.entries = len(batch.feature)
-    batch.amount = np.ones(batch.entries)
-    batch.numeric_feature = np.array([slot for event in kept for slot in event.slots], np.int32)
-    batch.number = np.array([number for event in kept for number in event.numbers], np.float64)
-    batch.numbers = len(batch.number)
-    return batch
+        expect(any(slot in self.due for slot in slots), "it keeps what it does not need")
+        return label, float(weight), clock, features, codes, slots, [float(number) for number in numbers]
 
 
 def _finite(numbers: Any) -> bool:

@@ -7,6 +7,7 @@ cdef class Vocabulary:
     cdef public bint closed
     cdef public int slot
     cdef public int other
+    cdef list by_name
     cdef unsigned long long[::1] table
     cdef int bits
     cdef Py_ssize_t seek(self, object value, unsigned long long mark)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import cython
 import numpy as np
 
-from stream_bayes.core.values.values import OTHER
+from stream_bayes.core.values.values import OTHER, name_order
 
 if not cython.compiled:
     from stream_bayes.core.encoding._prefetch import equals_item, hash_of, prefetch, prefetch_item
@@ -52,6 +52,7 @@ class Vocabulary:
         self.closed = closed
         self.slot = -1  # that of the feature
         self.other = UNSEEN
+        self.by_name = None
         self.bits = 3
         self.table = np.zeros(8, np.uint64)
         self.restore(list(values))
@@ -137,9 +138,18 @@ class Vocabulary:
         mark: cython.ulonglong = mark_of(value)
         self.table[self.seek(value, mark)] = (mark << 32) | (code + 1)
         self.values.append(value)
+        self.by_name = None
         if value is OTHER:
             self.other = code
         return code
+
+    def codes_by_name(self) -> list:
+        """Return the codes in the order of their values' names; the code that values past a limit share comes last."""
+        if self.by_name is None:
+            named = [code for code in range(len(self.values)) if code != self.other]
+            named.sort(key=lambda code: name_order(self.values[code]))
+            self.by_name = named + ([self.other] if self.other >= 0 else [])
+        return self.by_name
 
     def name(self, value):
         """Return the code of a value, a new one if need be; past the limit the one of `OTHER`."""
@@ -152,6 +162,7 @@ class Vocabulary:
     def restore(self, values: list):
         """Replace the contents by these values; return False if two of them are equal."""
         self.values = []
+        self.by_name = None
         self.bits = 3
         self.table = np.zeros(8, np.uint64)
         self.reserve(len(values))
@@ -185,6 +196,7 @@ class Vocabulary:
         last: cython.Py_ssize_t = self.table.shape[0] - 1
         free: cython.Py_ssize_t
         entry: cython.ulonglong
+        self.by_name = None
         mark: cython.ulonglong = mark_of(value)
         place: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, mark >> (32 - self.bits))
         while cython.cast(cython.Py_ssize_t, self.table[place] & LOW_BITS) != code + 1:

@@ -26,6 +26,19 @@ ROUNDING = cython.declare(cython.double, 1e-14)  # of the largest term, for each
 TABULATED = cython.declare(cython.Py_ssize_t, 4096)
 
 
+def entropy_terms():
+    """Return N log n of the first whole numbers."""
+    terms = np.zeros(TABULATED)
+    term: cython.double[::1] = terms
+    k: cython.Py_ssize_t
+    for k in range(2, TABULATED):
+        term[k] = k * log(k)
+    return terms
+
+
+ENTROPY_TERMS = entropy_terms()
+
+
 @cython.cclass
 class Information:
     """Mutual information of each feature and the class, and of each pair of features given the class.
@@ -47,10 +60,7 @@ class Information:
         self.ends = np.cumsum([0] + sizes, dtype=np.longlong)  # noqa: RUF005  # Cython has no starred lists here
         self.places = np.concatenate([np.zeros(0)] + values).astype(np.longlong)  # noqa: RUF005  # as above
         self.column = np.zeros(max(sizes, default=1))
-        self.known = np.zeros(TABULATED)
-        k: cython.Py_ssize_t
-        for k in range(2, TABULATED):
-            self.known[k] = k * log(k)
+        self.known = ENTROPY_TERMS
 
     @cython.cfunc
     @cython.exceptval(check=False)

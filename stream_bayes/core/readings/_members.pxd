@@ -4,3 +4,4 @@ from stream_bayes.core.readings._reading cimport MemberRows, Reading
 cdef class Members:
     cdef list readings
     cdef list answers
+    cpdef predict(self, list rows, bint is_labelled, unsigned char[::1] is_asleep, double[:, ::1] out)

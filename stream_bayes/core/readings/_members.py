@@ -29,6 +29,7 @@ class Members:
         self.readings = list(readings)
         self.answers = list(answers)
 
+    @cython.ccall
     def predict(
         self,
         rows: list,

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from stream_bayes.core.counts._tables import Tables
 from stream_bayes.core.counts.state import grid
 from stream_bayes.core.encoding._features import Encoder
+from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.readings._information import Information
-from stream_bayes.core.values.values import OTHER, Value, name_order
+from stream_bayes.core.values.values import Value, name_order
 from stream_bayes.errors import UnknownFeature
 
 __all__ = ["PATIENCE", "ExpectedFeatures", "NamedFeatures", "OnAbsent", "require_features"]
@@ -35,18 +36,14 @@ class NamedFeatures:
         self.names: list[Value] = [feature.name for feature in features]
         self.slots: list[int] = [feature.slot for feature in features]
         layout = tables.values.layout
-        labels = encoder.labels.values
         self.information = Information(
             tables,
             self.slots,
             [
-                layout.start[feature.slot]
-                + np.array(
-                    _codes_by_name(feature.vocabulary.values[: layout.used[feature.slot]]), np.longlong
-                )
+                layout.start[feature.slot] + _first_by_name(feature.vocabulary, layout.used[feature.slot])
                 for feature in features
             ],
-            _codes_by_name(labels[: tables.labels]),
+            _first_by_name(encoder.labels, tables.labels).tolist(),
         )
 
     def with_class(self) -> NDArray[np.float64]:
@@ -54,11 +51,10 @@ class NamedFeatures:
         return np.array([self.information.with_class(place) for place in range(len(self.names))])
 
 
-def _codes_by_name(values: Sequence[Value]) -> list[int]:
-    """Return the codes of values in the order of their names; the code that values past a limit share comes last."""
-    named = [code for code, value in enumerate(values) if not isinstance(value, type(OTHER))]
-    named.sort(key=lambda code: name_order(values[code]))
-    return named + [code for code, value in enumerate(values) if isinstance(value, type(OTHER))]
+def _first_by_name(vocabulary: Vocabulary, used: int) -> NDArray[np.int64]:
+    """Return the first codes of a vocabulary in the order of their names."""
+    codes = np.array(vocabulary.codes_by_name(), np.longlong)
+    return codes if len(codes) == used else codes[codes < used]
 
 
 class ExpectedFeatures:

@@ -2,5 +2,6 @@
 
 `experts.py` lists the experts, `inputs.py` adds what some of them see besides the features (the last labels, numbers
 relative to their recent mean, with the loops in `_trends.py`), `_encoding.py` turns an event into rows for all,
-`sleeping.py` decides which sleep, and `adaptive_bayes.py` is the learner.
+`_panel.py` lets all predict it and mixes the answers, `sleeping.py` decides which sleep, and `adaptive_bayes.py` is the
+learner.
 """

@@ -1,12 +1,17 @@
+from stream_bayes.core.counts._families cimport FamilyTables
 from stream_bayes.core.counts._tables cimport Tables
 from stream_bayes.core.encoding._bins cimport Bins
 from stream_bayes.core.encoding._features cimport Encoder
 from stream_bayes.core.encoding._rows cimport Row
+from stream_bayes.core.encoding._vocabulary cimport Vocabulary
+from stream_bayes.core.readings._members cimport Members
 
 cdef class SharedEncoding:
     cdef public object stores
     cdef public object members
-    cdef public object readings
+    cdef public Members readings
+    cdef public Vocabulary labels
+    cdef readonly object paired
     cdef list inputs
     cdef list counts
     cdef list encoders

@@ -18,6 +18,7 @@ from stream_bayes.errors import BudgetExceeded
 from stream_bayes.learners.adaptive.experts import FEATURES, PAIRED, encode_within_budget
 
 if not cython.compiled:
+    from stream_bayes.core.counts._families import FamilyTables
     from stream_bayes.core.counts._tables import Tables
     from stream_bayes.core.encoding._bins import Bins
     from stream_bayes.core.encoding._features import Encoder
@@ -43,7 +44,10 @@ class SharedEncoding:
         self.inputs = [store.inputs for store in stores]
         self.counts = [member._store for member in members]
         self.encoders = [store.encoder for store in self.counts]
+        self.labels = self.encoders[0].labels  # with the same codes in all stores
         self.tables = [store.tables for store in self.counts]
+        # The first store over the first features that come; it has no budget, so it has all of these.
+        self.paired = self.counts[self.inputs.index(PAIRED)]
         self.leader_of = []  # the store that reads for each, or itself
         for place in range(len(self.counts)):
             leader = next((first for first in range(place) if self.may_lead(first, place)), place)
@@ -102,8 +106,10 @@ class SharedEncoding:
         """Return the row to learn, with room for everything it names."""
         encoder: Encoder = self.encoders[place]
         tables: Tables = self.tables[place]
-        if len(encoder.created) == 0 and tables.families is None and (row.whole or not tables.exact):
-            return row  # as the store would find
+        families: FamilyTables = tables.families
+        if len(encoder.created) == 0 and (row.whole or not tables.exact):
+            if families is None or not families.brings(row):
+                return row  # as the store would find
         return self.counts[place].admit(x, row)
 
     @cython.cfunc

@@ -18,6 +18,7 @@ from stream_bayes.data.frames import Native
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import CannotMerge
 from stream_bayes.learners.adaptive._encoding import SharedEncoding
+from stream_bayes.learners.adaptive._panel import Panel
 from stream_bayes.learners.adaptive.experts import FEATURES, LABELS, PAIRED, TRENDS, paired_part, stores
 from stream_bayes.learners.adaptive.inputs import TREND, LabelMemory, Trends, is_number, trend_name
 from stream_bayes.learners.adaptive.sleeping import Sleep
@@ -104,10 +105,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         group_of = [place for place, store in enumerate(self._stores) for _ in store.experts]
         group_of += [len(self._stores)] * bool(label_memory)
         self._mixture = ExpertMixture(len(self.experts_), SWITCHING, RATES, FINAL_SWITCHING, group_of)
-        self._encoding = SharedEncoding(self._stores, self._members)
-        self._given = np.zeros(
-            (len(self.experts_), 2)
-        )  # the probability of each label by each expert, reused
+        self._panel = self._new_panel()
         self._known = len(self._labels)  # labels that hold samples or were declared: the first codes
 
     # -- learning -----------------------------------------------------------------------------------------------------
@@ -123,23 +121,26 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
 
     def predict_learn_one(self, x: X, y: Any, w: float = 1.0) -> dict[Any, float]:
         """Return the probabilities of a sample, then learn it."""
-        views = self._views(x)
-        # All rows are encoded before any is learned: what one store refuses, none learns.
-        answer = self._answer(self._encoders().encode(views, y, w), learning=True)
+        panel, views = self._experts(), self._views(x)
+        answer: dict[Any, float] = panel.predict_learn(views, y, w, self._known, *self._memory.repetition())
         if w > 0.0:
-            label = self._labels.find(canonical_label(y))
+            y = canonical_label(y)
+            label = self._labels.find(y)
             if label < self._known:
                 self._fall_asleep_or_wake(self._mixture.learn(label, w))
-            self._known = max(self._known, label + 1)
-            self._trends.add(paired_part(self.features_of(x), self._paired._store))
-            self._memory.add(canonical_label(y))
+            else:
+                self._known = label + 1
+            self._trends.add(views[PAIRED])
+            self._memory.add(y)
         return answer
 
     # -- predicting ---------------------------------------------------------------------------------------------------
 
     def predict_proba_one(self, x: X, **kwargs: Any) -> dict[Any, float]:
         """Return P(y | x) of each class; empty before any learning."""
-        return self._answer(self._looked_up(x), learning=False)
+        panel, views = self._experts(), self._views(x)
+        answer: dict[Any, float] = panel.predict(views, self._known, *self._memory.repetition())
+        return answer
 
     def predict_one(self, x: X, **kwargs: Any) -> Any:
         """Return the most probable class; of equal ones the first by name; None before any learning."""
@@ -169,10 +170,10 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         The weight is the expert's share in the answer: what all mixers together give it, without signs. Experts that
         sleep are left out (`asleep_`).
         """
-        if not self._answer(self._looked_up(x), learning=False):
+        if not self.predict_proba_one(x):
             return {}
         labels = self.classes_
-        given = self._given[:, : self._known].tolist()
+        given = np.asarray(self._panel.given)[:, : self._known].tolist()
         shares = self._shares()
         asleep = set(self.asleep_)
         ranked = sorted(range(len(shares)), key=lambda place: -shares[place])
@@ -196,7 +197,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         """
         if not self.label_memory or self._is_held(x):
             return x
-        departures = self._trends.departures(paired_part(x, self._paired._store))
+        departures = self._trends.departures(paired_part(x, self._experts().encoding.paired))
         return {**x, **departures, **self._memory.features()}
 
     def _is_held(self, x: X) -> bool:
@@ -218,7 +219,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
     def _views(self, x: X) -> dict[str, X]:
         """Return what each kind of store is shown of an event."""
         plain = self.features_of(x)
-        paired = paired_part(plain, self._paired._store)
+        paired = paired_part(plain, self._experts().encoding.paired)
         if not self.label_memory:
             return {FEATURES: plain, PAIRED: paired}
         if plain is x:
@@ -238,16 +239,15 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
             TRENDS: {**departures, **labels},
         }
 
-    def _looked_up(self, x: X) -> list[Any]:
-        """Return an event as a row of each store."""
-        rows: list[Any] = self._encoders().lookup(self._views(x))
-        return rows
+    def _experts(self) -> Panel:
+        """Return the panel of the present members, which loading a state replaces."""
+        if self._panel.members is not self._members:
+            self._panel = self._new_panel()
+        return self._panel
 
-    def _encoders(self) -> SharedEncoding:
-        """Return the encoders of the present members, which loading a state replaces."""
-        if self._encoding.members is not self._members:
-            self._encoding = SharedEncoding(self._stores, self._members)
-        return self._encoding
+    def _new_panel(self) -> Panel:
+        encoding = SharedEncoding(self._stores, self._members)
+        return Panel(encoding, self._mixture, bool(self.label_memory))
 
     def _fall_asleep_or_wake(self, loss: float) -> None:
         """Let stores that have lost for long sleep, and wake them when the answers get worse."""
@@ -255,21 +255,6 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
             reading = self._members[place]._reading
             if reading.tables.clock >= reading.due:
                 reading.derive()
-
-    def _answer(self, rows: list[Any], *, learning: bool) -> dict[Any, float]:
-        """Let all experts predict an event, and the stores learn it; return the mixed probabilities by label."""
-        labels = len(self._labels)
-        if self._given.shape[1] < labels or not self._given.flags.writeable:  # as of a model in mapped memory
-            self._given = np.zeros((len(self.experts_), 2 * labels))
-        self._encoders().readings.predict(rows, learning, self._mixture.is_asleep, self._given)
-        if not self._known:
-            return {}
-        if self.label_memory:
-            self._memory.repeat(self._given[-1], self._labels)
-        self._mixture.mix(self._given, self._known)
-        answer = self._mixture.answer
-        names = self._labels.values
-        return {names[code]: answer[code] for code in range(self._known)}
 
     # -- what it holds ------------------------------------------------------------------------------------------------
 
@@ -287,11 +272,6 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
     def _store(self) -> CountStore:
         """The store that has all features and labels."""
         return self._members[0]._store
-
-    @property
-    def _paired(self) -> BayesClassifier:
-        """The first learner over the first features that come; it has no budget, so it has all of these."""
-        return next(m for m, store in zip(self._members, self._stores, strict=True) if store.inputs == PAIRED)
 
     @property
     def left_out_(self) -> tuple[Any, ...]:

@@ -6,10 +6,6 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.learners.adaptive._trends import TREND, add_numbers, departures, is_number, trend_name
 
 __all__ = ["TREND", "LabelMemory", "Trends", "is_number", "trend_name"]
@@ -64,12 +60,10 @@ class LabelMemory:
         shown += [NO_LABEL] * (self.size - len(shown))
         return dict(zip(self.names, shown, strict=True))
 
-    def repeat(self, probabilities: NDArray[np.float64], codes: Vocabulary) -> None:
-        """Write the probability that the last label comes again to its code, and 0 to all others."""
-        probabilities[:] = 0.0
-        if self.labels:
-            share = (self.repeated + 1.0) / (self.repeated + self.changed + 2.0)
-            probabilities[codes.find(self.labels[0])] = share
+    def repetition(self) -> tuple[Any, float]:
+        """Return the last label, and the probability that it comes again; None and a half before the first."""
+        last = self.labels[0] if self.labels else None
+        return last, (self.repeated + 1.0) / (self.repeated + self.changed + 2.0)
 
 
 class Trends:

@@ -24,7 +24,8 @@ samples = st.lists(
 
 
 def cuts_of(method: str, many: list[tuple[float, float, int]], bins: int) -> list[float]:
-    values, weights, labels = (np.array(column) for column in zip(*many, strict=True))
+    ascending = sorted(many, key=lambda one: one[0])
+    values, weights, labels = (np.array(column) for column in zip(*ascending, strict=True))
     return METHODS[method](values, weights, labels.astype(np.int32), bins)
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from stream_bayes.core.encoding._bags import BagEncoder
 from stream_bayes.core.encoding._vocabulary import Vocabulary
+from stream_bayes.core.values.values import OTHER, name_order
 
 UNSEEN = -2
 
@@ -106,3 +107,24 @@ def test_removed_values_are_new_again_and_all_others_keep_their_codes() -> None:
             assert {each: vocabulary.find(each) for each in values if each in vocabulary} == held
     assert all(vocabulary.values[code] == value for value, code in held.items())
     assert sum(value is None for value in vocabulary.values) == len(vocabulary.values) - len(held)
+
+
+def test_codes_by_name_follow_every_change_of_the_values() -> None:
+    known = Vocabulary(["m", "c"], limit=4)
+
+    def by_definition() -> list[int]:
+        named = [code for code, value in enumerate(known.values) if value is not OTHER]
+        shared = [code for code, value in enumerate(known.values) if value is OTHER]
+        return sorted(named, key=lambda code: name_order(known.values[code])) + shared
+
+    assert known.codes_by_name() == by_definition() == [1, 0]
+    known.name("a")
+    assert known.codes_by_name() == by_definition() == [2, 1, 0]
+    known.remove_newest()
+    known.name("z")  # as many values as before, with another name
+    assert known.codes_by_name() == by_definition() == [1, 0, 2]
+    known.restore(["9", "10", "b"])
+    assert known.codes_by_name() == by_definition() == [1, 0, 2]
+    for late in ("d", "e", "a"):  # the last two share a code, which comes last
+        known.name(late)
+    assert known.codes_by_name() == by_definition() == [1, 0, 2, 3, 4]

@@ -302,7 +302,7 @@ def test_without_drift_it_is_within_a_point_and_two_hundredths_of_a_nat_of_its_b
         if number < 20:
             continue
         code = model.classes_.index(y)
-        given = np.asarray(model._given)[:, :2]
+        given = np.asarray(model._panel.given)[:, :2]
         lost[:-1] -= np.log(np.maximum(given[:, code], 1e-6))
         right[:-1] += given[:, code] > 0.5
         lost[-1] -= np.log(answer[y])
@@ -315,8 +315,8 @@ def test_without_drift_it_is_within_a_point_and_two_hundredths_of_a_nat_of_its_b
 
 def test_stores_that_are_shown_the_same_share_one_reading_of_an_event() -> None:
     shared, apart = AdaptiveBayes(), AdaptiveBayes()
-    assert shared._encoders().shared == 8
-    apart._encoding.leader_of = list(range(12))
+    assert shared._experts().encoding.shared == 8
+    apart._panel.encoding.leader_of = list(range(12))
     for number, (x, y) in enumerate(drifting(150)):
         x["sky"] = [x["sky"], None, f"cloud {number}"][number % 3]  # names come, and are missing
         x["b"] = x["b"] if number % 5 else None
@@ -332,13 +332,13 @@ def test_a_store_without_room_reads_for_itself_and_after_a_restart_too() -> None
     model.members[small]._store.memory_budget = 20_000
     for event in range(300):
         model.learn_one({"id": f"number {event}", "sky": "grey" if event % 2 else "blue"}, "ab"[event % 2])
-    encoding = model._encoders()
+    encoding = model._experts().encoding
     assert encoding.shared == 7
     assert encoding.leader_of[small] == small
     other = AdaptiveBayes(label_memory=0)
     other.members[small]._store.memory_budget = 20_000
     other = restore_model(other, model_state(model))
-    assert other._encoders().leader_of == encoding.leader_of
+    assert other._experts().encoding.leader_of == encoding.leader_of
     x = {"id": "number 299", "sky": "blue"}
     assert other.predict_learn_one(x, "a") == model.predict_learn_one(x, "a")
 

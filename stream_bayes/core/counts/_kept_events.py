@@ -1,0 +1,217 @@
+"""Events kept until the cut points of their numbers are final, to be counted again.
+
+    batch    rows without the entries that numbers became in bins      [ event | event | ... ]
+    clock    the clock at which each was learned                       [ event | event | ... ]
+
+Events stay in the order in which they were learned.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+from stream_bayes.core.counts._tables import NumberObserver
+from stream_bayes.errors import NotLearned
+
+if not cython.compiled:
+    from stream_bayes.core.counts._tables import Tables
+    from stream_bayes.core.encoding._bins import Bins
+    from stream_bayes.core.encoding._rows import Batch, Row
+
+
+@cython.cclass
+class KeptEvents:
+    """Events as rows of a batch, with the clock of each.
+
+    Parameters
+    ----------
+    like
+        Events as many as which have room.
+    """
+
+    def __init__(self, like=None):
+        if like is None:
+            self.batch = Batch()
+            self.clock = np.zeros(8, np.longlong)
+        else:
+            self.batch = Batch(like.batch.rows, like.batch.entries, like.batch.numbers)
+            self.clock = np.zeros(like.batch.rows + 8, np.longlong)
+
+    def __len__(self):
+        return self.batch.rows
+
+    @cython.ccall
+    def append(self, row: Row, clock: cython.longlong):
+        """Keep a copy of a row."""
+        at: cython.Py_ssize_t = self.batch.rows
+        self.batch.append(row)
+        if at >= self.clock.shape[0]:
+            self.clock = np.resize(self.clock, 2 * at)
+        self.clock[at] = clock
+
+    def add(self, label, weight, clock, features, codes, slots, numbers):
+        """Keep an event given by its parts, as `event` returns them."""
+        k: cython.Py_ssize_t
+        row: Row = Row()
+        row.reserve(len(features), len(slots))
+        row.label, row.weight = label, weight
+        row.entries, row.numbers = len(features), len(slots)
+        for k in range(row.entries):
+            row.feature[k], row.code[k] = features[k], codes[k]
+        for k in range(row.numbers):
+            row.numeric_feature[k], row.number[k] = slots[k], numbers[k]
+        self.append(row, clock)
+
+    def event(self, index: cython.Py_ssize_t) -> tuple:
+        """Return the label, weight and clock of an event, its features and codes, and the slots of its numbers and
+        these, a list each.
+        """
+        row: Row = Row()
+        self.batch.load(index, row)
+        return (
+            int(row.label),
+            float(row.weight),
+            int(self.clock[index]),
+            np.asarray(row.feature)[: row.entries].tolist(),
+            np.asarray(row.code)[: row.entries].tolist(),
+            np.asarray(row.numeric_feature)[: row.numbers].tolist(),
+            np.asarray(row.number)[: row.numbers].tolist(),
+        )
+
+    def with_numbers(self, chosen: cython.uchar[::1]) -> KeptEvents:
+        """Return the events that have a number of a feature chosen, a mask over slots."""
+        made: KeptEvents = KeptEvents(self)
+        row: Row = Row()
+        index: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        for index in range(self.batch.rows):
+            self.batch.load(index, row)
+            for k in range(row.numbers):
+                if row.numeric_feature[k] < chosen.shape[0] and chosen[row.numeric_feature[k]]:
+                    made.append(row, self.clock[index])
+                    break
+        return made
+
+    def without(self, place: cython.Py_ssize_t) -> KeptEvents:
+        """Return all events but one."""
+        made: KeptEvents = KeptEvents(self)
+        row: Row = Row()
+        index: cython.Py_ssize_t
+        for index in range(self.batch.rows):
+            if index != place:
+                self.batch.load(index, row)
+                made.append(row, self.clock[index])
+        return made
+
+    @cython.ccall
+    def find(self, sought: Row) -> cython.Py_ssize_t:
+        """Return the place of the newest event equal to a row, -1 for none."""
+        index: cython.Py_ssize_t
+        row: Row = Row()
+        for index in range(self.batch.rows - 1, -1, -1):
+            if self.equals(index, sought, row):
+                return index
+        return -1
+
+    @cython.ccall
+    def find_at(self, sought: Row, clock: cython.longlong) -> cython.Py_ssize_t:
+        """Return the place of the event equal to a row that was learned at a clock, -1 for none."""
+        index: cython.Py_ssize_t
+        row: Row = Row()
+        for index in range(self.batch.rows):
+            if self.clock[index] == clock and self.equals(index, sought, row):
+                return index
+        return -1
+
+    @cython.cfunc
+    def equals(self, index: cython.Py_ssize_t, sought: Row, row: Row) -> cython.bint:
+        """Return True if an event equals a row; `row` is room for the event."""
+        k: cython.Py_ssize_t
+        if self.batch.label[index] != sought.label or self.batch.weight[index] != sought.weight:
+            return False
+        self.batch.load(index, row)
+        if row.entries != sought.entries or row.numbers != sought.numbers:
+            return False
+        for k in range(row.entries):
+            if row.feature[k] != sought.feature[k] or row.code[k] != sought.code[k]:
+                return False
+        for k in range(row.numbers):
+            if row.numeric_feature[k] != sought.numeric_feature[k] or row.number[k] != sought.number[k]:
+                return False
+        return True
+
+
+@cython.cclass
+class OpenCuts(NumberObserver):
+    """The features whose cut points are open, and the events that hold numbers of them.
+
+    `learned` counts the numbers of each slot that came while its cuts were open. `due` has the count at which the cuts
+    of a slot are set next; a slot whose cuts are final is not there.
+    """
+
+    def __init__(self, tables, bins):
+        self.tables = tables
+        self.bins = bins
+        self.kept = KeptEvents()
+        self.learned = {}
+        self.due = {}
+        self.bare = Row()
+
+    @cython.ccall
+    def observe(self, row: Row):
+        """Keep an event that was just learned, and set the cuts that are due after it."""
+        k: cython.Py_ssize_t
+        learned: cython.longlong
+        tables: Tables = self.tables
+        bins: Bins = self.bins
+        is_open: cython.bint = False
+        ready: list = []
+        for k in range(row.numbers):
+            slot: object = row.numeric_feature[k] if cython.compiled else int(row.numeric_feature[k])
+            due: object = self.due.get(slot)
+            if due is None:
+                continue
+            is_open = True
+            learned = self.learned[slot] + 1
+            self.learned[slot] = learned
+            if learned >= due:
+                ready.append(slot)
+        if not is_open:
+            return
+        bins.strip(row, self.bare)
+        self.kept.append(self.bare, tables.learned_at if tables.timed else tables.clock)
+        if ready:
+            self.cut(ready)
+
+    def cut(self, slots):
+        """Set the cuts of some features, and count their numbers in the kept events again."""
+        raise NotImplementedError
+
+    @cython.ccall
+    def find(self, row: Row, at: object) -> cython.Py_ssize_t:
+        """Return the place of an event to be unlearned among those kept, the newest equal one or the one learned at a
+        clock; -1 if the cuts of all its numbers are final.
+        """
+        k: cython.Py_ssize_t
+        place: cython.Py_ssize_t
+        bins: Bins = self.bins
+        for k in range(row.numbers):
+            if int(row.numeric_feature[k]) in self.due:
+                break
+        else:
+            return -1
+        bins.strip(row, self.bare)
+        place = self.kept.find(self.bare) if at is None else self.kept.find_at(self.bare, at)
+        if place < 0:
+            raise NotLearned("cannot unlearn a sample with these numbers: no such sample is held")
+        return place
+
+    @cython.ccall
+    def drop(self, place: cython.Py_ssize_t):
+        """Stop keeping an event, which was unlearned."""
+        self.kept = self.kept.without(place)

@@ -1,0 +1,94 @@
+"""The panel of experts: each predicts an event, and their answers are mixed.
+
+given    [expert, label]    the probabilities that each expert gives; the last row is of the one that repeats
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+if not cython.compiled:
+    from stream_bayes.core.encoding._vocabulary import Vocabulary
+    from stream_bayes.core.mixtures._expert_mixture import ExpertMixture
+    from stream_bayes.core.readings._members import Members
+
+
+@cython.cclass
+class Panel:
+    """The experts of all stores, and the mixture of their answers.
+
+    Parameters
+    ----------
+    encoding
+        The encoders and readings of the stores.
+    mixture
+        The weights of the experts.
+    repeats
+        True if the last expert repeats the last label.
+    """
+
+    def __init__(self, encoding, mixture, repeats: cython.bint):
+        self.encoding = encoding
+        self.mixture = mixture
+        self.repeats = repeats
+        self.members = encoding.members
+        self.labels = encoding.labels
+        self.given = np.zeros((mixture.experts, 2))
+
+    def __reduce__(self):
+        return Panel, (self.encoding, self.mixture, self.repeats)
+
+    @cython.ccall
+    def predict(self, views: dict, known: cython.Py_ssize_t, last, share: cython.double) -> dict:
+        """Return the mixed probabilities of an event, of each of the first `known` labels.
+
+        Parameters
+        ----------
+        views
+            What each kind of store is shown of the event.
+        known
+            The labels that hold samples or were declared; without any, the answer is empty.
+        last, share
+            The last label and the probability that it comes again; None before the first.
+        """
+        return self.answer(self.encoding.lookup(views), False, known, last, share)
+
+    @cython.ccall
+    def predict_learn(self, views: dict, y, w, known: cython.Py_ssize_t, last, share: cython.double) -> dict:
+        """Return the mixed probabilities of a sample, which the stores then learn.
+
+        All rows are encoded before any is learned: what one store refuses, none learns.
+        """
+        return self.answer(self.encoding.encode(views, y, w), True, known, last, share)
+
+    @cython.cfunc
+    def answer(
+        self, rows: list, is_labelled: cython.bint, known: cython.Py_ssize_t, last, share: cython.double
+    ) -> dict:
+        """Let all experts that are awake predict, and the stores learn a sample with a label; mix the predictions."""
+        mixture: ExpertMixture = self.mixture
+        readings: Members = self.encoding.readings
+        labels: Vocabulary = self.labels
+        mixed: dict = {}
+        k: cython.Py_ssize_t
+        end: cython.Py_ssize_t
+        if self.given.shape[1] < len(labels.values):
+            self.given = np.zeros((mixture.experts, 2 * len(labels.values)))
+        readings.predict(rows, is_labelled, mixture.is_asleep, self.given)
+        if known == 0:
+            return mixed
+        if self.repeats:
+            end = mixture.experts - 1
+            for k in range(self.given.shape[1]):
+                self.given[end, k] = 0.0
+            if last is not None:
+                self.given[end, labels.find(last)] = share
+        mixture.mix(self.given, known)
+        for k in range(known):
+            mixed[labels.values[k]] = float(mixture.answer[k])
+        return mixed
