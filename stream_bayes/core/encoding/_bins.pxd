@@ -14,3 +14,4 @@ cdef class Bins:
     cdef double inside_of(self, Py_ssize_t slot, Py_ssize_t code, double number)
     cpdef strip(self, Row row, Row into)
     cpdef resolve(self, Row row)
+    cdef bint has_cuts(self, Py_ssize_t slot) noexcept

@@ -98,7 +98,7 @@ class Bins:
         n: cython.Py_ssize_t = 0
         into.reserve(row.entries, row.numbers)
         for k in range(row.entries):
-            if row.feature[k] < self.count.shape[0] and self.count[row.feature[k]] >= 0:
+            if self.has_cuts(row.feature[k]):
                 continue
             into.feature[n] = row.feature[k]
             into.code[n] = row.code[k]
@@ -114,31 +114,41 @@ class Bins:
 
     @cython.ccall
     def resolve(self, row: Row):
-        """Add an entry for each number of a row whose feature has its cuts."""
+        """Add an entry for each number of a row whose feature has its cuts; entries and numbers are in the order of
+        slots, and are merged from the last on.
+        """
+        numbers: cython.Py_ssize_t = 0
         k: cython.Py_ssize_t
-        n: cython.Py_ssize_t = row.entries
-        at: cython.Py_ssize_t = 0
+        n: cython.Py_ssize_t = row.entries - 1
+        m: cython.Py_ssize_t = row.numbers - 1
+        at: cython.Py_ssize_t
         slot: cython.Py_ssize_t
-        ordered: cython.bint = True
-        row.reserve(row.entries + row.numbers, row.numbers)
         for k in range(row.numbers):
-            slot = row.numeric_feature[k]
-            if slot >= self.count.shape[0] or self.count[slot] < 0:
-                continue
-            row.feature[n] = slot
-            row.code[n] = self.code_of(slot, row.number[k])
-            if n > 0 and row.feature[n - 1] > slot:
-                ordered = False
-            n += 1
-        row.entries = n
-        if not ordered:
-            row.sort()
+            numbers += self.has_cuts(row.numeric_feature[k])
+        row.reserve(row.entries + numbers, row.numbers)
+        row.entries += numbers
         row.soft = False
-        for k in range(n):
-            slot = row.feature[k]
+        at = row.entries - 1
+        while m >= 0:
+            slot = row.numeric_feature[m]
+            if not self.has_cuts(slot):
+                m -= 1
+            elif n >= 0 and row.feature[n] > slot:
+                row.feature[at], row.code[at] = row.feature[n], row.code[n]
+                row.inside[at] = -1.0
+                n -= 1
+                at -= 1
+            else:
+                row.feature[at], row.code[at] = slot, self.code_of(slot, row.number[m])
+                row.inside[at] = self.inside_of(slot, row.code[at], row.number[m])
+                row.soft = row.soft or row.inside[at] >= 0.0
+                m -= 1
+                at -= 1
+        for k in range(at + 1):
             row.inside[k] = -1.0
-            while at < row.numbers and row.numeric_feature[at] < slot:
-                at += 1
-            if at < row.numbers and row.numeric_feature[at] == slot:
-                row.inside[k] = self.inside_of(slot, row.code[k], row.number[at])
-                row.soft = row.soft or row.inside[k] >= 0.0
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def has_cuts(self, slot: cython.Py_ssize_t) -> cython.bint:
+        """Return True if the cuts of a feature are set."""
+        return slot < self.count.shape[0] and self.count[slot] >= 0

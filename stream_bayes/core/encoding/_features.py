@@ -385,7 +385,7 @@ class RowEncoder(Encoder):
                 row.number[row.numbers] = number
                 row.numbers += 1
             else:
-                if type(value) is not str:
+                if type(value) is not str and type(value) is not bool:
                     value = read_nominal(name, value, self.numbers_named)
                     if value is None:
                         continue

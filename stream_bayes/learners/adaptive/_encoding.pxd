@@ -17,8 +17,10 @@ cdef class SharedEncoding:
     cdef list encoders
     cdef list tables
     cdef public list leader_of
+    cdef readonly list admissions
     cpdef list encode(self, dict views, object y, object w)
     cdef Row admit(self, Py_ssize_t place, object x, Row row)
     cdef Row admitted(self, Py_ssize_t place, object x, object y, object w, Row row)
+    cdef Row without_room(self, Py_ssize_t place, object x, object y, object w)
     cpdef list lookup(self, dict views)
     cdef Row copied(self, Row row, Py_ssize_t leader, Encoder encoder)

@@ -15,7 +15,8 @@ import cython
 
 from stream_bayes.core.readings._members import Members
 from stream_bayes.errors import BudgetExceeded
-from stream_bayes.learners.adaptive.experts import FEATURES, PAIRED, encode_within_budget
+from stream_bayes.learners.adaptive.admission import Admission
+from stream_bayes.learners.adaptive.experts import FEATURES, PAIRED
 
 if not cython.compiled:
     from stream_bayes.core.counts._families import FamilyTables
@@ -48,6 +49,7 @@ class SharedEncoding:
         self.tables = [store.tables for store in self.counts]
         # The first store over the first features that come; it has no budget, so it has all of these.
         self.paired = self.counts[self.inputs.index(PAIRED)]
+        self.admissions = [None] * len(self.counts)  # of the stores that had no room for all
         self.leader_of = []  # the store that reads for each, or itself
         for place in range(len(self.counts)):
             leader = next((first for first in range(place) if self.may_lead(first, place)), place)
@@ -83,6 +85,10 @@ class SharedEncoding:
             leader = self.leader_of[place]
             encoder = self.encoders[place]
             x = views[self.inputs[place]]
+            if self.admissions[place] is not None:
+                rows.append(self.admissions[place].encode(x, y, w))
+                created.append(True)
+                continue
             if leader != place and x is views[self.inputs[leader]]:
                 row = None if created[leader] else self.copied(rows[leader], leader, encoder)
                 rows.append(self.admitted(place, x, y, w, row))
@@ -98,7 +104,7 @@ class SharedEncoding:
                 for follower, other in enumerate(self.leader_of):
                     if other == place:
                         self.leader_of[follower] = follower
-                rows.append(encode_within_budget(self.counts[place], x, y, w))
+                rows.append(self.without_room(place, x, y, w))
         return rows
 
     @cython.cfunc
@@ -121,7 +127,13 @@ class SharedEncoding:
             return self.admit(place, x, row)
         except BudgetExceeded:
             self.leader_of[place] = place
-            return encode_within_budget(self.counts[place], x, y, w)
+            return self.without_room(place, x, y, w)
+
+    @cython.cfunc
+    def without_room(self, place: cython.Py_ssize_t, x, y, w) -> Row:
+        """Return the row of a store that has no room for all of a sample; it reads for itself from now on."""
+        self.admissions[place] = Admission(self.counts[place])
+        return self.admissions[place].encode(x, y, w)
 
     @cython.ccall
     def lookup(self, views: dict) -> list:

@@ -27,7 +27,6 @@ __all__ = [
     "STORE_BYTES",
     "TRENDS",
     "Store",
-    "encode_within_budget",
     "paired_part",
     "schema_of",
     "stores",
@@ -154,20 +153,3 @@ def paired_part(x: Mapping[Any, Any], store: CountStore) -> Mapping[Any, Any]:
             shown[name] = value
             left -= 1
     return shown
-
-
-def encode_within_budget(store: CountStore, x: Mapping[Any, Any], y: object, w: float) -> Any:
-    """Return the row of a sample to learn; without its new names and values if there is no room for them."""
-    try:
-        return store.encode(x, y, w)
-    except BudgetExceeded:
-        pass
-    encoder, budget = store.encoder, store.memory_budget
-    row = encoder.lookup(x)
-    slots = [*row.feature[: row.entries], *row.numeric_feature[: row.numbers]]
-    known = {encoder.nominal[slot].name for slot in slots}
-    store.memory_budget = None  # a new label is learned by all stores or by none, so that it has one code
-    try:
-        return store.encode({name: value for name, value in x.items() if name in known}, y, w)
-    finally:
-        store.memory_budget = budget
