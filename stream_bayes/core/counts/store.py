@@ -162,6 +162,14 @@ class CountStore:
         """
         self._growth.make_room(whole, coming)
 
+    def has_room_for(self, x: Mapping[Any, Any], y: object) -> bool:
+        """Return True if the budget has room for the names of a sample; none of them is created."""
+        self.encoder.encode(x, y, 1.0)
+        try:
+            return self._growth.has_room()
+        finally:
+            self.encoder.rollback()
+
     def give_up_spare_room(self) -> None:
         """Shrink the tables if families just chosen leave no room to spare in the budget."""
         self._growth.give_up_spare_room()

@@ -9,6 +9,7 @@ from stream_bayes.core.readings._members cimport Members
 cdef class SharedEncoding:
     cdef public object stores
     cdef public object members
+    cdef object label_names
     cdef public Members readings
     cdef public Vocabulary labels
     cdef readonly object paired

@@ -16,7 +16,7 @@ import cython
 from stream_bayes.core.readings._members import Members
 from stream_bayes.errors import BudgetExceeded
 from stream_bayes.learners.adaptive.admission import Admission
-from stream_bayes.learners.adaptive.experts import FEATURES, PAIRED
+from stream_bayes.learners.adaptive.experts import FEATURES, LABELS, PAIRED, TRENDS
 
 if not cython.compiled:
     from stream_bayes.core.counts._families import FamilyTables
@@ -36,11 +36,14 @@ class SharedEncoding:
         What each store is shown.
     members
         The learners of the stores.
+    label_names
+        The names of the last labels as features.
     """
 
-    def __init__(self, stores, members):
+    def __init__(self, stores, members, label_names):
         self.stores = stores
         self.members = members
+        self.label_names = label_names
         self.readings = Members([one._reading for one in members], [len(store.experts) for store in stores])
         self.inputs = [store.inputs for store in stores]
         self.counts = [member._store for member in members]
@@ -49,7 +52,7 @@ class SharedEncoding:
         self.tables = [store.tables for store in self.counts]
         # The first store over the first features that come; it has no budget, so it has all of these.
         self.paired = self.counts[self.inputs.index(PAIRED)]
-        self.admissions = [None] * len(self.counts)  # of the stores that had no room for all
+        self.admissions: list = [None] * len(self.counts)  # of the stores that had no room for all
         self.leader_of = []  # the store that reads for each, or itself
         for place in range(len(self.counts)):
             leader = next((first for first in range(place) if self.may_lead(first, place)), place)
@@ -57,7 +60,7 @@ class SharedEncoding:
             self.leader_of.append(leader if has_same_names else place)
 
     def __reduce__(self):
-        return SharedEncoding, (self.stores, self.members)
+        return SharedEncoding, (self.stores, self.members, self.label_names)
 
     def may_lead(self, first, other):
         """Return True if the first store may read for another: both have bins or both have not, and see the same."""
@@ -132,7 +135,8 @@ class SharedEncoding:
     @cython.cfunc
     def without_room(self, place: cython.Py_ssize_t, x, y, w) -> Row:
         """Return the row of a store that has no room for all of a sample; it reads for itself from now on."""
-        self.admissions[place] = Admission(self.counts[place])
+        always = self.label_names if self.inputs[place] in (LABELS, TRENDS) else ()
+        self.admissions[place] = Admission(self.counts[place], always)
         return self.admissions[place].encode(x, y, w)
 
     @cython.ccall

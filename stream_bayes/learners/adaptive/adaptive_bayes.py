@@ -20,7 +20,7 @@ from stream_bayes.errors import CannotMerge
 from stream_bayes.learners.adaptive._encoding import SharedEncoding
 from stream_bayes.learners.adaptive._panel import Panel
 from stream_bayes.learners.adaptive.experts import FEATURES, LABELS, PAIRED, TRENDS, paired_part, stores
-from stream_bayes.learners.adaptive.inputs import TREND, LabelMemory, Trends, is_number, trend_name
+from stream_bayes.learners.adaptive.inputs import TREND, LabelMemory, Trends, is_number, trend_name, value_of
 from stream_bayes.learners.adaptive.sleeping import Sleep
 from stream_bayes.learners.classifier.arguments import ReadOnlyArguments, check_count, check_number
 from stream_bayes.learners.classifier.base import BayesClassifier, X
@@ -73,8 +73,9 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
     depend on the order of events.
 
     Time and memory are bounded: naive Bayes uses all features, the other experts the first 100 that come. The
-    eight stores of pairs take at most 32 MB each; an event's names and values that do not fit are left out there.
-    `left_out_` names the features that some experts do not see.
+    eight stores of pairs take at most 32 MB each; an event's names and values that do not fit are left out there. A
+    store that has no room for a new label begins anew, with fewer features. `left_out_` names the features that some
+    experts do not see.
 
     Examples
     --------
@@ -121,10 +122,13 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
 
     def predict_learn_one(self, x: X, y: Any, w: float = 1.0) -> dict[Any, float]:
         """Return the probabilities of a sample, then learn it."""
-        panel, views = self._experts(), self._views(x)
-        answer: dict[Any, float] = panel.predict_learn(views, y, w, self._known, *self._memory.repetition())
+        views, y = self._views(x), canonical_label(y)
+        if self._labels.find(y) < 0:
+            self._make_room_for_label(views[FEATURES], y, w)
+        answer: dict[Any, float] = self._experts().predict_learn(
+            views, y, w, self._known, *self._memory.repetition()
+        )
         if w > 0.0:
-            y = canonical_label(y)
             label = self._labels.find(y)
             if label < self._known:
                 self._fall_asleep_or_wake(self._mixture.learn(label, w))
@@ -246,8 +250,32 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         return self._panel
 
     def _new_panel(self) -> Panel:
-        encoding = SharedEncoding(self._stores, self._members)
+        encoding = SharedEncoding(self._stores, self._members, self._memory.names)
         return Panel(encoding, self._mixture, bool(self.label_memory))
+
+    def _make_room_for_label(self, x: X, y: Any, w: float) -> None:
+        """Begin stores anew that have no room for a new label, which then take fewer features."""
+        lead = self._store.encoder
+        row = lead.encode(x, y, w)  # raises what is refused, before anything has changed
+        lead.rollback()
+        shown = dict.fromkeys(self._memory.names, value_of(y))
+        full = [
+            place
+            for place, (member, store) in enumerate(zip(self._members, self._stores, strict=True))
+            if not member._store.has_room_for(shown if store.inputs in (LABELS, TRENDS) else {}, y)
+        ]
+        if not full or row.weight == 0.0:
+            return
+        fresh = stores(self.schema, self._memory.names)
+        members = list(self._members)
+        for place in full:
+            members[place] = fresh[place].learner
+            begun = members[place]._store
+            for label in self._labels.values[len(begun.encoder.labels) :]:
+                begun.encoder.name_label(label)
+            begun.make_room()
+            begun.advance(self.clock)
+        self._members = members
 
     def _fall_asleep_or_wake(self, loss: float) -> None:
         """Let stores that have lost for long sleep, and wake them when the answers get worse."""

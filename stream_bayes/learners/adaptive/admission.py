@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from stream_bayes.core.counts.store import CountStore
@@ -11,33 +11,42 @@ from stream_bayes.errors import BudgetExceeded
 
 __all__ = ["Admission"]
 
+FEATURES_SHARE = 0.75  # of the budget, for features and their values; the rest is for labels
+
 
 class Admission:
-    """What a store takes of an event: the features and values that it knows, and new ones if they fit.
+    """The part that a store takes of an event: the features and values that it knows, and new ones if they fit.
 
-    A feature that has been refused, or a new value of a known one, is not tried again until there may be more room. What
-    a store needs only grows with what it knows, unless families are chosen anew or cut points become final.
+    A feature that has been refused, or a new value of a known one, is not tried again until there may be more room:
+    what a store needs only grows with what it knows, unless families are chosen anew or cut points become final.
+
+    Parameters
+    ----------
+    store
+        The store.
+    always
+        The features that the store takes in any case, as it takes each label.
     """
 
-    def __init__(self, store: CountStore) -> None:
+    def __init__(self, store: CountStore, always: Collection[Any]) -> None:
         self.store = store
+        self.always = always
         self.refused: set[Any] = set()  # names
         self._room: tuple[Any, ...] = ()  # what they were refused for
 
     def encode(self, x: Mapping[Any, Any], y: object, w: float) -> Any:
-        """Return the row of a sample to learn, with the features and values that fit. A label always fits: all stores
-        have the same.
-        """
+        """Return the row of a sample to learn, with the features and values that fit."""
         known = self._known(x)
         if w > 0.0 and len(known) < len(x):
             self._forget_refusals()
-            new = [name for name, value in x.items() if name not in known and name not in self.refused]
-            new = [name for name in new if not is_missing(x[name])]
+            known |= {name: x[name] for name in self.always}
+            missing = [name for name in x if name not in known and name not in self.refused]
+            new = [name for name in missing if not is_missing(x[name])]
             if new:
-                self._encode_whatever_the_budget({}, y, w)  # so that a new label is not what lacks room
+                self._encode_within(None, known, y, w)  # so that a new label is not what lacks room
                 self._admit(x, y, w, known, new)
                 known = self._known(x)
-        return self._encode_whatever_the_budget(known, y, w)
+        return self._encode_within(None, known, y, w)
 
     def _known(self, x: Mapping[Any, Any]) -> dict[Any, Any]:
         """Return the part of an event that needs no new names."""
@@ -56,15 +65,20 @@ class Admission:
             self.refused.clear()
             self._room = room
 
-    def _admit(self, x: Mapping[Any, Any], y: object, w: float, known: dict[Any, Any], new: list[Any]) -> None:
+    def _admit(
+        self, x: Mapping[Any, Any], y: object, w: float, known: dict[Any, Any], new: list[Any]
+    ) -> None:
         """Give names and room to new parts of an event, from the first on; record those that do not fit."""
 
         def fits(names: Iterable[Any]) -> bool:
             try:
-                self.store.encode(known | {name: x[name] for name in names}, y, w)
+                self._encode_within(most, known | {name: x[name] for name in names}, y, w)
             except BudgetExceeded:
                 return False
             return True
+
+        budget = self.store.memory_budget
+        most = None if budget is None else int(FEATURES_SHARE * budget)
 
         while new and not fits(new):
             low, high = 0, len(new)  # so many fit, and so many do not
@@ -76,10 +90,11 @@ class Admission:
             new = new[low + 1 :]
         self._room = (*self._room[:2], len(self.store.encoder.features))
 
-    def _encode_whatever_the_budget(self, x: Mapping[Any, Any], y: object, w: float) -> Any:
-        store, budget = self.store, self.store.memory_budget
-        store.memory_budget = None
+    def _encode_within(self, budget: int | None, x: Mapping[Any, Any], y: object, w: float) -> Any:
+        """Return the row of a sample to learn, within another budget."""
+        store, own = self.store, self.store.memory_budget
+        store.memory_budget = budget
         try:
             return store.encode(x, y, w)
         finally:
-            store.memory_budget = budget
+            store.memory_budget = own

@@ -8,10 +8,15 @@ from typing import Any
 
 from stream_bayes.learners.adaptive._trends import TREND, add_numbers, departures, is_number, trend_name
 
-__all__ = ["TREND", "LabelMemory", "Trends", "is_number", "trend_name"]
+__all__ = ["TREND", "LabelMemory", "Trends", "is_number", "trend_name", "value_of"]
 
 NO_LABEL: tuple[Any, ...] = ()  # the value of a label that has not come yet
 REMEMBERED = 0.99  # of the weight of a repetition, after another event
+
+
+def value_of(label: Any) -> Any:
+    """Return a label as the value of a nominal feature: a number would be binned."""
+    return label if isinstance(label, str) else (label,)
 
 
 class LabelMemory:
@@ -54,9 +59,7 @@ class LabelMemory:
 
         A feature that an event lacks would cost every later prediction a slower loop.
         """
-        shown = [
-            label if isinstance(label, str) else (label,) for label in self.labels
-        ]  # a number would be binned
+        shown = [value_of(label) for label in self.labels]
         shown += [NO_LABEL] * (self.size - len(shown))
         return dict(zip(self.names, shown, strict=True))
 
