@@ -47,6 +47,29 @@ class _Weights(ValueCodec):
         return made
 
 
+class _Corrections(ValueCodec):
+    """The counts of a recalibration."""
+
+    def encode(self, held: Any, location: Location) -> JSONValue:
+        state: JSONValue = held.state()
+        return state
+
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        parts = location.fields(saved, "events", "hits", "trust")
+        events, hits, trust = (ListOf(WEIGHT).decode(part, None, location) for part in parts)
+        fits = (
+            len(events) == len(hits) == len(made.events)
+            and min(events) > 0.0
+            and all(0.0 < hit <= event for hit, event in zip(hits, events, strict=True))
+            and len(trust) == 2
+            and _are_shares(trust)
+        )
+        if not fits:
+            raise location.altered(f"counts of {len(made.events)} knots", saved)
+        made.load({"events": events, "hits": hits, "trust": trust})
+        return made
+
+
 def _are_shares(weights: list[float]) -> bool:
     """Return True if weights are positive and add up to 1."""
     return min(weights) > 0.0 and bool(np.isclose(sum(weights), 1.0, rtol=0.0, atol=1e-6))
@@ -89,6 +112,7 @@ register(
         "_memory": OBJECT,
         "_trends": OBJECT,
         "_mixture": _Weights(),
+        "_recalibration": _Corrections(),
         "_sleep": OBJECT,
         "_known": COUNT,
     },

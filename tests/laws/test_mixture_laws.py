@@ -213,6 +213,8 @@ def test_altered_states_are_refused() -> None:
         {**holds, "_mixture": {**holds["_mixture"], "asleep": [1] * 13}},
         {**holds, "_mixture": {**holds["_mixture"], "gain": []}},
         {**holds, "_mixture": {name: v for name, v in holds["_mixture"].items() if name != "final"}},
+        {**holds, "_recalibration": {**holds["_recalibration"], "hits": [1e9] * 33}},
+        {**holds, "_recalibration": {**holds["_recalibration"], "trust": [1.0]}},
         {**holds, "_sleep": None},
         {name: v for name, v in holds.items() if name != "_sleep"},
     ]

@@ -1,11 +1,13 @@
 from stream_bayes.core.encoding._vocabulary cimport Vocabulary
 from stream_bayes.core.mixtures._expert_mixture cimport ExpertMixture
+from stream_bayes.core.mixtures._recalibration cimport Recalibration
 from stream_bayes.core.readings._members cimport Members
 from stream_bayes.learners.adaptive._encoding cimport SharedEncoding
 
 cdef class Panel:
     cdef public SharedEncoding encoding
     cdef public ExpertMixture mixture
+    cdef public Recalibration recalibration
     cdef public bint repeats
     cdef public object members
     cdef public Vocabulary labels
@@ -13,3 +15,4 @@ cdef class Panel:
     cpdef dict predict(self, dict views, Py_ssize_t known, object last, double share)
     cpdef dict predict_learn(self, dict views, object y, object w, Py_ssize_t known, object last, double share)
     cdef dict answer(self, list rows, bint is_labelled, Py_ssize_t known, object last, double share)
+    cpdef double learn(self, Py_ssize_t label, double weight)

@@ -1,4 +1,4 @@
-"""The panel of experts: each predicts an event, and their answers are mixed.
+"""The panel of experts: each predicts an event, their answers are mixed, and the mixture is calibrated.
 
 given    [expert, label]    the probabilities that each expert gives; the last row is of the one that repeats
 """
@@ -28,20 +28,23 @@ class Panel:
         The encoders and readings of the stores.
     mixture
         The weights of the experts.
+    recalibration
+        The correction of what they give together.
     repeats
         True if the last expert repeats the last label.
     """
 
-    def __init__(self, encoding, mixture, repeats: cython.bint):
+    def __init__(self, encoding, mixture, recalibration, repeats: cython.bint):
         self.encoding = encoding
         self.mixture = mixture
+        self.recalibration = recalibration
         self.repeats = repeats
         self.members = encoding.members
         self.labels = encoding.labels
         self.given = np.zeros((mixture.experts, 2))
 
     def __reduce__(self):
-        return Panel, (self.encoding, self.mixture, self.repeats)
+        return Panel, (self.encoding, self.mixture, self.recalibration, self.repeats)
 
     @cython.ccall
     def predict(self, views: dict, known: cython.Py_ssize_t, last, share: cython.double) -> dict:
@@ -89,6 +92,13 @@ class Panel:
             if last is not None:
                 self.given[end, labels.find(last)] = share
         mixture.mix(self.given, known)
+        self.recalibration.mix(mixture.answer, known)
         for k in range(known):
-            mixed[labels.values[k]] = float(mixture.answer[k])
+            mixed[labels.values[k]] = float(self.recalibration.answer[k])
         return mixed
+
+    @cython.ccall
+    def learn(self, label: cython.Py_ssize_t, weight: cython.double) -> cython.double:
+        """Learn the label that came true of what was predicted last, and return the loss of the mixture, in nats."""
+        self.recalibration.learn(label, weight)
+        return self.mixture.learn(label, weight)

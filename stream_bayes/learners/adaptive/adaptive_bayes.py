@@ -12,6 +12,7 @@ from river import base
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.mixtures._expert_mixture import ExpertMixture
+from stream_bayes.core.mixtures._recalibration import Recalibration
 from stream_bayes.core.values.inputs import no_features
 from stream_bayes.core.values.values import canonical_label, is_missing
 from stream_bayes.data.frames import Native
@@ -64,7 +65,8 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
     -----
     The answer is a mixture of mixtures of the experts (`ExpertMixture`, where its bound is stated): over T events it
     loses at most some (s + 1) ln(20) + s ln(200) + T / 200 nats more than the best sequence of experts with s switches.
-    Mixing logarithms is mostly far better than every single expert.
+    Mixing logarithms is mostly far better than every single expert. What the mixture gives is then calibrated by how
+    often such probabilities came true, as far as that helps (`Recalibration`).
 
     Stores that have not helped for long sleep: they count events and predict none. They wake for a trial after 1,000
     events, or 2,000, 4,000, ... if they still do not help, and at once when the loss rises (`asleep_`).
@@ -106,6 +108,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         group_of = [place for place, store in enumerate(self._stores) for _ in store.experts]
         group_of += [len(self._stores)] * bool(label_memory)
         self._mixture = ExpertMixture(len(self.experts_), SWITCHING, RATES, FINAL_SWITCHING, group_of)
+        self._recalibration = Recalibration()
         self._panel = self._new_panel()
         self._known = len(self._labels)  # labels that hold samples or were declared: the first codes
 
@@ -131,7 +134,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         if w > 0.0:
             label = self._labels.find(y)
             if label < self._known:
-                self._fall_asleep_or_wake(self._mixture.learn(label, w))
+                self._fall_asleep_or_wake(self._panel.learn(label, w))
             else:
                 self._known = label + 1
             self._trends.add(views[PAIRED])
@@ -251,7 +254,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
 
     def _new_panel(self) -> Panel:
         encoding = SharedEncoding(self._stores, self._members, self._memory.names)
-        return Panel(encoding, self._mixture, bool(self.label_memory))
+        return Panel(encoding, self._mixture, self._recalibration, bool(self.label_memory))
 
     def _make_room_for_label(self, x: X, y: Any, w: float) -> None:
         """Begin stores anew that have no room for a new label, which then take fewer features."""
