@@ -48,12 +48,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--events", type=int, default=50_000, help="events of each stream; default: %(default)s"
     )
     parser.add_argument(
-        "--results", type=Path, default=HERE / "results.jsonl", help="file of results to add to"
+        "--results",
+        type=Path,
+        help="file of results to add to; default: results-EVENTS.jsonl beside this one",
     )
     parser.add_argument("--data", type=Path, default=Path("build/streams"), help="directory of downloads")
     given = parser.parse_args(arguments)
     if not stream_bayes.compiled:
         parser.error("this is the uncompiled build, whose times mean nothing")
+    given.results = given.results or HERE / f"results-{given.events}.jsonl"
     rows = read(given.results)
     done = {(row["model"], row["stream"]) for row in rows if row["limit"] == given.events}
     streams = [name for name in STREAMS if re.search(given.stream, name)]

@@ -162,11 +162,11 @@ class CountStore:
         """
         self._growth.make_room(whole, coming)
 
-    def has_room_for(self, x: Mapping[Any, Any], y: object) -> bool:
-        """Return True if the budget has room for the names of a sample; none of them is created."""
+    def fits_with(self, x: Mapping[Any, Any], y: object, limit: int) -> bool:
+        """Return True if the store and the names of a sample fit in a number of bytes; none of them is created."""
         self.encoder.encode(x, y, 1.0)
         try:
-            return self._growth.has_room()
+            return self._growth.least_bytes() <= limit
         finally:
             self.encoder.rollback()
 

@@ -199,11 +199,11 @@ class Growth:
         first = shown(features[widest[0]].name) if widest else ""
         return f": the widest are {named}. Leave one out with Discard({first}) | ..., or declare the others in a schema"
 
-    def has_room(self) -> bool:
-        """Return True if everything named now fits in the budget, without spare room."""
+    def least_bytes(self) -> int:
+        """Return the bytes that everything named now needs, without spare room."""
         used, _ = sizes(self.encoder)
         numeric, columns = len(self.encoder.numeric), self.memory.columns
-        return self.memory.fits(self.tight_layout(), used, columns, numeric, spare=False, coming=None)
+        return self.memory.need(self.tight_layout(), used, columns, numeric, spare=False)
 
     def give_up_spare_room(self) -> None:
         """Shrink if families just chosen leave no room to spare in the budget."""

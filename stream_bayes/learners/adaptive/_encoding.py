@@ -16,7 +16,7 @@ import cython
 from stream_bayes.core.readings._members import Members
 from stream_bayes.errors import BudgetExceeded
 from stream_bayes.learners.adaptive.admission import Admission
-from stream_bayes.learners.adaptive.experts import FEATURES, LABELS, PAIRED, TRENDS
+from stream_bayes.learners.adaptive.experts import FEATURE_BYTES, FEATURES, LABELS, PAIRED, TRENDS
 
 if not cython.compiled:
     from stream_bayes.core.counts._families import FamilyTables
@@ -52,6 +52,9 @@ class SharedEncoding:
         self.tables = [store.tables for store in self.counts]
         # The first store over the first features that come; it has no budget, so it has all of these.
         self.paired = self.counts[self.inputs.index(PAIRED)]
+        for store in self.counts:
+            if store.memory_budget is not None:
+                store.memory_budget = min(store.memory_budget, FEATURE_BYTES)
         self.admissions: list = [None] * len(self.counts)  # of the stores that had no room for all
         self.leader_of = []  # the store that reads for each, or itself
         for place in range(len(self.counts)):

@@ -20,7 +20,15 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import CannotMerge
 from stream_bayes.learners.adaptive._encoding import SharedEncoding
 from stream_bayes.learners.adaptive._panel import Panel
-from stream_bayes.learners.adaptive.experts import FEATURES, LABELS, PAIRED, TRENDS, paired_part, stores
+from stream_bayes.learners.adaptive.experts import (
+    FEATURES,
+    LABELS,
+    PAIRED,
+    STORE_BYTES,
+    TRENDS,
+    paired_part,
+    stores,
+)
 from stream_bayes.learners.adaptive.inputs import TREND, LabelMemory, Trends, is_number, trend_name, value_of
 from stream_bayes.learners.adaptive.sleeping import Sleep
 from stream_bayes.learners.classifier.arguments import ReadOnlyArguments, check_count, check_number
@@ -265,7 +273,8 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         full = [
             place
             for place, (member, store) in enumerate(zip(self._members, self._stores, strict=True))
-            if not member._store.has_room_for(shown if store.inputs in (LABELS, TRENDS) else {}, y)
+            if member._store.memory_budget is not None
+            and not member._store.fits_with(shown if store.inputs in (LABELS, TRENDS) else {}, y, STORE_BYTES)
         ]
         if not full or row.weight == 0.0:
             return

@@ -11,8 +11,6 @@ from stream_bayes.errors import BudgetExceeded
 
 __all__ = ["Admission"]
 
-FEATURES_SHARE = 0.75  # of the budget, for features and their values; the rest is for labels
-
 
 class Admission:
     """The part that a store takes of an event: the features and values that it knows, and new ones if they fit.
@@ -43,10 +41,10 @@ class Admission:
             missing = [name for name in x if name not in known and name not in self.refused]
             new = [name for name in missing if not is_missing(x[name])]
             if new:
-                self._encode_within(None, known, y, w)  # so that a new label is not what lacks room
+                self._encode_whatever_the_budget(known, y, w)  # so that a new label is not what lacks room
                 self._admit(x, y, w, known, new)
                 known = self._known(x)
-        return self._encode_within(None, known, y, w)
+        return self._encode_whatever_the_budget(known, y, w)
 
     def _known(self, x: Mapping[Any, Any]) -> dict[Any, Any]:
         """Return the part of an event that needs no new names."""
@@ -72,13 +70,10 @@ class Admission:
 
         def fits(names: Iterable[Any]) -> bool:
             try:
-                self._encode_within(most, known | {name: x[name] for name in names}, y, w)
+                self.store.encode(known | {name: x[name] for name in names}, y, w)
             except BudgetExceeded:
                 return False
             return True
-
-        budget = self.store.memory_budget
-        most = None if budget is None else int(FEATURES_SHARE * budget)
 
         while new and not fits(new):
             low, high = 0, len(new)  # so many fit, and so many do not
@@ -90,10 +85,9 @@ class Admission:
             new = new[low + 1 :]
         self._room = (*self._room[:2], len(self.store.encoder.features))
 
-    def _encode_within(self, budget: int | None, x: Mapping[Any, Any], y: object, w: float) -> Any:
-        """Return the row of a sample to learn, within another budget."""
+    def _encode_whatever_the_budget(self, x: Mapping[Any, Any], y: object, w: float) -> Any:
         store, own = self.store, self.store.memory_budget
-        store.memory_budget = budget
+        store.memory_budget = None
         try:
             return store.encode(x, y, w)
         finally:

@@ -21,6 +21,7 @@ from stream_bayes.learners.naive_bayes import NaiveBayes
 
 __all__ = [
     "FEATURES",
+    "FEATURE_BYTES",
     "LABELS",
     "MOST_PAIRED",
     "PAIRED",
@@ -36,7 +37,8 @@ __all__ = [
 FEATURES, PAIRED, LABELS, TRENDS = "features", "paired", "labels", "trends"
 
 MOST_PAIRED = 100  # features that experts over pairs of features see: the first that come
-STORE_BYTES = 2**25  # of a store of pairs: names and values beyond are not counted there
+STORE_BYTES = 2**25  # of a store of pairs
+FEATURE_BYTES = STORE_BYTES * 3 // 4  # names and values beyond are not counted there; the rest is for labels
 
 # The cuts are set first where a bin holds some numbers. Each time they are set again, the events are counted again.
 COARSE = Binning(bins=3, after=20, window=1280)
