@@ -31,7 +31,7 @@ class KeptEvents:
     Parameters
     ----------
     like
-        Events as many as which have room.
+        Events: there is room for as many.
     """
 
     def __init__(self, like=None):

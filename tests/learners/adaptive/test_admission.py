@@ -1,4 +1,4 @@
-"""What a store takes of events for which its memory budget has no room: the first that fits, and always the label."""
+"""Events for which a store has no room: it takes the first features that fit, and always the label."""
 
 from __future__ import annotations
 
