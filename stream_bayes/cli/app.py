@@ -34,6 +34,7 @@ app = typer.Typer(
     name="stream-bayes",
     help="Learn from streams with Bayesian models, counting every event exactly once.",
     no_args_is_help=True,
+    rich_markup_mode="markdown",  # the default takes [workers] for a colour, and shows nothing of it
     pretty_exceptions_show_locals=False,  # locals may hold data and secrets
 )
 app.command()(flattened(inspect))

@@ -58,7 +58,7 @@ def show(
         if json:
             print_json(entries)
         elif not entries:
-            Console().print(f"no drift was found in {source}", highlight=False)
+            Console().print(Text(f"no drift was found in {source}"))
         else:
             _print_entries(f"drifts in {source}", entries)
 

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from stream_bayes.errors import (
     BadState,
@@ -72,8 +73,8 @@ def exit_code(error: Exception) -> int:
 
 def print_error(text: str) -> None:
     """Print an error as one line on stderr."""
-    escaped = text.replace("[", "\\[")
-    Console(stderr=True, highlight=False, soft_wrap=True).print(f"[red]error:[/red] {escaped}")
+    line = Text.assemble(("error:", "red"), " ", text)
+    Console(stderr=True, highlight=False, soft_wrap=True).print(line)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import typer
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from stream_bayes.errors import BadValue
 
@@ -45,11 +46,13 @@ def checked_output(option: str, path: Path) -> None:
 
 def print_table(title: str, rows: Sequence[Mapping[str, Any]], right: Sequence[str] = ()) -> None:
     """Print rows as a table with a header; columns in `right` are right-aligned."""
-    table = Table(title=title, box=SIMPLE, title_justify="left")
+    table = Table(title=Text(title, style="table.title"), box=SIMPLE, title_justify="left")
     for name in rows[0] if rows else ():
-        table.add_column(name, justify="right" if name in right else "left", overflow="fold")
+        table.add_column(Text(name), justify="right" if name in right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(_text(value) for value in row.values()))
+        table.add_row(
+            *(Text(_text(value)) for value in row.values())
+        )  # of a str, [b] would be taken for markup
     Console().print(table)
 
 

@@ -37,7 +37,7 @@ def bar_over(engine: Engine, total: int | None, *, quiet: bool = False) -> Itera
         yield
         return
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.fields[events]:,} events"),
         TextColumn("{task.fields[rate]:,.0f}/s"),

@@ -447,3 +447,33 @@ def test_a_saved_model_is_shown_like_a_snapshot_and_a_number_as_text_is_hinted_a
     assert run("snapshot", "show", model, "3").exit_code == 3
     explained = run("explain", model, '{"zip": 12345}').stdout
     assert "(never learned; '12345'" in " ".join(explained.split()) and "give it as that" in explained
+
+
+@pytest.fixture
+def bracketed(tmp_path: Path) -> Path:
+    """A table whose names and values look like markup and emoji of the library that draws tables."""
+    path = tmp_path / "[b]table.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["[red]size", "kind[/b]"])
+        writer.writerows(rows := [["[a]", "[spam]"], ["[/a]", "[/ham]"], [":cat:", ":dog:"]])
+        writer.writerows(rows * 20)
+    return path
+
+
+def test_names_and_values_in_brackets_are_shown_as_they_are(bracketed: Path, tmp_path: Path) -> None:
+    target = ("--target", "kind[/b]")
+    shown = run("inspect", bracketed, *target).stdout
+    assert "[red]size" in shown and "kind[/b]" in shown
+    shown = run("compare", bracketed, *target, "--model", "[red]one=nb", "--model", ":cat:=aode").stdout
+    assert shown.count("[red]one") >= 3 and shown.count(":cat:") >= 3
+    model = tmp_path / "model.zip"
+    assert run("train", bracketed, *target, "--model", "nb", "--out", model).exit_code == 0
+    shown = run("explain", model, json.dumps({"[red]size": "[a]"})).stdout
+    assert all(text in shown for text in ("[red]size", "[spam]", "[/ham]", ":dog:"))
+
+
+def test_an_error_shows_what_was_given_as_it_is(tmp_path: Path) -> None:
+    missing = tmp_path / "\\[b]:cat:[/x].csv"
+    result = run("inspect", missing)
+    assert result.exit_code == 5 and str(missing) in result.stderr

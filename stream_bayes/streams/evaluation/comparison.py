@@ -235,7 +235,7 @@ class Comparison(Mapping[str, Checkpoint]):
                     heading, justify="left" if is_name else "right", no_wrap=not is_name, overflow="fold"
                 )
             for row in zip(*(columns[heading] for heading in part), strict=True):
-                table.add_row(*row)
+                table.add_row(*map(Text, row))  # names are the caller's, and no markup
             yield table
 
     def caption(self) -> str:
@@ -289,7 +289,11 @@ class Comparison(Mapping[str, Checkpoint]):
 
     def _differences(self) -> Table:
         best = self.most_accurate
-        table = Table(box=SIMPLE, title=f"against {best}, on the same events", title_justify="left")
+        table = Table(
+            box=SIMPLE,
+            title=Text(f"against {best}, on the same events", style="table.title"),
+            title_justify="left",
+        )
         table.add_column("learner", no_wrap=True)
         for heading in ("right, points", "95 % interval", "log-loss", "95 % interval"):
             table.add_column(heading, justify="right", no_wrap=True)
@@ -298,7 +302,7 @@ class Comparison(Mapping[str, Checkpoint]):
                 right = self.difference(name, best)
                 loss = self.difference(name, best, "log_loss")
                 table.add_row(
-                    name,
+                    Text(name),
                     _signed(right.value, PERCENT, 2),
                     _ends(right, PERCENT, 2),
                     _signed(loss.value, 1.0, 4),

@@ -1,0 +1,44 @@
+"""`--help` of every command says what is written for it, whatever signs the text has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from stream_bayes.cli.app import app
+
+
+def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    yield path, command
+    for name, part in getattr(command, "commands", {}).items():
+        yield from commands(part, (*path, name))
+
+
+OWN_HELP = [("spam", "classify"), ("spam", "filter")]  # started for each mail, so without this library
+
+
+def words(text: str | None) -> set[str]:
+    return set((text or "").replace("`", "").replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("path", "command"),
+    [
+        pytest.param(*found, id=" ".join(found[0]))
+        for found in commands(get_command(app))
+        if found[0] not in OWN_HELP
+    ],
+)
+def test_no_word_of_a_commands_help_is_lost(path: tuple[str, ...], command: Any) -> None:
+    shown = words(CliRunner().invoke(app, [*path, "--help"], env={"COLUMNS": "200"}).output)
+    written = words(command.help)
+    for parameter in command.params:
+        if not parameter.hidden:
+            written |= words(parameter.help)
+    for part in getattr(command, "commands", {}).values():
+        written |= words((part.help or "").split("\n\n")[0])
+    assert written <= shown, sorted(written - shown)
