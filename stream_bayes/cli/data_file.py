@@ -14,7 +14,7 @@ import typer
 from stream_bayes.by_name import closest
 from stream_bayes.core.events.event import BadRecord, Event
 from stream_bayes.data import features
-from stream_bayes.data.schema import Schema
+from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import BadValue, Exhausted, SchemaError
 from stream_bayes.streams.contracts.source import Record, Source
 from stream_bayes.streams.files.column_profile import FIRST_ROWS, ColumnProfile, profile_of
@@ -330,7 +330,9 @@ def open_table(file: Path, target: str | None, options: DataOptions) -> Table:
     fields = Fields(target=target, time=options.time, ignore=(*ignore, *left_out))
     if form is not None:
         specs = {name: each.spec for name, each in profiles.items() if fields.is_feature(name)}
-        schema: Schema | None = with_nominal(Schema(specs, target=target or "class"), options.nominal)
+        schema: Schema | None = with_nominal(
+            Schema(specs, target=target or usual_target(specs)), options.nominal
+        )
         source: Any = CSVSource(file, fields, schema, columns, form=form, misfits="missing", name=SOURCE)
     else:
         source = _typed_source(kind, file, fields)

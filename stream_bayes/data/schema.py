@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import Literal, NoReturn, Self, TypeAlias, cast
@@ -43,7 +43,7 @@ from stream_bayes.data.frame_columns import Cells, factorise
 from stream_bayes.data.frames import Native, Table, read_table
 from stream_bayes.errors import BadLabel, BadState, SchemaError, UnknownFeature
 
-__all__ = ["Nominal", "Numeric", "Schema"]  # what a schema is written with
+__all__ = ["Nominal", "Numeric", "Schema", "usual_target"]  # what a schema is written with
 
 Unknown: TypeAlias = Literal["ignore", "refuse"]
 
@@ -284,6 +284,20 @@ class Schema:
 
     def __deepcopy__(self, memo: dict[int, object]) -> Schema:
         return self
+
+
+def usual_target(features: Iterable[str]) -> str:
+    """Return a name for the class where none is given: `"class"`, with `_` after it if a feature has that name.
+
+    Examples
+    --------
+    >>> usual_target(["sky", "wind"]), usual_target(["ticket", "class"])
+    ('class', 'class_')
+    """
+    target, taken = "class", set(features)
+    while target in taken:
+        target += "_"
+    return target
 
 
 def _from_text(text: str) -> Schema:

@@ -20,7 +20,7 @@ from stream_bayes.by_name import check_known
 from stream_bayes.core.values.values import canonical_label, shown
 from stream_bayes.data.columns import CodedColumns
 from stream_bayes.data.frames import Native, is_frame
-from stream_bayes.data.schema import Schema
+from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import BadLabel, BadValue
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.catalogue import DEFAULT
@@ -197,9 +197,7 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         """Return a clone of the learner. If it takes a schema and has none, it gets one of the columns and classes."""
         learner = self._given_learner()
         if getattr(learner, "schema", False) is None:
-            target = "class"
-            while target in self._columns.names:
-                target += "_"
+            target = usual_target(self._columns.names)
             return learner.clone({"schema": Schema(self._columns.features, self._labels, target)})
         return learner.clone()
 

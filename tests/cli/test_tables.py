@@ -477,3 +477,21 @@ def test_an_error_shows_what_was_given_as_it_is(tmp_path: Path) -> None:
     missing = tmp_path / "\\[b]:cat:[/x].csv"
     result = run("inspect", missing)
     assert result.exit_code == 5 and str(missing) in result.stderr
+
+
+def test_a_column_named_class_is_a_feature_unless_it_is_the_target(tmp_path: Path) -> None:
+    path = tmp_path / "titanic.csv"
+    rows = [("first", 30, "yes"), ("third", 20, "no")] * 30
+    path.write_text("class,age,survived\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows))
+    for target in ((), ("--target", "survived")):
+        inspected = run("inspect", path, *target, "--json")
+        assert inspected.exit_code == 0, inspected.stderr
+        assert "class = " in json.loads(inspected.stdout)["schema"]
+        cut = run("cuts", path, *target)
+        assert cut.exit_code == 0 and 'class = "nominal"' in cut.stdout, cut.stderr
+    pipeline = tmp_path / "unlabelled.toml"
+    pipeline.write_text(
+        'name = "p"\nsource = { kind = "csv", path = "titanic.csv" }\nmodel = { kind = "nb" }\n'
+        'schema = { features = { class = "nominal", age = "numeric" } }\n'
+    )
+    assert run("run", pipeline).exit_code == 0

@@ -1,8 +1,8 @@
 """Growth of a store's tables, names and window: within the budget, or not at all.
 
 New codes first use the spare room of the tables as they are. If there is none, the tables move into larger ones, with
-half as much again to spare if the budget allows it, and tightly otherwise. If not even that fits, the new codes are
-taken back before anything has changed.
+half as much again to spare, or as much as the budget allows. If not even tables without spare room fit, the new codes
+are taken back before anything has changed.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class Growth:
         return True
 
     def _grow(self, columns: int, coming: Coming | None) -> bool:
-        """Move into larger tables; return True if the budget allows half as much room again, to spare."""
+        """Move into larger tables; return True if the budget allows spare room: the usual, half of it, a quarter ..."""
         used, declared = sizes(self.encoder)
         layout, numeric = self.tables.values.layout, len(self.encoder.numeric)
         old_room = np.asarray(layout.room)[: len(used)]
@@ -167,10 +167,15 @@ class Growth:
         spare_numeric = max(self.tables.gaussians.features - numeric, 0)
         if 0 < self.tables.gaussians.features < numeric:
             spare_numeric = numeric // FEATURES_PER_SPARE + 1
-        wide = self._layout(used, declared, room, spare)
-        if self.memory.fits(wide, used, columns, numeric + spare_numeric, spare=True, coming=coming):
-            self._move(wide, numeric + spare_numeric)
-            return True
+        extra = room - used
+        while True:
+            wide = self._layout(used, declared, used + extra, spare)
+            if self.memory.fits(wide, used, columns, numeric + spare_numeric, spare=True, coming=coming):
+                self._move(wide, numeric + spare_numeric)
+                return True
+            if not (extra.any() or spare or spare_numeric):
+                break
+            extra, spare, spare_numeric = extra // 2, spare // 2, spare_numeric // 2
         self.shrink(columns, coming)
         return False
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from stream_bayes.by_name import closest
 from stream_bayes.core.events.event import Partition
 from stream_bayes.data.features import Nominal, Numeric, Spec
-from stream_bayes.data.schema import Schema
+from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import SchemaError, SourceError, Undecodable
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.files.csv_cells import Misfits
@@ -184,7 +184,7 @@ class ARFFSource(FileSource):
             )
         classes = next((each.values for each in attributes if each.name == target), None)
         features = {name: spec for name, spec in specs.items() if self.fields.is_feature(name)}
-        self.schema = Schema(features, classes=classes, target=target or "class")
+        self.schema = Schema(features, classes=classes, target=target or usual_target(features))
         try:
             names = [attribute.name for attribute in attributes]
             self._columns = Columns(names, self.fields, self.schema, (MISSING,), misfits=self.misfits)

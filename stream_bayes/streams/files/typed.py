@@ -13,7 +13,7 @@ from stream_bayes.by_name import closest
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.features import Nominal, Numeric, Spec
-from stream_bayes.data.schema import Schema
+from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import Exhausted, SchemaError, SourceError, Undecodable
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.files.csv_cells import Misfits
@@ -155,4 +155,4 @@ class TypedFile(ABC):
                     f"{self.path}: {self.field_word} {name!r} holds {kind}; leave it out: --ignore {name}"
                 )
             features[name] = Numeric() if kind == NUMBER else Nominal()
-        return Schema(features, target=self.fields.target or "class")
+        return Schema(features, target=self.fields.target or usual_target(features))

@@ -39,7 +39,7 @@ from pydantic import (
 )
 
 from stream_bayes.data.features import Nominal, Numeric
-from stream_bayes.data.schema import Schema
+from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import BadConfig
 from stream_bayes.mail.filter.arguments import FILTER
 from stream_bayes.streams.files.csv_format import CSVFormat, guessed_format
@@ -463,7 +463,7 @@ class PipelineConfig(Table):
             else FeatureConfig.model_validate({"kind": declared}).declared()
             for name, declared in self.record.features.items()
         }
-        target = self.source.target or "class"
+        target = self.source.target or usual_target(features)
         return Schema(features, classes=self.record.classes, target=target, unknown=self.record.unknown)
 
     def settings(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from stream_bayes.data.features import Nominal, Numeric, Spec
-from stream_bayes.data.schema import Schema
+from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import BadState, BadValue, SchemaError
 
 __all__ = ["CutSketch", "cuts_of", "schema_table"]
@@ -94,7 +94,7 @@ class CutSketch:
             if theirs.numbers:
                 self._sketch(name).merge(other._sketch(name))
 
-    def schema(self, bins: int, target: str = "class") -> Schema:
+    def schema(self, bins: int, target: str | None = None) -> Schema:
         """Return the features as a schema: numeric ones with cut points, all others nominal.
 
         A feature with values of both kinds is of the more frequent one; see `warnings`.
@@ -116,7 +116,7 @@ class CutSketch:
                 features[name] = Nominal()
         if not features:
             raise SchemaError("no record has a feature with a value, so there is nothing to declare")
-        return Schema(features, target=target)
+        return Schema(features, target=target or usual_target(features))
 
     def warnings(self, bins: int) -> list[str]:
         """Return what a reader of the schema must know, a line each: features of two kinds, or with too few values."""

@@ -111,6 +111,22 @@ def test_features_met_one_by_one_move_the_tables_rarely():
 
 
 @ORDERS
+@pytest.mark.parametrize("wider", [1, 40], ids=["one feature of many values", "many features"])
+def test_tables_near_their_budget_move_rarely(order, wider):
+    store, moves, last = rows_store(order, memory_budget=200_000), 0, None
+    for number in itertools.count():
+        x = {f"f{i}": f"v{number // wider}" for i in range(number % wider + 1)}
+        try:
+            store.learn(x | {"a": "x", "b": "y"}, "y")
+        except BudgetExceeded:
+            break
+        moves += store.tables.values is not last
+        last = store.tables.values
+    assert number > 30
+    assert moves < 40
+
+
+@ORDERS
 @pytest.mark.parametrize("budget", [1500, 4000, 20_000, 100_000])
 def test_a_budget_is_never_passed_and_a_refused_sample_changes_nothing(order, budget):
     store, refused, held, message = rows_store(order, memory_budget=budget), 0, [], ""
