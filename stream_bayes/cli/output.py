@@ -46,14 +46,16 @@ def checked_output(option: str, path: Path) -> None:
 
 def print_table(title: str, rows: Sequence[Mapping[str, Any]], right: Sequence[str] = ()) -> None:
     """Print rows as a table with a header; columns in `right` are right-aligned."""
-    table = Table(title=Text(title, style="table.title"), box=SIMPLE, title_justify="left")
+    table = Table(box=SIMPLE)
     for name in rows[0] if rows else ():
         table.add_column(Text(name), justify="right" if name in right else "left", overflow="fold")
     for row in rows:
         table.add_row(
             *(Text(_text(value)) for value in row.values())
         )  # of a str, [b] would be taken for markup
-    Console().print(table)
+    console = Console()
+    console.print(Text(title, style="italic"))  # as a part of the table it would wrap at the table's width
+    console.print(table)
 
 
 def _text(value: object) -> str:
