@@ -8,6 +8,7 @@ are taken back before anything has changed.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -168,31 +169,37 @@ class Growth:
         if 0 < self.tables.gaussians.features < numeric:
             spare_numeric = numeric // FEATURES_PER_SPARE + 1
         extra = room - used
-        while True:
+        for halved in count():
             wide = self._layout(used, declared, used + extra, spare)
             if self.memory.fits(wide, used, columns, numeric + spare_numeric, spare=True, coming=coming):
                 self._move(wide, numeric + spare_numeric)
                 return True
+            if halved == 0:
+                self._check_budget(self.tight_layout(), columns, coming)
             if not (extra.any() or spare or spare_numeric):
                 break
             extra, spare, spare_numeric = extra // 2, spare // 2, spare_numeric // 2
-        self.shrink(columns, coming)
+        self._move(self.tight_layout(), numeric)
         return False
 
     def shrink(self, columns: int, coming: Coming | None = None) -> None:
         """Move into tables without spare room, or raise `BudgetExceeded`."""
-        layout, numeric = self.tight_layout(), len(self.encoder.numeric)
-        budget = self.memory.budget
-        if budget is not None:
-            used, _ = sizes(self.encoder)
-            need = self.memory.need(layout, used, columns, numeric, spare=False, coming=coming)
-            if need > budget:
-                keep = "" if self.memory.window is None else "keep fewer events with window, "
-                raise BudgetExceeded(
-                    f"the tables would need {need:,} bytes, the budget is {budget:,}; raise memory_budget, {keep}"
-                    f"bound the values with max_values, or learn fewer features{self._widest(used)}"
-                )
-        self._move(layout, numeric)
+        layout = self.tight_layout()
+        self._check_budget(layout, columns, coming)
+        self._move(layout, len(self.encoder.numeric))
+
+    def _check_budget(self, tight: Layout, columns: int, coming: Coming | None) -> None:
+        """Raise `BudgetExceeded` if a layout without spare room does not fit."""
+        if self.memory.budget is None:
+            return
+        used, _ = sizes(self.encoder)
+        need = self.memory.need(tight, used, columns, len(self.encoder.numeric), spare=False, coming=coming)
+        if need > self.memory.budget:
+            keep = "" if self.memory.window is None else "keep fewer events with window, "
+            raise BudgetExceeded(
+                f"the tables would need {need:,} bytes, the budget is {self.memory.budget:,}; raise memory_budget, "
+                f"{keep}bound the values with max_values, or learn fewer features{self._widest(used)}"
+            )
 
     def _widest(self, used: Any) -> str:
         """Return the features with the most values, as the end of an error."""
