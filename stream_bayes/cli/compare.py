@@ -10,7 +10,6 @@ from random import Random
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from stream_bayes import plots
@@ -27,7 +26,7 @@ from stream_bayes.cli.data_file import (
 )
 from stream_bayes.cli.decision_rules import DecisionOptions
 from stream_bayes.cli.exit_codes import exit_on_error
-from stream_bayes.cli.output import JSON, checked_output, note, print_json
+from stream_bayes.cli.output import JSON, checked_output, console, note, print_json
 from stream_bayes.cli.service import ServeOptions, wait_for_signal
 from stream_bayes.cli.train import records_of
 from stream_bayes.core.events.event import Event
@@ -196,7 +195,7 @@ def compare(
             if json:
                 print_json(result.to_dict())
             else:
-                Console().print(result)
+                console().print(result)
             note(_warnings(result, shuffle), quiet=json)
             if service is not None:
                 service.finish(result.losses, _best_own(learners, result) or result.most_accurate)
@@ -275,7 +274,7 @@ def _bar(total: int | None, *, quiet: bool) -> Iterator[Callable[[int], None] | 
         yield None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task("events", total=total)
         yield lambda scored: bar.update(task, completed=scored)
 

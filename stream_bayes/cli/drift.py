@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.padding import Padding
-from rich.text import Text
 
 from stream_bayes import plots
 from stream_bayes.cli.exit_codes import exit_on_error
-from stream_bayes.cli.output import JSON, print_json
+from stream_bayes.cli.output import JSON, console, print_json
 from stream_bayes.cli.snapshots import Key, key_of, store_of
 from stream_bayes.errors import BadFormat, BadValue, NoSnapshot
 from stream_bayes.river_state.drift_logs import drift_logs
@@ -58,7 +56,7 @@ def show(
         if json:
             print_json(entries)
         elif not entries:
-            Console().print(Text(f"no drift was found in {source}"))
+            console().print(f"no drift was found in {source}")
         else:
             _print_entries(f"drifts in {source}", entries)
 
@@ -121,14 +119,14 @@ def _print_entries(title: str, entries: Sequence[Mapping[str, Any]]) -> None:
     """Print a line per entry, with its details below it, so that narrow terminals need not wrap columns."""
     rows = [HEADINGS, *map(_facts, entries)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    console = Console(highlight=False)
-    console.print(Text(title, style="italic"))
+    out = console()
+    out.print(title, style="italic")
     for row, entry in zip(rows, [None, *entries], strict=True):
         event, since, what, scores = row
         line = f"{event:>{widths[0]}}  {since:>{widths[1]}}  {what:<{widths[2]}}  {scores}"
-        console.print(Text(line, style="bold" if entry is None else ""), overflow="fold")
+        out.print(line, style="bold" if entry is None else "", overflow="fold")
         for detail in () if entry is None else _details(entry):
-            console.print(Padding(Text(detail), (0, 0, 0, widths[0] + 2)))
+            out.print(Padding(detail, (0, 0, 0, widths[0] + 2)))
 
 
 def _facts(entry: Mapping[str, Any]) -> tuple[str, ...]:

@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
+from stream_bayes.cli.output import console
 from stream_bayes.errors import (
     BadState,
     BrokerError,
@@ -74,7 +74,7 @@ def exit_code(error: Exception) -> int:
 def print_error(text: str) -> None:
     """Print an error as one line on stderr."""
     line = Text.assemble(("error:", "red"), " ", text)
-    Console(stderr=True, highlight=False, soft_wrap=True).print(line)
+    console(stderr=True).print(line, soft_wrap=True)
 
 
 @contextmanager

@@ -13,13 +13,17 @@ import typer
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from stream_bayes.errors import BadValue
 
-__all__ = ["JSON", "checked_output", "note", "print_json", "print_table"]
+__all__ = ["JSON", "checked_output", "console", "note", "print_json", "print_table"]
 
 JSON = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console that prints texts as they are: `[b]` in them is no markup, and `:cat:` no picture."""
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
 def print_json(value: object) -> None:
@@ -48,14 +52,12 @@ def print_table(title: str, rows: Sequence[Mapping[str, Any]], right: Sequence[s
     """Print rows as a table with a header; columns in `right` are right-aligned."""
     table = Table(box=SIMPLE)
     for name in rows[0] if rows else ():
-        table.add_column(Text(name), justify="right" if name in right else "left", overflow="fold")
+        table.add_column(name, justify="right" if name in right else "left", overflow="fold")
     for row in rows:
-        table.add_row(
-            *(Text(_text(value)) for value in row.values())
-        )  # of a str, [b] would be taken for markup
-    console = Console()
-    console.print(Text(title, style="italic"))  # as a part of the table it would wrap at the table's width
-    console.print(table)
+        table.add_row(*(_text(value) for value in row.values()))
+    out = console()
+    out.print(title, style="italic")  # as a part of the table it would wrap at the table's width
+    out.print(table)
 
 
 def _text(value: object) -> str:

@@ -8,11 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from stream_bayes.cli.data_file import misfits_of, warn_of_misfits
-from stream_bayes.cli.output import note, print_json, print_table
+from stream_bayes.cli.output import console, note, print_json, print_table
 from stream_bayes.streams.engine.challengers import Challenger
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.progress import Progress as Reached
@@ -44,7 +43,7 @@ def bar_over(engine: Engine, total: int | None, *, quiet: bool = False) -> Itera
         TextColumn("{task.fields[right]}"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task(engine.step.name, total=total, events=0, rate=0.0, right="")
 
         def show(reached: Reached) -> None:

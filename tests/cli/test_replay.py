@@ -122,7 +122,7 @@ def test_a_replay_at_a_pace_takes_its_part_of_the_time_that_passed(
 def test_a_bar_tells_events_a_second_and_how_many_were_right(
     weather: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "Console", partial(Console, force_terminal=True, width=150))
+    monkeypatch.setattr(progress, "console", partial(Console, force_terminal=True, width=150))
     monkeypatch.setattr(progress, "_is_terminal", lambda: True)
     shown = run("replay", weather, "--target", "rain", "--ignore", "id").stderr
     assert f"{ROWS:,} events" in shown and "/s" in shown

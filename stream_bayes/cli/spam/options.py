@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from stream_bayes.cli.output import console
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.decision_rules import Costs
 from stream_bayes.mail.filter.filter import SpamFilter
@@ -103,4 +103,4 @@ def user_home(place: SpamHome, user: str, site: SpamFilter) -> UserHome:
 
 def report_waiting() -> None:
     """Print that another process holds the lock."""
-    Console(stderr=True).print("another process is changing this filter; waiting for it to finish")
+    console(stderr=True).print("another process is changing this filter; waiting for it to finish")

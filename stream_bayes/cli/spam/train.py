@@ -8,11 +8,10 @@ from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from stream_bayes.cli.exit_codes import exit_on_error
-from stream_bayes.cli.output import JSON, print_json
+from stream_bayes.cli.output import JSON, console, print_json
 from stream_bayes.cli.spam.options import CostOptions, UserHomeOptions, report_waiting, user_home
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.catalogue import make_learner
@@ -168,6 +167,6 @@ def _bar(total: int | None, *, quiet: bool) -> Iterator[Callable[[int, int], Non
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task("learning", total=total, learned=0)
         yield lambda done, learned: bar.update(task, completed=done, learned=learned)

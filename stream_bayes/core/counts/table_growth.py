@@ -8,7 +8,6 @@ are taken back before anything has changed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -154,7 +153,23 @@ class Growth:
     def _grow(self, columns: int, coming: Coming | None) -> bool:
         """Move into larger tables; return True if the budget allows spare room: the usual, half of it, a quarter ..."""
         used, declared = sizes(self.encoder)
-        layout, numeric = self.tables.values.layout, len(self.encoder.numeric)
+        numeric = len(self.encoder.numeric)
+        tight: Layout | None = None
+        extra, spare, spare_numeric = self._usual_spare_room(used, numeric)
+        while extra.any() or spare or spare_numeric or tight is None:
+            wide = self._layout(used, declared, used + extra, spare)
+            if self.memory.fits(wide, used, columns, numeric + spare_numeric, spare=True, coming=coming):
+                self._move(wide, numeric + spare_numeric)
+                return True
+            if tight is None:
+                tight = self._tight_layout_in_budget(columns, coming)
+            extra, spare, spare_numeric = extra // 2, spare // 2, spare_numeric // 2
+        self._move(tight, numeric)
+        return False
+
+    def _usual_spare_room(self, used: Array, numeric: int) -> tuple[Array, int, int]:
+        """Return the spare room of each feature, and for how many new features and new numeric ones there is room."""
+        layout = self.tables.values.layout
         old_room = np.asarray(layout.room)[: len(used)]
         known = len(old_room)
         room = np.maximum(used, SMALLEST_ROOM)
@@ -168,38 +183,26 @@ class Growth:
         spare_numeric = max(self.tables.gaussians.features - numeric, 0)
         if 0 < self.tables.gaussians.features < numeric:
             spare_numeric = numeric // FEATURES_PER_SPARE + 1
-        extra = room - used
-        for halved in count():
-            wide = self._layout(used, declared, used + extra, spare)
-            if self.memory.fits(wide, used, columns, numeric + spare_numeric, spare=True, coming=coming):
-                self._move(wide, numeric + spare_numeric)
-                return True
-            if halved == 0:
-                self._check_budget(self.tight_layout(), columns, coming)
-            if not (extra.any() or spare or spare_numeric):
-                break
-            extra, spare, spare_numeric = extra // 2, spare // 2, spare_numeric // 2
-        self._move(self.tight_layout(), numeric)
-        return False
+        return room - used, spare, spare_numeric
 
     def shrink(self, columns: int, coming: Coming | None = None) -> None:
         """Move into tables without spare room, or raise `BudgetExceeded`."""
-        layout = self.tight_layout()
-        self._check_budget(layout, columns, coming)
-        self._move(layout, len(self.encoder.numeric))
+        self._move(self._tight_layout_in_budget(columns, coming), len(self.encoder.numeric))
 
-    def _check_budget(self, tight: Layout, columns: int, coming: Coming | None) -> None:
-        """Raise `BudgetExceeded` if a layout without spare room does not fit."""
-        if self.memory.budget is None:
-            return
+    def _tight_layout_in_budget(self, columns: int, coming: Coming | None) -> Layout:
+        """Return the layout without spare room, or raise `BudgetExceeded`."""
+        tight, budget = self.tight_layout(), self.memory.budget
+        if budget is None:
+            return tight
         used, _ = sizes(self.encoder)
         need = self.memory.need(tight, used, columns, len(self.encoder.numeric), spare=False, coming=coming)
-        if need > self.memory.budget:
+        if need > budget:
             keep = "" if self.memory.window is None else "keep fewer events with window, "
             raise BudgetExceeded(
-                f"the tables would need {need:,} bytes, the budget is {self.memory.budget:,}; raise memory_budget, "
-                f"{keep}bound the values with max_values, or learn fewer features{self._widest(used)}"
+                f"the tables would need {need:,} bytes, the budget is {budget:,}; raise memory_budget, {keep}"
+                f"bound the values with max_values, or learn fewer features{self._widest(used)}"
             )
+        return tight
 
     def _widest(self, used: Any) -> str:
         """Return the features with the most values, as the end of an error."""
