@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,37 +35,48 @@ statfile {{ symbol = "BAYES_SPAM"; spam = true; path = "{state}/spam.sqlite"; }}
 """
 
 
+# The processes that rspamd starts by itself.
+WORKERS = ("normal", "controller", "proxy", "fuzzy")
+
+
 @dataclass(frozen=True)
 class Rspamd:
     """A running rspamd with the plug-in, and the address at which the plug-in expects the filter."""
 
     port: int
-    controller: int
     filter_address: str
     state: Path
 
-    def results(self, raw: bytes, *recipients: str) -> dict[str, Any]:
-        """Return the symbols of the plug-in for a mail."""
+    def answer(self, path: str, raw: bytes, *recipients: str) -> dict[str, Any]:
+        """Return what rspamd's only process answers about a mail."""
         line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        line.putrequest("POST", "/checkv2")
+        line.putrequest("POST", path)
         line.putheader("Content-Length", str(len(raw)))
         for recipient in recipients:
             line.putheader("Rcpt", recipient)
         line.endheaders(raw)
         answer = line.getresponse()
-        assert answer.status == 200
-        found = json.loads(answer.read())
+        said: dict[str, Any] = json.loads(answer.read())
         line.close()
-        assert "MIME_TRACE" in found["symbols"]  # rspamd's own checks ran
-        return {name: symbol for name, symbol in found["symbols"].items() if name.startswith("STREAM_BAYES")}
+        assert answer.status == 200, said
+        return said
+
+    def results(self, raw: bytes, *recipients: str) -> dict[str, Any]:
+        """Return the symbols of the plug-in for a mail."""
+        found = self.answer("/checkv2", raw, *recipients)["symbols"]
+        assert "MIME_TRACE" in found  # rspamd's own checks ran
+        return {name: symbol for name, symbol in found.items() if name.startswith("STREAM_BAYES")}
 
 
-@pytest.fixture(scope="module")
-def rspamd() -> Iterator[Rspamd]:
-    """Run rspamd as it is installed, but for ports, the plug-in, and what takes long to start."""
+@contextmanager
+def started(worker: str) -> Iterator[Rspamd]:
+    """Run rspamd as it is installed, but for ports, the plug-in, what takes long to start, and all workers but one.
+
+    Two would share the files of the statistics, and learning fails for good where the other is reading them.
+    """
     with open_directory() as directory:
         local, state = directory / "local.d", directory / "state"
-        made = Rspamd(free_port(), free_port(), f"127.0.0.1:{free_port()}", state)
+        made = Rspamd(free_port(), f"127.0.0.1:{free_port()}", state)
         for path in (directory / "plugins.d", local, state):
             path.mkdir()
         shutil.copy(EXAMPLES / "stream_bayes.lua", directory / "plugins.d")
@@ -72,13 +84,11 @@ def rspamd() -> Iterator[Rspamd]:
             f'stream_bayes {{ url = "http://{made.filter_address}/judge"; timeout = 5.0; users = true; }}\n'
         )
         (directory / "rspamd.conf.local").write_text(settings)
-        (local / "worker-normal.inc").write_text(f'bind_socket = "127.0.0.1:{made.port}";\ncount = 1;\n')
-        (local / "worker-controller.inc").write_text(
-            f'bind_socket = "127.0.0.1:{made.controller}";\ncount = 1;\n'
-        )
+        for name in WORKERS:
+            enabled = f'bind_socket = "127.0.0.1:{made.port}";\ncount = 1;\n'
+            disabled = "enabled = false;\ncount = -1;\n"
+            (local / f"worker-{name}.inc").write_text(enabled if name == worker else disabled)
         (local / "classifier-bayes.conf").write_text(STATISTICS.format(state=state))
-        for worker in ("proxy", "fuzzy"):
-            (local / f"worker-{worker}.inc").write_text("enabled = false;\ncount = -1;\n")
         (directory / "domains").write_text("com\nnet\norg\n")
         (local / "options.inc").write_text(
             f'dns {{ nameserver = ["127.0.0.1"]; timeout = 0.1s; }}\ndisable_hyperscan = true;\n'
@@ -89,6 +99,20 @@ def rspamd() -> Iterator[Rspamd]:
         command = ["/usr/bin/rspamd", "-f", "-c", "/etc/rspamd/rspamd.conf", *account, *variables]
         with running([*command, f"--var=LOCAL_CONFDIR={directory}"], made.port, directory):
             yield made
+
+
+@pytest.fixture(scope="module")
+def rspamd() -> Iterator[Rspamd]:
+    """Run the worker that scans."""
+    with started("normal") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def learning_rspamd() -> Iterator[Rspamd]:
+    """Run the worker that learns."""
+    with started("controller") as made:
+        yield made
 
 
 def test_the_probability_of_spam_adds_to_the_score(rspamd: Rspamd, tmp_path: Path) -> None:
@@ -132,14 +156,12 @@ def test_a_mail_is_scanned_while_the_filter_is_away(rspamd: Rspamd) -> None:
 
 
 @pytest.mark.parametrize("label", ["spam", "ham"])
-def test_statistics_of_rspamd_are_refused_with_a_way_on(rspamd: Rspamd, tmp_path: Path, label: str) -> None:
+def test_statistics_of_rspamd_are_refused_with_a_way_on(
+    learning_rspamd: Rspamd, tmp_path: Path, label: str
+) -> None:
     raw = CERTAIN_SPAM if label == "spam" else CERTAIN_HAM
-    line = http.client.HTTPConnection("127.0.0.1", rspamd.controller, timeout=60)
-    line.request("POST", f"/learn{label}", raw)
-    answer = line.getresponse()
-    assert (answer.status, json.loads(answer.read())) == (200, {"success": True})
-    line.close()
-    statistics = rspamd.state / f"{label}.sqlite"
+    assert learning_rspamd.answer(f"/learn{label}", raw) == {"success": True}
+    statistics = learning_rspamd.state / f"{label}.sqlite"
     assert statistics.stat().st_size > 4096
     done = run("spam", "import", statistics, "--home", tmp_path / "home")
     assert done.exit_code == 3
