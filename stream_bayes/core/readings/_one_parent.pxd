@@ -31,3 +31,5 @@ cdef class PairReading(ValueReading):
 
 cdef class ParentReading(PairReading):
     cdef public long long[::1] parent
+    cdef Py_ssize_t entry_of_parent(self, Py_ssize_t k) noexcept
+    cdef multiply_entries(self)

@@ -210,35 +210,17 @@ class PairReading(ValueReading):
     @cython.cfunc
     def find_ratio_given(self, child: cython.Py_ssize_t, parent: cython.Py_ssize_t):
         """Write P(child's value | y, parent's value) of each class into `ratio`, for gathered entries; -1 for 0/0."""
-        values: ValueCounts = self.tables.values
-        pairs: PairCounts = self.tables.pairs
-        layout: Layout = values.layout
         classes: cython.Py_ssize_t = self.tables.labels
-        different: cython.Py_ssize_t = values.distinct[self.slot[child]]
-        high: cython.Py_ssize_t = max(child, parent)
-        low: cython.Py_ssize_t = min(child, parent)
+        different: cython.Py_ssize_t = self.tables.values.distinct[self.slot[child]]
         add: cython.double = self.pseudocount(different)
-        whole: cython.double = add * different
         both: cython.double
         below: cython.double
-        above: cython.longlong = 0  # the first cell of the denominators
-        cell: cython.longlong = 0
         y: cython.Py_ssize_t
-        plain: cython.bint = not self.soft and pairs.beside is None
         if self.ratio.shape[0] < classes:
             self.ratio = np.zeros(2 * classes)
-        if plain:
-            cell = layout.pair_start[self.slot[high]] + self.place[low]  # as `Layout.pair`, without the call
-            cell += (self.place[high] - layout.start[self.slot[high]]) * layout.start[self.slot[high]]
-            cell *= layout.classes
-            above = self.place[parent] * layout.classes
         for y in range(classes):
-            if plain:
-                both = pairs.weight[cell + y]
-                below = values.weight[above + y] + whole
-            else:
-                both = self.weight_together(high, low, y)
-                below = self.weight_beside(parent, self.slot[child], y) + whole
+            both = self.weight_together(max(child, parent), min(child, parent), y)
+            below = self.weight_beside(parent, self.slot[child], y) + add * different
             self.ratio[y] = (both + add) / below if below > 0.0 else -1.0
 
     @cython.cfunc
@@ -282,23 +264,84 @@ class ParentReading(PairReading):
     @cython.cfunc
     def add_evidence(self, row: Row):
         classes: cython.Py_ssize_t = self.tables.labels
-        n: cython.Py_ssize_t = self.gather(row)
         k: cython.Py_ssize_t
         y: cython.Py_ssize_t
-        parent: cython.longlong
+        parent: cython.Py_ssize_t
+        self.gather(row)
         self.scatter()
         for y in range(classes):
             self.share[y] = 1.0
-        for k in range(n):
-            parent = -1
-            if self.slot[k] < self.parent.shape[0]:
-                parent = self.parent[self.slot[k]]
-            if parent >= 0:
-                parent = self.entry_of[parent]
-            if parent >= 0:
-                self.find_ratio_given(k, parent)
-            else:
-                self.find_ratio(k)
-            self.multiply_ratio()
+        if not self.soft and self.tables.pairs.beside is None:
+            self.multiply_entries()
+        else:
+            for k in range(self.entries):
+                parent = self.entry_of_parent(k)
+                if parent >= 0:
+                    self.find_ratio_given(k, parent)
+                else:
+                    self.find_ratio(k)
+                self.multiply_ratio()
         for y in range(classes):
             self.score[y] += log(self.share[y])
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(check=False)
+    def entry_of_parent(self, k: cython.Py_ssize_t) -> cython.Py_ssize_t:
+        """Return the entry with the value of an entry's parent; -1 if there is none."""
+        if self.slot[k] >= self.parent.shape[0] or self.parent[self.slot[k]] < 0:
+            return -1
+        return self.entry_of[self.parent[self.slot[k]]]
+
+    @cython.cfunc
+    def multiply_entries(self):
+        """Multiply `share` by P(value | y, parent's value) of all entries, as `find_ratio_given` and `multiply_ratio`
+        do, where none is read between bins: one loop, which waits for no cell before it reads the next.
+        """
+        values: ValueCounts = self.tables.values
+        layout: Layout = values.layout
+        held: cython.double[::1] = values.weight
+        together: cython.double[::1] = self.tables.pairs.weight
+        slot: cython.longlong[::1] = self.slot
+        place: cython.longlong[::1] = self.place
+        start: cython.longlong[::1] = layout.start
+        pair_start: cython.longlong[::1] = layout.pair_start
+        share: cython.double[::1] = self.share
+        stride: cython.Py_ssize_t = layout.classes
+        different: cython.Py_ssize_t = -1
+        k: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        parent: cython.Py_ssize_t
+        later: cython.Py_ssize_t
+        first: cython.longlong
+        line: cython.longlong
+        cell: cython.longlong
+        above: cython.longlong
+        add: cython.double = 0.0
+        below: cython.double
+        ratio: cython.double
+        product: cython.double
+        for k in range(self.entries):
+            parent = self.entry_of_parent(k)
+            if parent < 0:
+                self.find_ratio(k)
+                self.multiply_ratio()
+                continue
+            if values.distinct[slot[k]] != different:  # as a rule they are all the same
+                different = values.distinct[slot[k]]
+                add = self.pseudocount(different)
+            later = max(k, parent)
+            first = start[slot[later]]
+            line = pair_start[slot[later]] + (place[later] - first) * first
+            cell = (line + place[min(k, parent)]) * stride  # as `Layout.pair`
+            above = place[parent] * stride
+            for y in range(self.tables.labels):
+                below = held[above + y] + add * different
+                if below <= 0.0:
+                    continue  # 0/0 is no evidence
+                ratio = (together[cell + y] + add) / below
+                product = share[y] * ratio
+                if product < SMALL:
+                    self.score[y] += log_of(share[y]) + log_of(ratio)
+                    product = 1.0
+                share[y] = product

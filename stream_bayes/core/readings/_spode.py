@@ -179,21 +179,24 @@ class SuperParentReading(AverageReading):
         elif known > layout.features:
             self.loss = np.array(self.loss[: layout.features])  # spare room was given up
         self.find_prior()
+        loss: cython.double[::1] = self.loss
+        distinct: cython.longlong[::1] = self.tables.values.distinct
         for f in range(layout.features):
-            self.loss[f] = self.loss[f] * self.decay + lost
+            loss[f] = loss[f] * self.decay + lost
         self.naive_bayes_loss = self.naive_bayes_loss * self.decay + lost
         for k in range(reader.entries):
             if terms.parent_weight[k] > 0.0:
                 share = terms.share(k, row.label, self.reweigh)
                 if share < 0.0:
                     share = self.belief[row.label]
-                self.loss[reader.slot[k]] += row.weight * loss_of(share) - lost
-        self.chosen = -1
+                loss[reader.slot[k]] += row.weight * loss_of(share) - lost
+        chosen: cython.Py_ssize_t = -1
         for f in range(layout.features):
-            if self.tables.values.distinct[f] == 0:
+            if distinct[f] == 0:
                 continue  # unused room
-            if self.chosen < 0 or self.loss[f] < self.loss[self.chosen]:
-                self.chosen = f
+            if chosen < 0 or loss[f] < loss[chosen]:
+                chosen = f
+        self.chosen = chosen
 
     @cython.cfunc
     def find_prior(self):
