@@ -34,6 +34,7 @@ cpdef double read_weight(object w)
 cdef bint whole_products(Row row)
 cdef double as_double(object value)
 cdef dict as_dict(object x)
+cdef bint is_plain(object value, bint takes_numbers) noexcept
 
 cdef class RowEncoder(Encoder):
     cdef public object only

@@ -236,6 +236,22 @@ def as_double(value) -> cython.double:
         return float("inf")
 
 
+@cython.cfunc
+@cython.exceptval(check=False)
+def is_plain(value, takes_numbers: cython.bint) -> cython.bint:
+    """Return True if `read_nominal` would return a value as it is: most values, so that few are checked in Python."""
+    if type(value) is str or type(value) is bool:
+        return True
+    if type(value) is int:
+        return takes_numbers
+    if type(value) is tuple:
+        for item in cython.cast(tuple, value):
+            if type(item) is not str and type(item) is not int and type(item) is not bool:
+                return False
+        return True
+    return False
+
+
 @cython.cclass
 class RowEncoder(Encoder):
     """Events with named features, `{"sky": "grey", "wind": 3.5}`.
@@ -385,7 +401,7 @@ class RowEncoder(Encoder):
                 row.number[row.numbers] = number
                 row.numbers += 1
             else:
-                if type(value) is not str and type(value) is not bool:
+                if not is_plain(value, self.numbers_named != NONE):
                     value = read_nominal(name, value, self.numbers_named)
                     if value is None:
                         continue

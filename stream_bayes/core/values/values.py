@@ -128,7 +128,7 @@ def canonical_label(label: object) -> Value:
     stream_bayes.errors.BadLabel: a label is needed, got None; for an event without one, predict now and \
 learn when its label comes
     """
-    if type(label) is str:
+    if type(label) is str or type(label) is int or type(label) is bool:
         return label
     plain = _plain(label, MAX_DEPTH)
     if plain is not None:

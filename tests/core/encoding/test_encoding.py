@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+import enum
 import random
 from collections import ChainMap
+from contextlib import nullcontext
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_bayes import GaussianNB, MultinomialNB, NaiveBayes, Nominal, Numeric, Schema
-from stream_bayes.core.values.values import OTHER
+from stream_bayes.core.values.inputs import NONE, WHOLE
+from stream_bayes.core.values.values import OTHER, canonical
 from stream_bayes.errors import BadLabel, BadValue, BadWeight, KindChanged, UnknownFeature
 
 
@@ -22,6 +26,10 @@ def vocabulary(max_values: int | None = None) -> Any:
 
 def rows(**arguments: Any) -> Any:
     return NaiveBayes(**arguments)._store.encoder
+
+
+class Rank(enum.IntEnum):
+    FIRST = 1
 
 
 def entries(encoder: Any, row: Any) -> dict[Any, Any]:
@@ -213,6 +221,52 @@ def test_unfinished_business_is_taken_back_by_the_next_sample():
 def test_a_row_knows_whether_all_it_adds_is_whole(x, w, whole):
     row = MultinomialNB()._store.encoder.encode(x, "y", w)
     assert bool(row.whole) is whole
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "a",
+        True,
+        3,
+        0.5,
+        b"a",
+        (),
+        (1,),
+        ("a", True),
+        (np.int64(1), 0.5),
+        ((1,), "a"),
+        Rank.FIRST,
+        (Rank.FIRST,),
+    ],
+    ids=repr,
+)
+def test_a_nominal_value_is_kept_in_its_plain_form(value: Any) -> None:
+    encoder = rows(schema=Schema({"f": Nominal()}))
+    encoder.encode({"f": value}, "y", 1.0)
+    encoder.created.clear()
+    (kept,) = encoder.features["f"].vocabulary.values
+    assert repr(kept) == repr(canonical(value))
+    assert encoder.lookup({"f": value}).entries == 1
+
+
+@pytest.mark.parametrize("value", [(1, None), ([],), (float("nan"),), [1], float("inf")], ids=repr)
+def test_a_nominal_value_of_another_type_is_refused(value: Any) -> None:
+    encoder = rows(schema=Schema({"f": Nominal()}))
+    with pytest.raises(BadValue, match="'f'"):
+        encoder.encode({"f": value}, "y", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "value", "is_taken"), [(NONE, 1, False), (WHOLE, 1, True), (WHOLE, 0.5, False)]
+)
+def test_an_encoder_says_which_numbers_may_be_names(numbers: str, value: float, is_taken: bool) -> None:
+    encoder = rows()
+    encoder.numbers_named = numbers
+    encoder.encode({"f": "a"}, "y", 1.0)
+    encoder.created.clear()  # there is room for them
+    with nullcontext() if is_taken else pytest.raises(KindChanged):
+        encoder.encode({"f": value}, "y", 1.0)
 
 
 def test_a_subclass_of_dict_and_any_mapping_are_events():
