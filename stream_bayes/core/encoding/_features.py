@@ -239,8 +239,8 @@ def as_double(value) -> cython.double:
 @cython.cfunc
 @cython.exceptval(check=False)
 def is_plain(value, takes_numbers: cython.bint) -> cython.bint:
-    """Return True if `read_nominal` would return a value as it is: most values, so that few are checked in Python."""
-    if type(value) is str or type(value) is bool:
+    """Return True if `read_nominal` would return a value, no string, as it is: most, so that few are read in Python."""
+    if type(value) is bool:
         return True
     if type(value) is int:
         return takes_numbers
@@ -401,7 +401,7 @@ class RowEncoder(Encoder):
                 row.number[row.numbers] = number
                 row.numbers += 1
             else:
-                if not is_plain(value, self.numbers_named != NONE):
+                if type(value) is not str and not is_plain(value, self.numbers_named != NONE):
                     value = read_nominal(name, value, self.numbers_named)
                     if value is None:
                         continue
