@@ -48,10 +48,11 @@ class ExpertMixture:
     `is_asleep` marks the sleeping groups; `gain` is the fading mean of what the leading mixer would lose without each
     group, in nats.
 
-    Against any sequence of experts with s switches in T events, a linear mixer with switching rate a loses at most
-    (s + 1) ln(experts) + s ln(1/a) + (T - s - 1) ln(1/(1 - a)) nats more than the experts with their doubt (Herbster
-    and Warmuth, 1998). The answer loses as little again to any sequence of mixers. An expert that sleeps counts in this
-    as if it gave the mixer's own answer (the specialists of Freund, Schapire, Singer and Warmuth, 1997).
+    Against any sequence of experts with s switches in T events, the regret of a linear mixer with switching rate a is
+    at most (s + 1) ln(experts) + s ln(1/a) + (T - s - 1) ln(1/(1 - a)) nats: so much more it loses than the experts
+    with their doubt (Herbster and Warmuth, 1998). The answer's regret against any sequence of mixers has the same
+    bound. An expert that sleeps counts as if it gave the mixer's own answer (the specialists of Freund, Schapire,
+    Singer and Warmuth, 1997).
 
     Examples
     --------

@@ -71,8 +71,9 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
 
     Notes
     -----
-    The answer is a mixture of mixtures of the experts (`ExpertMixture`, where its bound is stated): over T events it
-    loses at most some (s + 1) ln(20) + s ln(200) + T / 200 nats more than the best sequence of experts with s switches.
+    The answer is a mixture of mixtures of the experts (`ExpertMixture` states the bound of its regret): over T events
+    it loses at most some (s + 1) ln(20) + s ln(200) + T / 200 nats more than the best sequence of experts with s
+    switches.
     Mixing logarithms is mostly far better than every single expert. What the mixture gives is then calibrated by how
     often such probabilities came true, as far as that helps (`Recalibration`).
 
