@@ -16,7 +16,6 @@ cdef class PairReading(ValueReading):
     cdef double[::1] right
     cdef double weight_of(self, Py_ssize_t k, Py_ssize_t y)
     cdef double weight_together(self, Py_ssize_t high, Py_ssize_t low, Py_ssize_t y)
-    cdef double along(self, double[::1] weight, long long cell, Py_ssize_t k, long long step)
     cdef double weight_beside(self, Py_ssize_t k, long long other, Py_ssize_t y)
     cdef double[::1] ratio
     cdef long long[::1] entry_of

@@ -23,6 +23,50 @@ if not cython.compiled:
 SMALL = cython.declare(cython.double, 1e-150)
 
 
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def between_bins(
+    weight: cython.double[::1],
+    cell: cython.longlong,
+    step: cython.longlong,
+    left: cython.double,
+    right: cython.double,
+) -> cython.double:
+    """Return a weight in a table, read between the cell of a bin and, in these shares, the neighbours'."""
+    count: cython.double = weight[cell] * (1.0 - left - right)
+    if left > 0.0:
+        count += weight[cell - step] * left
+    if right > 0.0:
+        count += weight[cell + step] * right
+    return count
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def between_pairs(
+    weight: cython.double[::1],
+    cell: cython.longlong,
+    line: cython.longlong,
+    step: cython.longlong,
+    left_of_high: cython.double,
+    right_of_high: cython.double,
+    left: cython.double,
+    right: cython.double,
+) -> cython.double:
+    """Return a weight in the table of pairs, read between the cell of two bins and those around it: `line` cells away
+    for the neighbours of the later entry's bin, `step` for those of the other's.
+    """
+    count: cython.double = between_bins(weight, cell, step, left, right)
+    count *= 1.0 - left_of_high - right_of_high
+    if left_of_high > 0.0:
+        count += between_bins(weight, cell - line, step, left, right) * left_of_high
+    if right_of_high > 0.0:
+        count += between_bins(weight, cell + line, step, left, right) * right_of_high
+    return count
+
+
 @cython.cclass
 class PairReading(ValueReading):
     """Base of the readings of pairs: gathers the entries of a row that hold samples, and their positions."""
@@ -147,15 +191,9 @@ class PairReading(ValueReading):
         weight: cython.double[::1] = self.tables.values.weight
         stride: cython.Py_ssize_t = self.tables.values.layout.classes
         cell: cython.longlong = self.place[k] * stride + y
-        count: cython.double = weight[cell]
         if not self.soft:
-            return count
-        count *= 1.0 - self.left[k] - self.right[k]
-        if self.left[k] > 0.0:
-            count += weight[cell - stride] * self.left[k]
-        if self.right[k] > 0.0:
-            count += weight[cell + stride] * self.right[k]
-        return count
+            return weight[cell]
+        return between_bins(weight, cell, stride, self.left[k], self.right[k])
 
     @cython.cfunc
     def weight_together(
@@ -170,29 +208,16 @@ class PairReading(ValueReading):
             return pairs.weight[cell]
         # The next bin of the later feature is as many cells away as the earlier features have positions.
         line: cython.longlong = layout.start[self.slot[high]] * stride
-        count: cython.double = self.along(pairs.weight, cell, low, stride)
-        count *= 1.0 - self.left[high] - self.right[high]
-        if self.left[high] > 0.0:
-            count += self.along(pairs.weight, cell - line, low, stride) * self.left[high]
-        if self.right[high] > 0.0:
-            count += self.along(pairs.weight, cell + line, low, stride) * self.right[high]
-        return count
-
-    @cython.cfunc
-    def along(
-        self,
-        weight: cython.double[::1],
-        cell: cython.longlong,
-        k: cython.Py_ssize_t,
-        step: cython.longlong,
-    ) -> cython.double:
-        """Return an entry's weight in a table, read between the cells of its bin and the neighbours."""
-        count: cython.double = weight[cell] * (1.0 - self.left[k] - self.right[k])
-        if self.left[k] > 0.0:
-            count += weight[cell - step] * self.left[k]
-        if self.right[k] > 0.0:
-            count += weight[cell + step] * self.right[k]
-        return count
+        return between_pairs(
+            pairs.weight,
+            cell,
+            line,
+            stride,
+            self.left[high],
+            self.right[high],
+            self.left[low],
+            self.right[low],
+        )
 
     @cython.cfunc
     def weight_beside(
@@ -205,7 +230,8 @@ class PairReading(ValueReading):
         cell: cython.longlong = pairs.beside_cell(self.place[k], other) + y
         if not self.soft:
             return pairs.beside[cell]
-        return self.along(pairs.beside, cell, k, pairs.layout.features * pairs.layout.classes)
+        step: cython.longlong = pairs.layout.features * pairs.layout.classes
+        return between_bins(pairs.beside, cell, step, self.left[k], self.right[k])
 
     @cython.cfunc
     def find_ratio_given(self, child: cython.Py_ssize_t, parent: cython.Py_ssize_t):
@@ -264,23 +290,12 @@ class ParentReading(PairReading):
     @cython.cfunc
     def add_evidence(self, row: Row):
         classes: cython.Py_ssize_t = self.tables.labels
-        k: cython.Py_ssize_t
         y: cython.Py_ssize_t
-        parent: cython.Py_ssize_t
         self.gather(row)
         self.scatter()
         for y in range(classes):
             self.share[y] = 1.0
-        if not self.soft and self.tables.pairs.beside is None:
-            self.multiply_entries()
-        else:
-            for k in range(self.entries):
-                parent = self.entry_of_parent(k)
-                if parent >= 0:
-                    self.find_ratio_given(k, parent)
-                else:
-                    self.find_ratio(k)
-                self.multiply_ratio()
+        self.multiply_entries()
         for y in range(classes):
             self.score[y] += log(self.share[y])
 
@@ -296,31 +311,37 @@ class ParentReading(PairReading):
     @cython.cfunc
     def multiply_entries(self):
         """Multiply `share` by P(value | y, parent's value) of all entries, as `find_ratio_given` and `multiply_ratio`
-        do, where none is read between bins: one loop, which waits for no cell before it reads the next.
+        do: one loop, which waits for no cell before it reads the next.
         """
         values: ValueCounts = self.tables.values
+        pairs: PairCounts = self.tables.pairs
         layout: Layout = values.layout
-        held: cython.double[::1] = values.weight
-        together: cython.double[::1] = self.tables.pairs.weight
+        stride: cython.Py_ssize_t = layout.classes
+        together: cython.double[::1] = pairs.weight
+        with_parent: cython.double[::1] = values.weight  # the denominators: of a parent's value, by class
+        step: cython.longlong = stride  # from those of a bin to those of the next
         slot: cython.longlong[::1] = self.slot
         place: cython.longlong[::1] = self.place
-        start: cython.longlong[::1] = layout.start
-        pair_start: cython.longlong[::1] = layout.pair_start
+        left: cython.double[::1] = self.left
+        right: cython.double[::1] = self.right
         share: cython.double[::1] = self.share
-        stride: cython.Py_ssize_t = layout.classes
         different: cython.Py_ssize_t = -1
         k: cython.Py_ssize_t
         y: cython.Py_ssize_t
         parent: cython.Py_ssize_t
-        later: cython.Py_ssize_t
-        first: cython.longlong
+        high: cython.Py_ssize_t
+        low: cython.Py_ssize_t
         line: cython.longlong
         cell: cython.longlong
         above: cython.longlong
         add: cython.double = 0.0
+        both: cython.double
         below: cython.double
         ratio: cython.double
         product: cython.double
+        if pairs.beside is not None:
+            with_parent = pairs.beside
+            step = layout.features * stride
         for k in range(self.entries):
             parent = self.entry_of_parent(k)
             if parent < 0:
@@ -330,16 +351,29 @@ class ParentReading(PairReading):
             if values.distinct[slot[k]] != different:  # as a rule they are all the same
                 different = values.distinct[slot[k]]
                 add = self.pseudocount(different)
-            later = max(k, parent)
-            first = start[slot[later]]
-            line = pair_start[slot[later]] + (place[later] - first) * first
-            cell = (line + place[min(k, parent)]) * stride  # as `Layout.pair`
-            above = place[parent] * stride
+            high, low = max(k, parent), min(k, parent)
+            line = layout.start[slot[high]]
+            cell = (
+                layout.pair_start[slot[high]] + (place[high] - line) * line + place[low]
+            )  # as `Layout.pair`
+            cell *= stride
+            line *= stride
+            above = (
+                place[parent] * stride if pairs.beside is None else pairs.beside_cell(place[parent], slot[k])
+            )
             for y in range(self.tables.labels):
-                below = held[above + y] + add * different
+                if not self.soft:
+                    both = together[cell + y]
+                    below = with_parent[above + y]
+                else:
+                    both = between_pairs(
+                        together, cell + y, line, stride, left[high], right[high], left[low], right[low]
+                    )
+                    below = between_bins(with_parent, above + y, step, left[parent], right[parent])
+                below += add * different
                 if below <= 0.0:
                     continue  # 0/0 is no evidence
-                ratio = (together[cell + y] + add) / below
+                ratio = (both + add) / below
                 product = share[y] * ratio
                 if product < SMALL:
                     self.score[y] += log_of(share[y]) + log_of(ratio)
