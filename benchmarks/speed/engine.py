@@ -1,6 +1,6 @@
 """The stream engine: from a file to a file, over the bare loop, and over ten million events.
 
-    python -m benchmarks.speed.engine EVENTS        how the memory of a process grows over so many events, as JSON
+    python -m benchmarks.speed.engine EVENTS [SETTLED]    how the memory of a process grows over so many events, as JSON
 
 A run is timed from its start to its end, so the snapshots at both ends and what is written count too.
 """
@@ -150,7 +150,7 @@ def peak() -> int:
 
 
 def peaks(events: int, settled: int = SETTLED) -> tuple[int, int]:
-    """Return the peak memory of this process after the first million events and after all."""
+    """Return the peak memory of this process after the first `settled` events and after all."""
     early: list[int] = []
 
     def told(progress: Progress) -> None:
@@ -170,11 +170,11 @@ def peaks(events: int, settled: int = SETTLED) -> tuple[int, int]:
     return early[0], peak()
 
 
-def growth(events: int) -> Callable[[Sequence[Any]], float]:
-    """Return the share by which the peak of a process of its own grows after the first million events."""
+def growth(events: int, settled: int = SETTLED) -> Callable[[Sequence[Any]], float]:
+    """Return the share by which the peak of a process of its own grows after the first `settled` events."""
 
     def run(_: Sequence[Any]) -> float:
-        command = [sys.executable, "-m", "benchmarks.engine", str(events)]
+        command = [sys.executable, "-m", __name__, str(events), str(settled)]
         told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         return float(told["last"] / told["first"] - 1.0)
 
@@ -210,5 +210,5 @@ def cases() -> list[Case]:
 
 
 if __name__ == "__main__":
-    first, last = peaks(int(sys.argv[1]))
+    first, last = peaks(*map(int, sys.argv[1:]))
     print(json.dumps({"first": first, "last": last}))

@@ -19,6 +19,7 @@ import stream_bayes
 from benchmarks.__main__ import all_cases, main
 from benchmarks.harness import Case, Contest, Result, Side, measure
 from benchmarks.picture import svg_of
+from benchmarks.speed import engine
 
 ROOT = Path(__file__).parents[2]
 
@@ -135,6 +136,11 @@ def test_a_run_prints_its_machine_its_table_and_its_tally(
 def test_what_matches_nothing_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--only", "no such work"]) == 2
     assert "no such work" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not stream_bayes.compiled, reason="benchmarks refuse this build")
+def test_growth_of_memory_is_measured_in_a_process_of_its_own() -> None:
+    assert 0.0 <= engine.growth(20_000, settled=8_000)(()) < 1.0
 
 
 def test_the_uncompiled_build_is_refused() -> None:
