@@ -239,7 +239,7 @@ def as_double(value) -> cython.double:
 @cython.cfunc
 @cython.exceptval(check=False)
 def is_plain(value, takes_numbers: cython.bint) -> cython.bint:
-    """Return True if `read_nominal` would return a value, no string, as it is: most, so that few are read in Python."""
+    """Return True if a value that is no string needs no `read_nominal`, which would return it as it is."""
     if type(value) is bool:
         return True
     if type(value) is int:

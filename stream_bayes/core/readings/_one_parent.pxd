@@ -25,7 +25,6 @@ cdef class PairReading(ValueReading):
     cdef scatter(self)
     cdef multiply_ratio(self)
     cdef place_cells(self)
-    cdef find_ratio_given(self, Py_ssize_t child, Py_ssize_t parent)
     cdef find_ratio(self, Py_ssize_t k)
 
 cdef class ParentReading(PairReading):

@@ -67,6 +67,20 @@ def between_pairs(
     return count
 
 
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def multiply_in(
+    share: cython.double[::1], score: cython.double[::1], y: cython.Py_ssize_t, ratio: cython.double
+) -> cython.void:
+    """Multiply a class's share by a ratio; move a product that becomes small into its score, as a logarithm."""
+    product: cython.double = share[y] * ratio
+    if product < SMALL:
+        score[y] += log_of(share[y]) + log_of(ratio)
+        product = 1.0
+    share[y] = product
+
+
 @cython.cclass
 class PairReading(ValueReading):
     """Base of the readings of pairs: gathers the entries of a row that hold samples, and their positions."""
@@ -144,17 +158,11 @@ class PairReading(ValueReading):
 
     @cython.cfunc
     def multiply_ratio(self):
-        """Multiply `share` by `ratio`; move products that become small into the scores, as logarithms."""
+        """Multiply `share` by `ratio`."""
         y: cython.Py_ssize_t
-        product: cython.double
         for y in range(self.tables.labels):
-            if self.ratio[y] < 0.0:
-                continue  # 0/0 is no evidence
-            product = self.share[y] * self.ratio[y]
-            if product < SMALL:
-                self.score[y] += log_of(self.share[y]) + log_of(self.ratio[y])
-                product = 1.0
-            self.share[y] = product
+            if self.ratio[y] >= 0.0:  # 0/0 is no evidence
+                multiply_in(self.share, self.score, y, self.ratio[y])
 
     @cython.cfunc
     def place_cells(self):
@@ -234,22 +242,6 @@ class PairReading(ValueReading):
         return between_bins(pairs.beside, cell, step, self.left[k], self.right[k])
 
     @cython.cfunc
-    def find_ratio_given(self, child: cython.Py_ssize_t, parent: cython.Py_ssize_t):
-        """Write P(child's value | y, parent's value) of each class into `ratio`, for gathered entries; -1 for 0/0."""
-        classes: cython.Py_ssize_t = self.tables.labels
-        different: cython.Py_ssize_t = self.tables.values.distinct[self.slot[child]]
-        add: cython.double = self.pseudocount(different)
-        both: cython.double
-        below: cython.double
-        y: cython.Py_ssize_t
-        if self.ratio.shape[0] < classes:
-            self.ratio = np.zeros(2 * classes)
-        for y in range(classes):
-            both = self.weight_together(max(child, parent), min(child, parent), y)
-            below = self.weight_beside(parent, self.slot[child], y) + add * different
-            self.ratio[y] = (both + add) / below if below > 0.0 else -1.0
-
-    @cython.cfunc
     def find_ratio(self, k: cython.Py_ssize_t):
         """Write P(an entry's value | y) of each class into `ratio`; -1 for 0/0."""
         values: ValueCounts = self.tables.values
@@ -310,8 +302,8 @@ class ParentReading(PairReading):
 
     @cython.cfunc
     def multiply_entries(self):
-        """Multiply `share` by P(value | y, parent's value) of all entries, as `find_ratio_given` and `multiply_ratio`
-        do: one loop, which waits for no cell before it reads the next.
+        """Multiply `share` by P(value | y, parent's value) of all entries: the weights that `weight_together` and
+        `weight_beside` return, read in one loop, which takes each array once and waits for no cell before the next.
         """
         values: ValueCounts = self.tables.values
         pairs: PairCounts = self.tables.pairs
@@ -325,6 +317,7 @@ class ParentReading(PairReading):
         left: cython.double[::1] = self.left
         right: cython.double[::1] = self.right
         share: cython.double[::1] = self.share
+        score: cython.double[::1] = self.score
         different: cython.Py_ssize_t = -1
         k: cython.Py_ssize_t
         y: cython.Py_ssize_t
@@ -337,8 +330,6 @@ class ParentReading(PairReading):
         add: cython.double = 0.0
         both: cython.double
         below: cython.double
-        ratio: cython.double
-        product: cython.double
         if pairs.beside is not None:
             with_parent = pairs.beside
             step = layout.features * stride
@@ -373,9 +364,4 @@ class ParentReading(PairReading):
                 below += add * different
                 if below <= 0.0:
                     continue  # 0/0 is no evidence
-                ratio = (both + add) / below
-                product = share[y] * ratio
-                if product < SMALL:
-                    self.score[y] += log_of(share[y]) + log_of(ratio)
-                    product = 1.0
-                share[y] = product
+                multiply_in(share, score, y, (both + add) / below)

@@ -16,6 +16,7 @@ cdef class SuperParentReading(AverageReading):
     cdef double[::1] belief
     cdef double[::1] reweigh
     cdef Py_ssize_t entry_chosen(self, AverageReading reader)
+    cdef multiply_child_apart(self, Py_ssize_t child, Py_ssize_t parent)
     cdef multiply_child(self, Py_ssize_t child, Py_ssize_t parent)
     cdef score_from_terms(self, AverageReading reader, Row row)
     cdef double naive_bayes_share(self, Row row)

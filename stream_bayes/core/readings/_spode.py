@@ -92,13 +92,25 @@ class SuperParentReading(AverageReading):
             if shared:
                 self.multiply_child(k, parent)
             else:
-                self.find_ratio_given(k, parent)
-                for y in range(self.tables.labels):
-                    if self.ratio[y] >= 0.0:
-                        terms.product[y] *= self.ratio[y]
+                self.multiply_child_apart(k, parent)
             terms.lift(0, 1)
         for y in range(self.tables.labels):
             self.set_joint(y, terms.product[y], terms.scale[y])
+
+    @cython.cfunc
+    def multiply_child_apart(self, child: cython.Py_ssize_t, parent: cython.Py_ssize_t):
+        """Do as `multiply_child`, with a denominator of the child's own."""
+        terms: Terms = self.terms
+        different: cython.Py_ssize_t = self.tables.values.distinct[self.slot[child]]
+        pseudocount: cython.double = self.pseudocount(different)
+        both: cython.double
+        below: cython.double
+        y: cython.Py_ssize_t
+        for y in range(self.tables.labels):
+            both = self.weight_together(max(child, parent), min(child, parent), y)
+            below = self.weight_beside(parent, self.slot[child], y) + pseudocount * different
+            if below > 0.0:  # 0/0 is no evidence
+                terms.product[y] *= (both + pseudocount) / below
 
     @cython.cfunc
     def multiply_child(self, child: cython.Py_ssize_t, parent: cython.Py_ssize_t):
