@@ -63,12 +63,12 @@ test: setup  ## run all tests on the compiled build
 .PHONY: test-all-but-kafka
 test-all-but-kafka:
 	$(call say,test: everything but Kafka)
-	@$(BIN)/python $(PYTEST) --build=compiled --ignore=tests/kafka
+	@$(BIN)/python $(PYTEST) --build=compiled --ignore=tests/kafka_broker
 
 .PHONY: test-kafka
 test-kafka:
 	@mkdir -p build
-	@$(BIN)/python -m pytest --quiet --build=compiled tests/kafka >build/test-kafka.log 2>&1; status=$$?; \
+	@$(BIN)/python -m pytest --quiet --build=compiled tests/kafka_broker >build/test-kafka.log 2>&1; status=$$?; \
 		printf '\n== test: Kafka\n'; cat build/test-kafka.log; exit $$status
 
 # Needs Chromium with its driver, and nginx (apt-get install chromium chromium-driver nginx-light); what is missing is
@@ -88,7 +88,7 @@ screenshots: setup  ## take the pictures of the page that the documentation show
 test-mail-systems: setup  ## run the filter in Postfix, rspamd, Dovecot, procmail and systemd's programs
 	$(call say,test: the spam filter in mail systems)
 	@$(BIN)/python -m pytest --quiet -rs --build=compiled -m 'not soak' tests/mail_systems \
-		tests/streams/mail/test_mail_systems.py tests/mail/filter/test_other_filters.py
+		tests/mail/server/test_mail_systems.py tests/mail/filter/test_other_filters.py
 
 .PHONY: test-pure
 test-pure: setup

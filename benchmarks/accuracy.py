@@ -17,7 +17,7 @@ from river import datasets, forest, naive_bayes, neighbors, preprocessing, tree
 from benchmarks.checks import Check, show
 from benchmarks.harness import Learner
 from stream_bayes import A2DE, AODE, KDB, SPODE, TAN, LiveChoice, NaiveBayes
-from stream_bayes.learners.live_choice import READINGS as CHOSEN_AMONG
+from stream_bayes.learners.classifiers.live_choice import READINGS as CHOSEN_AMONG
 from stream_bayes.streams import Comparison, compare
 
 __all__ = [

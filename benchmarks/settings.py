@@ -24,7 +24,7 @@ from sklearn import datasets
 import stream_bayes
 from benchmarks.harness import Learner
 from stream_bayes import A2DE, AODE, KDB, SPODE, TAN, LiveChoice
-from stream_bayes.learners.live_choice import READINGS
+from stream_bayes.learners.classifiers.live_choice import READINGS
 from stream_bayes.streams import compare
 
 __all__ = ["SETTINGS", "STREAMS", "differences", "main"]

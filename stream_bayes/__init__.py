@@ -6,39 +6,35 @@ they can also take a sample back, merge, fade old samples and be saved without l
 `stream_bayes.compiled` is True where the compiled kernels are in use.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from stream_bayes import _build
+from stream_bayes.fronts import front
 
-_build.install_finder()
-
-from stream_bayes import errors
-
-if TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
+    from stream_bayes import errors
     from stream_bayes.core.networks.discrete_network import DiscreteNetwork
     from stream_bayes.core.networks.structure import Structure
     from stream_bayes.data.columns import CodedColumns
     from stream_bayes.data.schema import Nominal, Numeric, Schema
     from stream_bayes.drift.adaptive import DriftAdaptive
     from stream_bayes.errors import StreamBayesError
-    from stream_bayes.formats.bif import read_bif, write_bif
     from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
-    from stream_bayes.learners.classifier.binning import Binning
-    from stream_bayes.learners.deciding_classifier import DecidingClassifier
-    from stream_bayes.learners.decision_rules import Costs, Thresholds
-    from stream_bayes.learners.discriminant import LDA, QDA
-    from stream_bayes.learners.half_life_choice import HalfLifeChoice
-    from stream_bayes.learners.kdb import KDB
-    from stream_bayes.learners.live_choice import LiveChoice
-    from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
-    from stream_bayes.learners.networks.bayes_net import BayesNet
-    from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
-    from stream_bayes.learners.one_dependence import A2DE, AODE, SPODE
-    from stream_bayes.learners.sliding_window import SlidingWindow
-    from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
-    from stream_bayes.learners.trees import ODE, TAN
-    from stream_bayes.model_files import load, save
+    from stream_bayes.learners.base.binning import Binning
+    from stream_bayes.learners.classifiers.discriminant import LDA, QDA
+    from stream_bayes.learners.classifiers.kdb import KDB
+    from stream_bayes.learners.classifiers.live_choice import LiveChoice
+    from stream_bayes.learners.classifiers.naive_bayes import GaussianNB, NaiveBayes
+    from stream_bayes.learners.classifiers.one_dependence import A2DE, AODE, SPODE
+    from stream_bayes.learners.classifiers.text import BernoulliNB, ComplementNB, MultinomialNB
+    from stream_bayes.learners.classifiers.trees import ODE, TAN
+    from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
+    from stream_bayes.learners.wrappers.decision_rules import Costs, Thresholds
+    from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
+    from stream_bayes.learners.wrappers.sliding_window import SlidingWindow
+    from stream_bayes.networks.bayes_net import BayesNet
+    from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
+    from stream_bayes.networks.files.bif import read_bif, write_bif
+    from stream_bayes.saving.model_files import load, save
 
     compiled: bool
 
@@ -85,59 +81,76 @@ __all__ = [
 
 __version__ = _build.VERSION
 
+_build.install_finder()
 
-# The module of each name. It is imported when the name is first used, so importing the package is cheap: command
-# lines, pytest plug-ins and single rooms need few of them.
-_MODULE_OF = {
-    "A2DE": "learners.one_dependence",
-    "AODE": "learners.one_dependence",
-    "BayesNet": "learners.networks.bayes_net",
-    "BayesNetClassifier": "learners.networks.bayes_net_classifier",
-    "BernoulliNB": "learners.text",
-    "Binning": "learners.classifier.binning",
-    "CodedColumns": "data.columns",
-    "ComplementNB": "learners.text",
-    "Costs": "learners.decision_rules",
-    "DecidingClassifier": "learners.deciding_classifier",
-    "DiscreteNetwork": "core.networks.discrete_network",
-    "DriftAdaptive": "drift.adaptive",
-    "GaussianNB": "learners.naive_bayes",
-    "LDA": "learners.discriminant",
-    "QDA": "learners.discriminant",
-    "AdaptiveBayes": "learners.adaptive.adaptive_bayes",
-    "HalfLifeChoice": "learners.half_life_choice",
-    "KDB": "learners.kdb",
-    "LiveChoice": "learners.live_choice",
-    "MultinomialNB": "learners.text",
-    "NaiveBayes": "learners.naive_bayes",
-    "Nominal": "data.schema",
-    "Numeric": "data.schema",
-    "ODE": "learners.trees",
-    "SPODE": "learners.one_dependence",
-    "Schema": "data.schema",
-    "SlidingWindow": "learners.sliding_window",
-    "StreamBayesError": "errors",
-    "Structure": "core.networks.structure",
-    "TAN": "learners.trees",
-    "Thresholds": "learners.decision_rules",
-    "load": "model_files",
-    "read_bif": "formats.bif",
-    "save": "model_files",
-    "write_bif": "formats.bif",
-}
+# A name is imported when it is first used: command lines, pytest plug-ins and single rooms need few of them.
+_get, __dir__ = front(
+    __name__,
+    {
+        "core.networks.discrete_network": ("DiscreteNetwork",),
+        "core.networks.structure": ("Structure",),
+        "data.columns": ("CodedColumns",),
+        "data.schema": (
+            "Nominal",
+            "Numeric",
+            "Schema",
+        ),
+        "drift.adaptive": ("DriftAdaptive",),
+        "errors": ("StreamBayesError",),
+        "learners.adaptive.adaptive_bayes": ("AdaptiveBayes",),
+        "learners.base.binning": ("Binning",),
+        "learners.classifiers.discriminant": (
+            "LDA",
+            "QDA",
+        ),
+        "learners.classifiers.kdb": ("KDB",),
+        "learners.classifiers.live_choice": ("LiveChoice",),
+        "learners.classifiers.naive_bayes": (
+            "GaussianNB",
+            "NaiveBayes",
+        ),
+        "learners.classifiers.one_dependence": (
+            "A2DE",
+            "AODE",
+            "SPODE",
+        ),
+        "learners.classifiers.text": (
+            "BernoulliNB",
+            "ComplementNB",
+            "MultinomialNB",
+        ),
+        "learners.classifiers.trees": (
+            "ODE",
+            "TAN",
+        ),
+        "learners.wrappers.deciding_classifier": ("DecidingClassifier",),
+        "learners.wrappers.decision_rules": (
+            "Costs",
+            "Thresholds",
+        ),
+        "learners.wrappers.half_life_choice": ("HalfLifeChoice",),
+        "learners.wrappers.sliding_window": ("SlidingWindow",),
+        "networks.bayes_net": ("BayesNet",),
+        "networks.bayes_net_classifier": ("BayesNetClassifier",),
+        "networks.files.bif": (
+            "read_bif",
+            "write_bif",
+        ),
+        "saving.model_files": (
+            "load",
+            "save",
+        ),
+    },
+)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import a public name when it is first used."""
     if name == "compiled":
-        found: Any = _build.is_compiled()
-    elif name in _MODULE_OF:
-        found = getattr(import_module(f"stream_bayes.{_MODULE_OF[name]}"), name)
+        value: object = _build.is_compiled()
+    elif name == "errors":
+        from stream_bayes import errors as value
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+        return _get(name)
+    globals()[name] = value
+    return value

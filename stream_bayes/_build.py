@@ -9,19 +9,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
-from importlib.machinery import (
-    SOURCE_SUFFIXES,
-    ExtensionFileLoader,
-    FileFinder,
-    ModuleSpec,
-    PathFinder,
-    SourceFileLoader,
-)
-from importlib.util import find_spec
-from pathlib import Path
-from types import ModuleType
+from importlib.machinery import SOURCE_SUFFIXES, ExtensionFileLoader, FileFinder, PathFinder, SourceFileLoader
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # loading these takes as long as all the rest
+    from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
 
 __all__ = ["VERSION", "install_finder", "is_compiled"]
 
@@ -35,7 +29,7 @@ def pure_is_wanted() -> bool:
     return os.environ.get("STREAM_BAYES_PURE", "") not in ("", "0")
 
 
-class KernelFinder(MetaPathFinder):
+class KernelFinder:
     """Finder of the kernels alone, in the selected build."""
 
     def find_spec(
@@ -44,7 +38,7 @@ class KernelFinder(MetaPathFinder):
         if path is None or not is_kernel(fullname):
             return None
         spec = find_source(fullname, path) if pure_is_wanted() else PathFinder.find_spec(fullname, path)
-        if spec is not None and isinstance(spec.loader, SourceFileLoader) and find_spec("cython") is None:
+        if spec is not None and isinstance(spec.loader, SourceFileLoader) and not is_installed("cython"):
             raise ImportError(
                 f"{fullname} is not compiled here, and running it uncompiled needs the cython package, which "
                 "is missing. Install it with: pip install 'stream-bayes[pure]'. To get the compiled build "
@@ -64,6 +58,13 @@ def find_source(fullname: str, path: Sequence[str]) -> ModuleSpec | None:
     return None
 
 
+def is_installed(package: str) -> bool:
+    """Return True if a package can be imported."""
+    from importlib.util import find_spec
+
+    return find_spec(package) is not None
+
+
 def install_finder() -> None:
     """Put the finder before Python's own, once."""
     if not any(isinstance(finder, KernelFinder) for finder in sys.meta_path):
@@ -79,6 +80,9 @@ def is_kernel(fullname: str) -> bool:
 
 def is_compiled() -> bool:
     """Return True if every kernel is compiled: those that are loaded, and those that an import would load."""
+    from importlib.util import find_spec
+    from pathlib import Path
+
     root = Path(__file__).parent
     names = {
         ".".join([PACKAGE, *file.relative_to(root).parent.parts, file.name.partition(".")[0]])

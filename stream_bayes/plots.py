@@ -25,11 +25,11 @@ from stream_bayes.core.networks.equivalence import Difference, Edge
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import name_order
 from stream_bayes.errors import BadFormat, BadValue, MissingPackage
-from stream_bayes.learners.classifier.explanation import Explanation
-from stream_bayes.learners.networks.drawing import Queried, drawn_network
-from stream_bayes.streams.evaluation.checkpoints import Checkpoint
-from stream_bayes.streams.evaluation.comparison import Comparison
-from stream_bayes.streams.evaluation.evaluation import Evaluation
+from stream_bayes.evaluation.checkpoints import Checkpoint
+from stream_bayes.evaluation.comparison import Comparison
+from stream_bayes.evaluation.evaluation import Evaluation
+from stream_bayes.learners.base.explanation import Explanation
+from stream_bayes.networks.drawing import Queried, drawn_network
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -28,7 +28,7 @@ PLACES = {
     "README.md": "tests/repository/test_examples.py",
     "pyproject.toml": "tests/repository",
     ".github/": "tests/repository",
-    "stream_bayes_start.py": "tests/cli/test_start.py",
+    "stream_bayes_start.py": "tests/mail/test_start.py",
 }
 
 

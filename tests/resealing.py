@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stream_bayes.learners.classifier.state import checksum, text_of
+from stream_bayes.learners.base.state import checksum, text_of
 
 
 def resealed(state: dict[str, Any]) -> dict[str, Any]:

@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from stream_bayes.snapshots.snapshot import Snapshot
-from stream_bayes.streams.mail.home import SpamHome
+from stream_bayes.mail.store.home import SpamHome
+from stream_bayes.saving.snapshots.snapshot import Snapshot
 
 ROOT = Path(__file__).resolve().parent.parent
 

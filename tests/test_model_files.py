@@ -22,8 +22,8 @@ from stream_bayes.errors import (
     SnapshotNotWritten,
 )
 from stream_bayes.mail import SpamFilter
-from stream_bayes.snapshots.snapshot import Snapshot
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
+from stream_bayes.saving.snapshots.snapshot import Snapshot
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.testing import learners
 
 KEY = b"sixteen or more bytes"

@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.harness import Case, Contest, Side, timed
 from stream_bayes.core.inference.inference import Inference
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
-from stream_bayes.formats.bif import read_bif
+from stream_bayes.networks.files.bif import read_bif
 
 __all__ = ["cases"]
 

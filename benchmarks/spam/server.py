@@ -23,9 +23,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from stream_bayes.mail import SpamFilter
-from stream_bayes.streams.mail.home import SpamHome
-from stream_bayes.streams.mail.identity import id_of_mail
-from stream_bayes_start import send_to_server
+from stream_bayes.mail.start import send_to_server
+from stream_bayes.mail.store.home import SpamHome
+from stream_bayes.mail.store.identity import id_of_mail
 
 TRAINED, JUDGED = 4_000, 400
 ROUND = (

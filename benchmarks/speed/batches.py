@@ -14,7 +14,7 @@ import stream_bayes
 from benchmarks.harness import Case, Contest, Learner, Side
 from benchmarks.speed.naive_bayes import CLASS_NAMES, FEATURES, VALUES, decoded, nominal_codes, nominal_lines
 from stream_bayes import CodedColumns, Nominal, Schema
-from stream_bayes.learners.classifier.batches import encode_batch
+from stream_bayes.learners.base.batches import encode_batch
 
 __all__ = ["cases"]
 

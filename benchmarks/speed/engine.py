@@ -24,6 +24,7 @@ from river import compose, evaluate, metrics, naive_bayes, preprocessing, stream
 import stream_bayes
 from benchmarks.harness import Case, Contest, Side
 from benchmarks.speed.naive_bayes import CLASS_NAMES, FEATURES, VALUES, decoded, nominal_codes, nominal_lines
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.contracts.sink import Sink
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.engine.engine import Engine
@@ -32,9 +33,8 @@ from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_sink import JSONLinesSink
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
-from stream_bayes.streams.models.served import served
 from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.served.served import served
 from stream_bayes.streams.sources.iterable import IterableSource
 
 __all__ = ["cases", "growth", "peaks"]

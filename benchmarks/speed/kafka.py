@@ -28,25 +28,25 @@ from stream_bayes import AODE, NaiveBayes, Nominal, Schema
 from stream_bayes.core.events.event import Kind
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.errors import StreamBayesError
+from stream_bayes.kafka import source as kafka_source
+from stream_bayes.kafka.aligned_reader import AlignedReader
+from stream_bayes.kafka.clients.connection import Connection
+from stream_bayes.kafka.clients.factory import make_reader
+from stream_bayes.kafka.recovery import JournalRecovery
+from stream_bayes.kafka.sink import KafkaSink
+from stream_bayes.kafka.source import KafkaSource, Labels
+from stream_bayes.kafka.transactions import Transactions
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
-from stream_bayes.streams.kafka import source as kafka_source
-from stream_bayes.streams.kafka.aligned_reader import AlignedReader
-from stream_bayes.streams.kafka.client_factory import make_reader
-from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.recovery import JournalRecovery
-from stream_bayes.streams.kafka.sink import KafkaSink
-from stream_bayes.streams.kafka.source import KafkaSource, Labels
-from stream_bayes.streams.kafka.transactions import Transactions
-from stream_bayes.streams.models.answers import Answers
-from stream_bayes.streams.models.served import ServedLearner, served
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
-from tests.kafka.broker import Broker, NoBroker, jars
+from stream_bayes.streams.served.answers import Answers
+from stream_bayes.streams.served.served import ServedLearner, served
+from tests.kafka_broker.broker import Broker, NoBroker, jars
 
 __all__ = ["cases"]
 

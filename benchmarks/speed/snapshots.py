@@ -16,7 +16,7 @@ import numpy as np
 import stream_bayes
 from benchmarks.harness import Case, Contest, Learner, Side
 from benchmarks.speed.text import words
-from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.saving.snapshots.snapshot import Snapshot
 
 __all__ = ["cases"]
 

@@ -20,7 +20,7 @@ from river import (
 
 from benchmarks.streams.moa import MOA_MODELS
 from stream_bayes import AODE, AdaptiveBayes, LiveChoice, NaiveBayes
-from stream_bayes.learners.live_choice import READINGS
+from stream_bayes.learners.classifiers.live_choice import READINGS
 
 __all__ = ["MODELS", "OURS"]
 

@@ -17,8 +17,8 @@ from benchmarks import accuracy, settings
 from benchmarks.__main__ import main
 from benchmarks.accuracy import BEST, CANDIDATES, MIXTURE, OURS, READINGS, STREAMS, THEIRS, Stream, checks_of
 from stream_bayes import KDB, LiveChoice, NaiveBayes
-from stream_bayes.learners.live_choice import ALL_READINGS
-from stream_bayes.learners.live_choice import READINGS as CHOSEN_AMONG
+from stream_bayes.learners.classifiers.live_choice import ALL_READINGS
+from stream_bayes.learners.classifiers.live_choice import READINGS as CHOSEN_AMONG
 from stream_bayes.streams import compare
 from tests.streams.recording_learners import Listening
 

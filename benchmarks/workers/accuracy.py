@@ -21,13 +21,13 @@ from river.datasets import synth
 from benchmarks.spam.filters import Corpus
 from benchmarks.spam.measures import roca
 from stream_bayes import NaiveBayes
-from stream_bayes.learners.classifier.predictions import most_probable
+from stream_bayes.learners.base.predictions import most_probable
 from stream_bayes.mail import SpamFilter
-from stream_bayes.streams.models.served import served
-from stream_bayes.streams.workers.shard_filter import FilterTotal, ShardFilterModel
-from stream_bayes.streams.workers.shard_model import ShardModel
-from stream_bayes.streams.workers.state_parts import parts_of
-from stream_bayes.streams.workers.total import Total
+from stream_bayes.mail.streams.shard_filter import FilterTotal, ShardFilterModel
+from stream_bayes.streams.served.served import served
+from stream_bayes.workers.shard_model import ShardModel
+from stream_bayes.workers.state_parts import parts_of
+from stream_bayes.workers.total import Total
 
 __all__ = ["accuracies", "spam_rocas"]
 

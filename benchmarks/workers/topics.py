@@ -16,7 +16,7 @@ from typing import Any
 
 from kafka import KafkaAdminClient, KafkaProducer
 
-from tests.kafka.broker import Broker
+from tests.kafka_broker.broker import Broker
 
 __all__ = ["PARTITIONS", "create_topics", "input_topic", "names_topic", "pipeline", "servers"]
 

@@ -7,26 +7,26 @@ from typing import Annotated
 import typer
 
 from stream_bayes._build import VERSION
-from stream_bayes.cli.compare import compare
-from stream_bayes.cli.cuts import cuts
-from stream_bayes.cli.demo import demo
-from stream_bayes.cli.drift import drifts
-from stream_bayes.cli.explain import explain
-from stream_bayes.cli.follow import follow
-from stream_bayes.cli.inspect import inspect
-from stream_bayes.cli.models import models
-from stream_bayes.cli.option_groups import flattened
-from stream_bayes.cli.predict import predict
-from stream_bayes.cli.produce import produce
-from stream_bayes.cli.promote import promote
-from stream_bayes.cli.redrive import redrive
-from stream_bayes.cli.replay import replay
-from stream_bayes.cli.run import run
-from stream_bayes.cli.serve import serve
-from stream_bayes.cli.snapshots import snapshots
-from stream_bayes.cli.spam.app import spam
-from stream_bayes.cli.train import train
-from stream_bayes.cli.unlearn import unlearn
+from stream_bayes.cli.commands.compare import compare
+from stream_bayes.cli.commands.cuts import cuts
+from stream_bayes.cli.commands.demo import demo
+from stream_bayes.cli.commands.drift import drifts
+from stream_bayes.cli.commands.explain import explain
+from stream_bayes.cli.commands.follow import follow
+from stream_bayes.cli.commands.inspect import inspect
+from stream_bayes.cli.commands.models import models
+from stream_bayes.cli.commands.predict import predict
+from stream_bayes.cli.commands.promote import promote
+from stream_bayes.cli.commands.replay import replay
+from stream_bayes.cli.commands.run import run
+from stream_bayes.cli.commands.serve import serve
+from stream_bayes.cli.commands.snapshots import snapshots
+from stream_bayes.cli.commands.train import train
+from stream_bayes.cli.commands.unlearn import unlearn
+from stream_bayes.cli.options import flattened
+from stream_bayes.kafka.commands.produce import produce
+from stream_bayes.kafka.commands.redrive import redrive
+from stream_bayes.mail.commands.app import spam
 
 __all__ = ["app", "main"]
 

@@ -11,11 +11,11 @@ from typing import Annotated, Any
 
 import typer
 
-from stream_bayes.by_name import closest
 from stream_bayes.core.events.event import BadRecord, Event
 from stream_bayes.data import features
 from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import BadValue, Exhausted, SchemaError
+from stream_bayes.names import closest
 from stream_bayes.streams.contracts.source import Record, Source
 from stream_bayes.streams.files.column_profile import FIRST_ROWS, ColumnProfile, profile_of
 from stream_bayes.streams.files.csv_cells import Misfits, is_number, plain_number

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.decision_rules import Costs, Thresholds
+from stream_bayes.learners.wrappers.decision_rules import Costs, Thresholds
 
 __all__ = ["UNSURE", "DecisionOptions", "MistakeCosts"]
 

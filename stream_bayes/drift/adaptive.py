@@ -40,21 +40,21 @@ from stream_bayes.drift.succession import MOST_SURPRISE, Succession, SuccessionS
 from stream_bayes.drift.trial import Trial
 from stream_bayes.drift.watch import DriftWatch
 from stream_bayes.errors import BadLabel, BadValue, NotSupported
-from stream_bayes.learners.classifier.arguments import (
+from stream_bayes.learners.base.arguments import (
     ReadOnlyArguments,
     check_choice,
     check_count,
     check_number,
 )
-from stream_bayes.learners.classifier.base import BayesClassifier, X, check_learner
-from stream_bayes.learners.classifier.edges import learner_within
-from stream_bayes.learners.classifier.explanation import Explanation
-from stream_bayes.learners.classifier.predictions import LEAST_PROBABILITY, most_probable
-from stream_bayes.learners.classifier.samples import samples_of
-from stream_bayes.learners.naive_bayes import NaiveBayes
-from stream_bayes.learners.networks.bayes_net import BayesNet
-from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
-from stream_bayes.learners.networks.surprise import Surprise
+from stream_bayes.learners.base.base import BayesClassifier, X, check_learner
+from stream_bayes.learners.base.edges import learner_within
+from stream_bayes.learners.base.explanation import Explanation
+from stream_bayes.learners.base.predictions import LEAST_PROBABILITY, most_probable
+from stream_bayes.learners.base.samples import samples_of
+from stream_bayes.learners.classifiers.naive_bayes import NaiveBayes
+from stream_bayes.networks.bayes_net import BayesNet
+from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
+from stream_bayes.networks.surprise import Surprise
 
 __all__ = ["DriftAdaptive"]
 

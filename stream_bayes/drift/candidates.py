@@ -24,8 +24,8 @@ from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.values.values import Value
 from stream_bayes.drift.recent_events import Events, Learner, grows, learn_events, rederive
 from stream_bayes.errors import BudgetExceeded
-from stream_bayes.learners.networks.bayes_net import BayesNet
-from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
+from stream_bayes.networks.bayes_net import BayesNet
+from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
 
 __all__ = [
     "FRESH",

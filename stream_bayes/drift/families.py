@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from stream_bayes.core.readings._smoothing import m_estimate
 from stream_bayes.core.values.values import Value
 from stream_bayes.drift.detectors import MOST_LOSS
-from stream_bayes.learners.classifier.base import BayesClassifier
-from stream_bayes.learners.classifier.edges import learner_within
-from stream_bayes.learners.networks.bayes_net import BayesNet
-from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
+from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.base.edges import learner_within
+from stream_bayes.networks.bayes_net import BayesNet
+from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
 
 __all__ = ["TOGETHER", "Coded", "FamilyWatch", "family_signals"]
 

@@ -42,7 +42,7 @@ from typing import Any
 from stream_bayes.core.drawing.html import block, plain_table, time_line
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.errors import BadStructure
-from stream_bayes.learners.classifier.edges import edges_of, learner_within, listed_edges
+from stream_bayes.learners.base.edges import edges_of, learner_within, listed_edges
 
 __all__ = ["KEYS", "KINDS", "DriftLog", "change_between", "difference"]
 

@@ -14,9 +14,9 @@ from stream_bayes.core.counts.window import Window
 from stream_bayes.core.encoding._rows import Row
 from stream_bayes.drift.families import Coded
 from stream_bayes.errors import BadState, NotLearned
-from stream_bayes.learners.classifier.base import BayesClassifier
-from stream_bayes.learners.networks.bayes_net import BayesNet
-from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
+from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.networks.bayes_net import BayesNet
+from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
 
 __all__ = ["Events", "Learner", "RecentEvents", "grows", "learn_events", "rederive"]
 

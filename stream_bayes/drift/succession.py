@@ -33,10 +33,10 @@ from stream_bayes.drift.renewal import RenewalSchedule
 from stream_bayes.drift.trial import DOUBT, Trial
 from stream_bayes.drift.watch import DriftWatch
 from stream_bayes.errors import StreamBayesError
-from stream_bayes.learners.classifier.base import BayesClassifier, X
-from stream_bayes.learners.classifier.predictions import log_loss
-from stream_bayes.learners.networks.bayes_net import BayesNet
-from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
+from stream_bayes.learners.base.base import BayesClassifier, X
+from stream_bayes.learners.base.predictions import log_loss
+from stream_bayes.networks.bayes_net import BayesNet
+from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
 
 __all__ = ["Succession", "SuccessionSettings"]
 

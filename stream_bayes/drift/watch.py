@@ -22,7 +22,7 @@ from stream_bayes.drift.detectors import (
 from stream_bayes.drift.families import TOGETHER, FamilyWatch, family_signals
 from stream_bayes.drift.log import DriftLog
 from stream_bayes.drift.recent_events import Learner, RecentEvents
-from stream_bayes.learners.classifier.edges import edge_name
+from stream_bayes.learners.base.edges import edge_name
 
 __all__ = ["DriftWatch"]
 

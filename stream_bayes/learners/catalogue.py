@@ -9,18 +9,18 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from stream_bayes.by_name import check_arguments, check_known, construction_errors
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
-from stream_bayes.learners.classifier.base import BayesClassifier
-from stream_bayes.learners.classifier.binning import Binning
+from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.base.binning import Binning
 from stream_bayes.learners.classifier_names import CLASSIFIERS
-from stream_bayes.learners.half_life_choice import HalfLifeChoice
-from stream_bayes.learners.networks.bayes_net import BayesNet
-from stream_bayes.learners.sliding_window import SlidingWindow
+from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
+from stream_bayes.learners.wrappers.sliding_window import SlidingWindow
+from stream_bayes.names import check_arguments, check_known, construction_errors
+from stream_bayes.networks.bayes_net import BayesNet
 
 __all__ = [
     "DEFAULT",

@@ -17,13 +17,13 @@ from threading import Thread
 from typing import Any
 
 from stream_bayes.errors import StreamBayesError
+from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.serve.app import Service, Traits
 from stream_bayes.serve.board import Board
 from stream_bayes.serve.channel import Channel
 from stream_bayes.serve.guard import Limits
 from stream_bayes.serve.restoring import view_of
 from stream_bayes.serve.server import Connections, make_server, serve_until
-from stream_bayes.snapshots.snapshot import Snapshot
 
 logger = logging.getLogger("stream_bayes.serve")
 

@@ -24,15 +24,15 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from stream_bayes.by_name import closest
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import NotLearned, StreamBayesError
+from stream_bayes.mail.server.page_mails import MailLearner
+from stream_bayes.names import closest
 from stream_bayes.serve.board import Board
 from stream_bayes.serve.bodies import ExplainBody, LabelBody, LearnBody, PredictBody, QueryBody, decoded
 from stream_bayes.serve.event_stream import EventStream
 from stream_bayes.serve.graphs import change_svg
 from stream_bayes.serve.guard import Guard, Limits
-from stream_bayes.serve.mails import MailLearner
 from stream_bayes.serve.metrics import metrics_text
 from stream_bayes.serve.openapi import Operation, described, docs_page
 from stream_bayes.serve.plain_values import as_json, by_text

@@ -12,15 +12,15 @@ from typing import Any, Self
 
 from stream_bayes.core.measures.losses import Losses
 from stream_bayes.errors import StreamBayesError
-from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.evaluation.checkpoints import Checkpoint
+from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.serve.app import Service, Traits
 from stream_bayes.serve.board import Board
 from stream_bayes.serve.guard import Limits
 from stream_bayes.serve.plain_values import as_json
 from stream_bayes.serve.restoring import view_of
 from stream_bayes.serve.server import Connections, listen, make_server, serve_until
-from stream_bayes.snapshots.snapshot import Snapshot
-from stream_bayes.streams.evaluation.checkpoints import Checkpoint
 
 __all__ = ["ComparedModels"]
 
@@ -167,7 +167,7 @@ def _snapshot(learner: Any, losses: Losses, events: int) -> Snapshot:
     if issubclass(type(learner), BayesClassifier):
         state = learner.state()
     else:
-        from stream_bayes.river_state.model_state import model_state
+        from stream_bayes.saving.river.model_state import model_state
 
         state = model_state(learner)
     return Snapshot(

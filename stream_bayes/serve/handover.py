@@ -24,19 +24,19 @@ from typing import Any
 from stream_bayes.core.events.event import SAMPLE, Event
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.errors import StreamBayesError
+from stream_bayes.mail.streams.subject_and_sender import HEADINGS, headings_of
+from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.serve.channel import WANTED_SECONDS, Channel, Message
 from stream_bayes.serve.labels import LabelSink
 from stream_bayes.serve.plain_values import as_json, label_name
-from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.engine.dead_letters import DETAILS, REFUSED
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.newest import Answered, NewestAnswers
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.label_log import LABELS, GivenLabel
-from stream_bayes.streams.mail.subject_and_sender import HEADINGS, headings_of
-from stream_bayes.streams.models.network import NetworkAnswers, ServedNetwork
-from stream_bayes.streams.models.river import ServedAdaptive
+from stream_bayes.streams.served.network import NetworkAnswers, ServedNetwork
+from stream_bayes.streams.served.river import ServedAdaptive
 
 __all__ = ["Handover"]
 

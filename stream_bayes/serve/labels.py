@@ -44,8 +44,8 @@ class TopicLabels:
 
     def write(self, given: GivenLabel) -> int:
         # Imported on use: the client takes a tenth of a second to load.
-        from stream_bayes.streams.kafka.produce import produce_one
-        from stream_bayes.streams.kafka.sink import key_bytes
+        from stream_bayes.kafka.producing import produce_one
+        from stream_bayes.kafka.sink import key_bytes
 
         # Keys of records are bytes: only in its field is a number one.
         key = {} if self._key is None else {self._key: given.key}

@@ -12,19 +12,19 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from stream_bayes.errors import BadState, NoSnapshot, StreamBayesError
+from stream_bayes.mail.server.page_mails import MailLearner
+from stream_bayes.mail.store.home import SpamHome
+from stream_bayes.saving.snapshots.file import read_snapshot
+from stream_bayes.saving.snapshots.snapshot import Snapshot
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.serve.app import Service, Traits
 from stream_bayes.serve.board import Board
 from stream_bayes.serve.guard import Limits
-from stream_bayes.serve.mails import MailLearner
 from stream_bayes.serve.restoring import view_of
 from stream_bayes.serve.server import Connections, listen, make_server, serve_until
-from stream_bayes.snapshots.snapshot import Snapshot
-from stream_bayes.streams.files.snapshot_file import read_snapshot
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
-from stream_bayes.streams.mail.home import SpamHome
 
 if TYPE_CHECKING:
-    from stream_bayes.streams.workers.follower import Follower
+    from stream_bayes.workers.follower import Follower
 
 __all__ = ["Followed", "FollowedTopic", "serve_replica"]
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from stream_bayes.core.measures.losses import Losses
-from stream_bayes.model_files import restored
+from stream_bayes.saving.model_files import restored
+from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.serve.board import evaluation_of
 from stream_bayes.serve.views import Copy, View
-from stream_bayes.snapshots.snapshot import Snapshot
 
 __all__ = ["view_of"]
 
@@ -65,8 +65,8 @@ def _model(name: str, state: Mapping[str, Any], make: Callable[[], Any] | None, 
     if found is not None:
         return found
     from stream_bayes.errors import NotSupported
-    from stream_bayes.river_state.drift_logs import answering_state
-    from stream_bayes.river_state.model_state import restore_model
+    from stream_bayes.saving.river.drift_logs import answering_state
+    from stream_bayes.saving.river.model_state import restore_model
 
     answering = answering_state(state)
     if answering is not None and (found := restored(str(answering["learner"]), answering)) is not None:

@@ -13,24 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from stream_bayes.by_name import closest
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, NotLearned, NotSupported, StreamBayesError, UnknownFeature
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
-from stream_bayes.learners.classifier.base import BayesClassifier
-from stream_bayes.learners.classifier.edges import dependences_of, edges_of
-from stream_bayes.learners.classifier.explanation import explained_by_omission
-from stream_bayes.learners.classifier.predictions import most_probable
-from stream_bayes.learners.networks.bayes_net import BayesNet
-from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
-from stream_bayes.learners.one_dependence import A2DE, AODE
-from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
+from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.base.edges import dependences_of, edges_of
+from stream_bayes.learners.base.explanation import explained_by_omission
+from stream_bayes.learners.base.predictions import most_probable
+from stream_bayes.learners.classifiers.one_dependence import A2DE, AODE
+from stream_bayes.learners.classifiers.text import BernoulliNB, ComplementNB, MultinomialNB
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.filter.messages import digest_of
+from stream_bayes.names import closest
+from stream_bayes.networks.bayes_net import BayesNet
+from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.serve.graphs import graph_of
 from stream_bayes.serve.plain_values import as_json, by_text, label_name
-from stream_bayes.streams.models.served import served
-from stream_bayes.streams.models.unwrapping import (
+from stream_bayes.streams.served.served import served
+from stream_bayes.streams.served.unwrapping import (
     answering_model,
     counting_model,
     decision_rule,

@@ -16,17 +16,17 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_non_negative, validate_data
 
-from stream_bayes.by_name import check_known
 from stream_bayes.core.values.values import canonical_label, shown
 from stream_bayes.data.columns import CodedColumns
 from stream_bayes.data.frames import Native, is_frame
 from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import BadLabel, BadValue
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
+from stream_bayes.learners.base.base import BayesClassifier as CountingClassifier
 from stream_bayes.learners.catalogue import DEFAULT
-from stream_bayes.learners.classifier.base import BayesClassifier as CountingClassifier
 from stream_bayes.learners.classifier_names import CLASSIFIERS
-from stream_bayes.learners.one_dependence import AODE
+from stream_bayes.learners.classifiers.one_dependence import AODE
+from stream_bayes.names import check_known
 from stream_bayes.sklearn.columns import FROM_DTYPE, Categorical, Columns
 
 __all__ = ["BayesClassifier", "Learner", "LearnerClassifier", "given_learner"]

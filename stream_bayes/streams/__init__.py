@@ -17,35 +17,36 @@ The parts behind them are here too: `Engine` and `Step`, sources, sinks, `Snapsh
 when it is first used, so importing this package costs next to nothing.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from stream_bayes.fronts import front
 
 if TYPE_CHECKING:
     from stream_bayes.core.events.event import BadRecord, Event, Kind, Partition
     from stream_bayes.core.events.pending import Pending
     from stream_bayes.core.events.time import EventCount, StreamTime
+    from stream_bayes.evaluation.checkpoints import Checkpoint, read_checkpoints, write_checkpoints
+    from stream_bayes.evaluation.comparison import Comparison, compare
+    from stream_bayes.evaluation.evaluation import Answer, Evaluation, evaluate
+    from stream_bayes.saving.snapshots.store import SnapshotStore
     from stream_bayes.streams.contracts.sink import DeadLetter, DriftEntry, Output, ScoredOutput, Sink
     from stream_bayes.streams.contracts.source import Source
     from stream_bayes.streams.engine.engine import Engine
     from stream_bayes.streams.engine.progress import Progress
     from stream_bayes.streams.engine.saving import Schedule
     from stream_bayes.streams.engine.step import Step
-    from stream_bayes.streams.evaluation.checkpoints import Checkpoint, read_checkpoints, write_checkpoints
-    from stream_bayes.streams.evaluation.comparison import Comparison, compare
-    from stream_bayes.streams.evaluation.evaluation import Answer, Evaluation, evaluate
     from stream_bayes.streams.files.column_profile import inferred_schema
     from stream_bayes.streams.files.csv_sink import CSVSink
     from stream_bayes.streams.files.csv_source import CSVSource
     from stream_bayes.streams.files.json_lines import JSONLinesSource
     from stream_bayes.streams.files.json_sink import JSONLinesSink
-    from stream_bayes.streams.files.snapshot_store import SnapshotStore
     from stream_bayes.streams.model_following import follow
-    from stream_bayes.streams.models.served import Served, served
     from stream_bayes.streams.records.decoder import Decoder
     from stream_bayes.streams.records.decoders import make_decoder, register_decoder
     from stream_bayes.streams.records.fields import Fields
     from stream_bayes.streams.records.schema_registry import SchemaRegistry
     from stream_bayes.streams.runs import RunResult, pipeline, run
+    from stream_bayes.streams.served.served import Served, served
     from stream_bayes.streams.service.ops import serving
     from stream_bayes.streams.sinks import CallableSink, NoSink
     from stream_bayes.streams.sources.constructors import (
@@ -70,16 +71,16 @@ _MODULES = {
     "streams.engine.progress": ("Progress",),
     "streams.engine.saving": ("Schedule",),
     "streams.engine.step": ("Step",),
-    "streams.evaluation.checkpoints": ("Checkpoint", "read_checkpoints", "write_checkpoints"),
-    "streams.evaluation.comparison": ("Comparison", "compare"),
-    "streams.evaluation.evaluation": ("Answer", "Evaluation", "evaluate"),
+    "evaluation.checkpoints": ("Checkpoint", "read_checkpoints", "write_checkpoints"),
+    "evaluation.comparison": ("Comparison", "compare"),
+    "evaluation.evaluation": ("Answer", "Evaluation", "evaluate"),
     "streams.files.csv_sink": ("CSVSink",),
     "streams.files.csv_source": ("CSVSource",),
     "streams.files.column_profile": ("inferred_schema",),
     "streams.files.json_lines": ("JSONLinesSource",),
     "streams.files.json_sink": ("JSONLinesSink",),
-    "streams.files.snapshot_store": ("SnapshotStore",),
-    "streams.models.served": ("Served", "served"),
+    "saving.snapshots.store": ("SnapshotStore",),
+    "streams.served.served": ("Served", "served"),
     "streams.records.decoder": ("Decoder",),
     "streams.records.decoders": ("make_decoder", "register_decoder"),
     "streams.records.schema_registry": ("SchemaRegistry",),
@@ -93,7 +94,6 @@ _MODULES = {
     "streams.sources.merged": ("MergedSource",),
     "streams.sources.paced": ("Paced",),
 }
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "Answer",
@@ -151,15 +151,4 @@ __all__ = [
     "write_checkpoints",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Import a name of the front when it is first used."""
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"stream_bayes.{_MODULE_OF[name]}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = front(__name__, _MODULES)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from stream_bayes.errors import BadValue
 
 if TYPE_CHECKING:
-    from stream_bayes.streams.workers.follower import Follower
+    from stream_bayes.workers.follower import Follower
 
 __all__ = ["follow"]
 
@@ -54,8 +54,8 @@ def follow(
     ...     model.predict_one({"sky": "grey"})
     """
     # Imported on use: the client takes a tenth of a second to load.
-    from stream_bayes.streams.kafka.connection import Connection, default_client
-    from stream_bayes.streams.workers.follower import Follower
+    from stream_bayes.kafka.clients.connection import Connection, default_client
+    from stream_bayes.workers.follower import Follower
 
     name = os.fspath(pipeline)
     if servers is not None:

@@ -17,6 +17,7 @@ from stream_bayes.core.measures.losses import Losses
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.contracts.sink import DeadLetter, Output, Result, ScoredOutput, Sink
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.engine.engine import BATCH, Engine
@@ -24,8 +25,7 @@ from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.csv_sink import CSVSink
 from stream_bayes.streams.files.json_sink import JSONLinesSink
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
-from stream_bayes.streams.models.served import served
+from stream_bayes.streams.served.served import served
 from stream_bayes.streams.sinks import CallableSink
 from stream_bayes.streams.sources.constructors import (
     Roles,
@@ -37,7 +37,7 @@ from stream_bayes.streams.sources.constructors import (
 from stream_bayes.streams.sources.iterable import Item
 
 if TYPE_CHECKING:
-    from stream_bayes.streams.evaluation.contestants import Learner
+    from stream_bayes.evaluation.contestants import Learner
 
 __all__ = ["Destination", "RunResult", "pipeline", "run"]
 

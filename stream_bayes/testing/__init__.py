@@ -10,8 +10,9 @@ Examples
 >>> check_learner(NaiveBayes(strength=0.5))
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from stream_bayes.fronts import front
 
 if TYPE_CHECKING:
     from stream_bayes.testing.laws import LAWS, Law, check_law, check_learner, laws_of
@@ -19,15 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["LAWS", "Law", "check_law", "check_learner", "laws_of", "learners"]
 
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: pytest loads the plug-in of this package in every run."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(f"{__name__}.{'public_learners' if name == 'learners' else 'laws'}")
-    globals()[name] = found = getattr(module, name)
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+# pytest loads the plug-in of this package in every run, so its names are imported when they are used.
+__getattr__, __dir__ = front(
+    __name__,
+    {
+        "testing.laws": ("LAWS", "Law", "check_law", "check_learner", "laws_of"),
+        "testing.public_learners": ("learners",),
+    },
+)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.base.base import BayesClassifier
 
 __all__ = [
     "EXACT",

@@ -21,7 +21,7 @@ from stream_bayes.core.networks.discrete_network import DiscreteNetwork, Table
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.networks.bayes_net import BayesNet
+from stream_bayes.networks.bayes_net import BayesNet
 
 __all__ = [
     "drawn_network",

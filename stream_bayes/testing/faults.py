@@ -6,8 +6,8 @@ Examples
 --------
 >>> from pathlib import Path
 >>> from tempfile import TemporaryDirectory
->>> from stream_bayes.snapshots.snapshot import Snapshot
->>> from stream_bayes.streams.files.snapshot_store import SnapshotStore
+>>> from stream_bayes.saving.snapshots.snapshot import Snapshot
+>>> from stream_bayes.saving.snapshots.store import SnapshotStore
 >>> def run(store):
 ...     store.take_over()
 ...     for seen in (1, 2):
@@ -37,8 +37,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from stream_bayes.errors import BadValue
-from stream_bayes.streams.files.file_system import FileSystem
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
+from stream_bayes.saving.snapshots.file_system import FileSystem
+from stream_bayes.saving.snapshots.store import SnapshotStore
 
 __all__ = ["Crash", "FaultyFileSystem", "FaultyStore", "Survives"]
 

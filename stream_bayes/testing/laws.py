@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from stream_bayes.data.schema import Nominal
 from stream_bayes.errors import NeverEligible
-from stream_bayes.learners.classifier.base import BayesClassifier
-from stream_bayes.learners.classifier.traits import Promise
-from stream_bayes.learners.sliding_window import SlidingWindow
+from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.base.traits import Promise
+from stream_bayes.learners.wrappers.sliding_window import SlidingWindow
 from stream_bayes.testing.laws_of_counts import (
     batches_of_coded_columns,
     counts_form_a_group,

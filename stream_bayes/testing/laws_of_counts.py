@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from stream_bayes.learners.classifier.base import BayesClassifier
-from stream_bayes.learners.classifier.traits import Promise
+from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.base.traits import Promise
 from stream_bayes.testing.assertions import changes_nothing, require, same_knowledge
 from stream_bayes.testing.laws_of_predictions import learn_all
 from stream_bayes.testing.sample_streams import FRACTIONAL, WHOLE, Sample, Streams, coded

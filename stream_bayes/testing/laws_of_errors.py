@@ -23,7 +23,7 @@ from stream_bayes.errors import (
     SchemaError,
     UnknownFeature,
 )
-from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.testing.assertions import Untouched, refuses, same_bytes
 from stream_bayes.testing.laws_of_predictions import learn_all
 from stream_bayes.testing.sample_streams import Sample, Streams, coded

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from stream_bayes.errors import StreamBayesError
-from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.testing.assertions import (
     EXACT,
     FLOAT,

@@ -13,7 +13,7 @@ import numpy as np
 from stream_bayes._build import is_compiled
 from stream_bayes.data.schema import Nominal, Schema
 from stream_bayes.errors import BudgetExceeded, CannotMerge
-from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.testing.assertions import (
     changes_nothing,
     refuses,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stream_bayes.learners.classifier.base import BayesClassifier
-from stream_bayes.learners.sliding_window import SlidingWindow
+from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.wrappers.sliding_window import SlidingWindow
 from stream_bayes.testing.assertions import require, same_bytes, same_knowledge
 from stream_bayes.testing.laws_of_predictions import learn_all
 from stream_bayes.testing.sample_streams import FRACTIONAL, WHOLE, Sample, Streams

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from stream_bayes.data.schema import Nominal, Numeric, Schema
-from stream_bayes.learners.classifier.base import BayesClassifier
-from stream_bayes.learners.classifier.binning import Binning
-from stream_bayes.learners.discriminant import LDA, QDA
-from stream_bayes.learners.kdb import KDB
-from stream_bayes.learners.live_choice import LiveChoice
-from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
-from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
-from stream_bayes.learners.one_dependence import A2DE, AODE, SPODE
-from stream_bayes.learners.sliding_window import SlidingWindow
-from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
-from stream_bayes.learners.trees import ODE, TAN
+from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.base.binning import Binning
+from stream_bayes.learners.classifiers.discriminant import LDA, QDA
+from stream_bayes.learners.classifiers.kdb import KDB
+from stream_bayes.learners.classifiers.live_choice import LiveChoice
+from stream_bayes.learners.classifiers.naive_bayes import GaussianNB, NaiveBayes
+from stream_bayes.learners.classifiers.one_dependence import A2DE, AODE, SPODE
+from stream_bayes.learners.classifiers.text import BernoulliNB, ComplementNB, MultinomialNB
+from stream_bayes.learners.classifiers.trees import ODE, TAN
+from stream_bayes.learners.wrappers.sliding_window import SlidingWindow
+from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
 
 __all__ = ["learners"]
 

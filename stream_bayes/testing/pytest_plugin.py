@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 
 if TYPE_CHECKING:
-    from stream_bayes.streams.evaluation.evaluation import Evaluation
+    from stream_bayes.evaluation.evaluation import Evaluation
 
 __all__ = ["Replay", "replay"]
 
@@ -34,7 +34,7 @@ def replay(request: pytest.FixtureRequest) -> Replay:
     """
     from pathlib import Path
 
-    from stream_bayes.streams.evaluation.evaluation import evaluate
+    from stream_bayes.evaluation.evaluation import evaluate
 
     def replay_stream(stream: Any, learner: Any, **options: Any) -> Evaluation:
         if isinstance(stream, str | Path):

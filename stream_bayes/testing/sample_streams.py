@@ -14,7 +14,7 @@ import numpy as np
 from stream_bayes.core.values.values import Value
 from stream_bayes.data.columns import CodedColumns
 from stream_bayes.data.schema import Nominal, Numeric, Schema
-from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.base.base import BayesClassifier
 
 __all__ = ["Sample", "Streams", "coded"]
 

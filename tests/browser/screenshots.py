@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from threading import Event, Thread
 from typing import Any
 
-from stream_bayes.cli.demo import MAILS, WEATHER, mail_lines, weather_lines, write_lines
+from stream_bayes.cli.commands.demo import MAILS, WEATHER, mail_lines, weather_lines, write_lines
 from tests.browser.chromium import browser
 from tests.serve.weather import TOKEN, Client, running
 

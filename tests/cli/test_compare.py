@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.snapshots.snapshot import Snapshot
-from tests.cli.conftest import ROWS
+from stream_bayes.saving.snapshots.snapshot import Snapshot
 from tests.cli.test_snapshots import run
+from tests.conftest import ROWS
 
 
 def test_compare_shows_models_side_by_side(weather: Path, tmp_path: Path) -> None:

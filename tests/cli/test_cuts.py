@@ -15,7 +15,7 @@ from stream_bayes.errors import BadState, BadValue, SchemaError
 from stream_bayes.learners.catalogue import make_learner
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.sources.cut_sketch import CutSketch, cuts_of, schema_table
-from stream_bayes.streams.workers.summable import check_summable
+from stream_bayes.workers.summable import check_summable
 from tests.cli.test_snapshots import run
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from stream_bayes import DriftAdaptive, NaiveBayes, plots
 from stream_bayes.drift.log import DriftLog
-from stream_bayes.river_state.model_state import model_state
-from stream_bayes.snapshots.snapshot import Snapshot
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
+from stream_bayes.saving.river.model_state import model_state
+from stream_bayes.saving.snapshots.snapshot import Snapshot
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from tests.cli.test_snapshots import run
 
 EVENTS, CHANGES = 1000, 500

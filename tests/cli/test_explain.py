@@ -11,11 +11,11 @@ from stream_bayes import AdaptiveBayes, NaiveBayes, Numeric, Schema
 from stream_bayes.cli.compared_models import compared_models
 from stream_bayes.errors import BadValue
 from stream_bayes.mail.filter.filter import SpamFilter
-from stream_bayes.model_files import load_learner
-from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.saving.model_files import load_learner
+from stream_bayes.saving.snapshots.snapshot import Snapshot
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
-from stream_bayes.streams.models.served import served
+from stream_bayes.streams.served.served import served
 from tests.cli.test_snapshots import run
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import stream_bayes
 from stream_bayes import AdaptiveBayes, HalfLifeChoice
+from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.catalogue import LEARNERS, make_learner
-from stream_bayes.learners.classifier.base import BayesClassifier
 from tests.cli.test_snapshots import run
 
 

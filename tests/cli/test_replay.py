@@ -11,11 +11,11 @@ from rich.console import Console
 
 from stream_bayes import AODE
 from stream_bayes.cli import progress
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.contracts.source import Source
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.sources.paced import Paced
-from tests.cli.conftest import ROWS
 from tests.cli.test_snapshots import run
+from tests.conftest import ROWS
 
 
 def test_replay_ends_with_a_table_of_measures(weather: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_replay_at_a_pace_takes_its_part_of_the_time_that_passed(
             super().close()
             paces.append(self.passed[0])
 
-    monkeypatch.setattr("stream_bayes.cli.replay.Paced", Noted)
+    monkeypatch.setattr("stream_bayes.cli.commands.replay.Paced", Noted)
     result = run(
         "replay", weather, "--target", "rain", "--time", "at", "--speed", 10, "--ignore", "id", "--json"
     )
@@ -294,7 +294,7 @@ def test_too_many_features_for_the_memory_are_refused_in_a_line(
     def full(*_: object, **__: object) -> None:
         raise MemoryError("Unable to allocate 298. GiB for an array")
 
-    monkeypatch.setattr("stream_bayes.cli.replay.build", full)
+    monkeypatch.setattr("stream_bayes.cli.commands.replay.build", full)
     result = run("replay", weather, "--target", "rain", "--model", "aode")
     assert (result.exit_code, result.stderr.count("error:")) == (3, 1)
     assert "not enough memory for this model and these features: Unable to allocate 298. GiB" in result.stderr

@@ -18,11 +18,11 @@ import pytest
 
 import stream_bayes
 from stream_bayes import NaiveBayes
-from stream_bayes.cli.run import MAY_CHANGE
-from stream_bayes.snapshots.snapshot import Snapshot
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
-from tests.cli.conftest import ROWS
+from stream_bayes.cli.commands.run import MAY_CHANGE
+from stream_bayes.saving.snapshots.snapshot import Snapshot
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from tests.cli.test_snapshots import run
+from tests.conftest import ROWS
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -295,7 +295,7 @@ def test_with_log_json_a_wrong_pipeline_file_and_a_bug_are_json_lines_too(
     def fail(*_: Any, **__: Any) -> None:
         raise RuntimeError("a value of a record")
 
-    monkeypatch.setattr("stream_bayes.cli.run.build", fail)
+    monkeypatch.setattr("stream_bayes.cli.commands.run.build", fail)
     result = run("run", pipeline, "--log-json")
     (line,) = map(json.loads, result.stderr.splitlines())
     assert (result.exit_code, line["error"]) == (1, "RuntimeError")

@@ -12,9 +12,9 @@ from typer.testing import CliRunner, Result
 from stream_bayes import AODE, NaiveBayes, load, save
 from stream_bayes.cli.app import app
 from stream_bayes.core.events.event import Partition
-from stream_bayes.snapshots.snapshot import Snapshot
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
-from tests.cli.conftest import ROWS
+from stream_bayes.saving.snapshots.snapshot import Snapshot
+from stream_bayes.saving.snapshots.store import SnapshotStore
+from tests.conftest import ROWS
 
 
 def run(*arguments: object) -> Result:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from stream_bayes import DiscreteNetwork, DriftAdaptive
-from stream_bayes.learners.classifier.predictions import log_loss
-from stream_bayes.river_state.model_state import model_state, restore_model
+from stream_bayes.learners.base.predictions import log_loss
+from stream_bayes.saving.river.model_state import model_state, restore_model
 from stream_bayes.testing.concepts import drawn_network, stream_of, with_new_tables
 
 __all__ = [

@@ -12,9 +12,9 @@ from river.drift import binary
 from stream_bayes import TAN, BayesNetClassifier, DriftAdaptive, HalfLifeChoice, NaiveBayes, SlidingWindow
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.errors import BadValue, SchemaError
-from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.base.base import BayesClassifier
 from tests.drift.drifting_streams import Scripted, bytes_of
-from tests.learners.classifier.batch_inputs import FORMS, IN_EACH_FORM, NAMES, SCHEMA, named_rows
+from tests.learners.base.batch_inputs import FORMS, IN_EACH_FORM, NAMES, SCHEMA, named_rows
 
 MAKERS: dict[str, Callable[[], Any]] = {
     "adaptive": lambda: DriftAdaptive(NaiveBayes(schema=SCHEMA), Scripted((650, 800))),

@@ -9,9 +9,9 @@ import pytest
 from stream_bayes import KDB, TAN, BayesNetClassifier, DriftAdaptive, LiveChoice, NaiveBayes, SlidingWindow
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.drift.log import KEYS, MOST_ENTRIES, DriftLog, change_between
-from stream_bayes.learners.classifier.edges import edges_of
-from stream_bayes.river_state.drift_logs import drift_logs
-from stream_bayes.river_state.model_state import model_state
+from stream_bayes.learners.base.edges import edges_of
+from stream_bayes.saving.river.drift_logs import drift_logs
+from stream_bayes.saving.river.model_state import model_state
 from tests.drift.drifting_streams import Stream, again, losses
 
 

@@ -13,7 +13,7 @@ from stream_bayes.drift.families import family_signals
 from stream_bayes.drift.recent_events import RecentEvents
 from stream_bayes.errors import BadLabel, BadValue, NotSupported
 from stream_bayes.networks import BayesNet, Inference
-from stream_bayes.river_state.model_state import model_state, restore_model
+from stream_bayes.saving.river.model_state import model_state, restore_model
 from stream_bayes.testing.concepts import drawn_network
 
 VARIABLES = 7

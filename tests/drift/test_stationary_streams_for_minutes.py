@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from stream_bayes.formats.bif import read_bif
+from stream_bayes.networks.files.bif import read_bif
 from tests.drift.stationary_streams import NETWORKS, check_staying, network_of
-from tests.formats.test_known_networks import folder_of_known_networks
+from tests.networks.files.test_known_networks import folder_of_known_networks
 
 EVENTS = 1_000_000
 

@@ -13,8 +13,8 @@ import pytest
 from stream_bayes.core.inference.inference import Inference
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.formats.bif import read_bif
-from tests.formats.test_known_networks import folder_of_known_networks
+from stream_bayes.networks.files.bif import read_bif
+from tests.networks.files.test_known_networks import folder_of_known_networks
 
 GOLDEN = json.loads((Path(__file__).parent / "pyagrum_posteriors.json").read_text(encoding="utf-8"))
 CLOSE = 1e-9

@@ -11,9 +11,9 @@ from stream_bayes import GaussianNB, MultinomialNB, NaiveBayes, SlidingWindow
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.errors import BadState, CannotMerge, NotLearned
-from stream_bayes.learners.classifier.base import BayesClassifier
-from stream_bayes.learners.classifier.explanation import Explanation
-from stream_bayes.learners.classifier.traits import Promise
+from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.base.explanation import Explanation
+from stream_bayes.learners.base.traits import Promise
 from stream_bayes.testing import LAWS, check_law, check_learner, laws_of
 
 # Far out in a Gaussian's tail a square overflows to infinity, as it should; uncompiled, numpy says so.

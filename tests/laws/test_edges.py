@@ -18,7 +18,7 @@ import pytest
 import stream_bayes
 from stream_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB, NaiveBayes
 from stream_bayes.errors import BadState, BadValue, BadWeight, StreamBayesError
-from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.testing import learners
 from stream_bayes.testing.assertions import changes_nothing, refuses, same_bytes, state_bytes
 from stream_bayes.testing.sample_streams import Streams

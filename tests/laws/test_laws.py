@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import stream_bayes
 from stream_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB, NaiveBayes
-from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.testing import LAWS, Law, check_law, laws_of, learners
 from stream_bayes.testing.assertions import same_knowledge, state_bytes
 from tests.builds import EVERYTHING

@@ -16,7 +16,7 @@ import pytest
 
 from stream_bayes import AdaptiveBayes, NaiveBayes, Schema
 from stream_bayes.errors import BadLabel, BadState, BadValue, BadWeight, CannotMerge, StreamBayesError
-from stream_bayes.river_state.model_state import model_state, restore_model
+from stream_bayes.saving.river.model_state import model_state, restore_model
 from stream_bayes.testing import laws_of_errors as bad
 from stream_bayes.testing.public_learners import CLOSED
 from stream_bayes.testing.sample_streams import FRACTIONAL, WHOLE, Sample, Streams

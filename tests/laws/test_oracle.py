@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from stream_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB, NaiveBayes, Nominal, Schema
-from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.base.base import BayesClassifier
 from tests.builds import EVERYTHING
 from tests.oracles.naive_bayes import (
     BernoulliOracle,

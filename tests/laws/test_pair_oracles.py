@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from stream_bayes import AODE, KDB, ODE, SPODE, TAN, NaiveBayes, Nominal, Schema
-from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.testing.assertions import same_bytes
 from tests.builds import EVERYTHING
 from tests.oracles.aode import (

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_bayes.errors import BadState, StreamBayesError
-from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.testing import learners
 from stream_bayes.testing.assertions import same_bytes
 from stream_bayes.testing.sample_streams import Streams

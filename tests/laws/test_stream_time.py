@@ -12,11 +12,11 @@ import pytest
 
 from stream_bayes import KDB, BayesNetClassifier, NaiveBayes, SlidingWindow
 from stream_bayes.errors import BadState, BadValue, BadWeight, CannotMerge, NotLearned
-from stream_bayes.learners.classifier.base import BayesClassifier
-from stream_bayes.streams.workers.summable import check_summable
-from stream_bayes.streams.workers.total import summed
+from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.testing.public_learners import learners
 from stream_bayes.testing.sample_streams import Streams
+from stream_bayes.workers.summable import check_summable
+from stream_bayes.workers.total import summed
 
 HALF_LIFE, SECONDS = "7d", 7 * 86_400.0
 NOW = 1.7e9

@@ -13,7 +13,7 @@ import pytest
 
 import stream_bayes
 from stream_bayes.errors import StreamBayesError
-from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.testing.assertions import same_bytes
 from stream_bayes.testing.public_learners import learners
 

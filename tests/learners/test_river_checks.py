@@ -33,8 +33,8 @@ from stream_bayes import (
     SlidingWindow,
 )
 from stream_bayes.errors import BadValue
+from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.catalogue import LEARNERS, make_learner
-from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.mail import EmailTokens, SpamFilter
 from tests.builds import EVERYTHING
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from stream_bayes.streams.mail.home import SpamHome
-from stream_bayes.streams.mail.identity import id_of_mail
+from stream_bayes.mail.store.home import SpamHome
+from stream_bayes.mail.store.identity import id_of_mail
 from tests.mail.messages import plain
+from tests.mail.server.conversations import serving, trained_home
 from tests.mail_systems.programs import EXAMPLES, free_port, needs, open_directory, running, wait_for
-from tests.streams.mail.conversations import serving, trained_home
 
 pytestmark = needs("dovecot", "sievec", "spamc", root=True)
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.streams.mail.identity import id_of_mail
+from stream_bayes.mail.store.identity import id_of_mail
+from tests.mail.server.conversations import CERTAIN_HAM, CERTAIN_SPAM, serving, trained_home
 from tests.mail_systems.programs import free_port, needs, open_directory, running, wait_for
-from tests.streams.mail.conversations import CERTAIN_HAM, CERTAIN_SPAM, serving, trained_home
 
 pytestmark = needs("postfix", root=True)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.mail.server.conversations import CERTAIN_HAM, CERTAIN_SPAM, trained_home
 from tests.mail_systems.programs import EXAMPLES, ROOT, needs
-from tests.streams.mail.conversations import CERTAIN_HAM, CERTAIN_SPAM, trained_home
 
 pytestmark = needs("procmail")
 
@@ -27,7 +27,7 @@ def programs(tmp_path: Path) -> Path:
     command.parent.mkdir()
     command.write_text(
         f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(ROOT)!r})\n"
-        "from stream_bayes_start import main\nsys.exit(main())\n"
+        "from stream_bayes.mail.start import main\nsys.exit(main())\n"
     )
     command.chmod(0o755)
     return command.parent

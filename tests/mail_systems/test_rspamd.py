@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from stream_bayes.mail import SpamFilter
-from stream_bayes.streams.mail.home import SpamHome
-from stream_bayes.streams.mail.identity import id_of_mail
-from stream_bayes.streams.mail.server import ServedUsers
+from stream_bayes.mail.server.server import ServedUsers
+from stream_bayes.mail.store.home import SpamHome
+from stream_bayes.mail.store.identity import id_of_mail
 from tests.cli.test_snapshots import run
+from tests.mail.server.conversations import CERTAIN_HAM, CERTAIN_SPAM, serving, trained_home
 from tests.mail_systems.programs import EXAMPLES, free_port, needs, open_directory, running
-from tests.streams.mail.conversations import CERTAIN_HAM, CERTAIN_SPAM, serving, trained_home
 
 pytestmark = needs("rspamd")
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.mail.server.conversations import CERTAIN_SPAM, exchanged, trained_home
 from tests.mail_systems.programs import EXAMPLES, ROOT, free_port, needs, running
-from tests.streams.mail.conversations import CERTAIN_SPAM, exchanged, trained_home
 
 pytestmark = needs("systemd-analyze", "systemd-socket-activate")
 
@@ -53,7 +53,7 @@ def test_the_server_takes_its_sockets_from_systemd(tmp_path: Path) -> None:
     home = trained_home(tmp_path / "home").directory
     spamd, web = free_port(), free_port()
     program = (
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from stream_bayes_start import main;"
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from stream_bayes.mail.start import main;"
         f" main(['spam', 'serve', '--home', {str(home)!r}])"
     )
     activate = shutil.which("systemd-socket-activate") or ""

@@ -18,7 +18,7 @@ from tests.affected import CORE, ROOT, selected
         ("stream_bayes/plots.py", {"tests/test_plots.py", "stream_bayes/plots.py"}),
         ("tests/drift/drifting_streams.py", {"tests/drift"}),
         ("tests/drift/test_adaptive.py", {"tests/drift/test_adaptive.py"}),
-        ("tests/kafka/test_crashes.py", set()),
+        ("tests/kafka_broker/test_crashes.py", set()),
         ("benchmarks/spam/__main__.py", {"benchmarks/tests"}),
         ("docs/spam.md", {"tests/repository/test_examples.py"}),
         ("LICENSE", set()),

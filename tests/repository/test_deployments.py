@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from stream_bayes.cli.app import app
 from stream_bayes.streams.pipelines.config import checked, load_config
-from stream_bayes.streams.pipelines.worker_parts import build_worker
+from stream_bayes.workers.pipeline.parts import build_worker
 
 ROOT = Path(__file__).parents[2]
 

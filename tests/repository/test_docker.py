@@ -59,7 +59,7 @@ def test_the_image_does_not_run_as_root() -> None:
 
 def test_every_version_is_in_one_place_and_kafka_is_the_one_that_is_tested() -> None:
     (tested,) = re.findall(
-        r"<kafka\.version>(.+)</kafka\.version>", (ROOT / "tests/kafka/pom.xml").read_text("utf-8")
+        r"<kafka\.version>(.+)</kafka\.version>", (ROOT / "tests/kafka_broker/pom.xml").read_text("utf-8")
     )
     assert VERSIONS["KAFKA"] == tested
     images = {service["image"] for service in SERVICES.values() if "image" in service}

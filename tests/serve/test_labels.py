@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from stream_bayes.saving.snapshots.snapshot import Snapshot
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.serve.labels import label_sink
-from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.files.label_log import GivenLabel, LabelWriter
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.pipelines.config import parse_config
 from stream_bayes.streams.pipelines.pipeline import build
 from tests.ports import free_ports
@@ -71,9 +71,7 @@ def test_a_key_never_seen_is_a_problem_and_the_stream_goes_on(weather: tuple[Eng
 
 def test_a_label_for_a_topic_has_its_key_in_the_field_of_the_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[tuple[object, ...]] = []
-    monkeypatch.setattr(
-        "stream_bayes.streams.kafka.produce.produce_one", lambda *given: written.append(given[1:])
-    )
+    monkeypatch.setattr("stream_bayes.kafka.producing.produce_one", lambda *given: written.append(given[1:]))
     for field, value in (('key = "id", ', b'{"id":7,"y":"rain"}'), ("", b'{"y":"rain"}')):
         text = f"""
 name = "days"

@@ -14,10 +14,10 @@ import stream_bayes
 from stream_bayes import BayesNet, BayesNetClassifier, NaiveBayes, streams
 from stream_bayes.errors import BadState, NoSnapshot
 from stream_bayes.mail import SpamFilter
+from stream_bayes.mail.store.change_journal import Change
+from stream_bayes.mail.store.home import OpenFilter, SpamHome
+from stream_bayes.mail.store.identity import id_of_mail
 from stream_bayes.serve.replica import Followed
-from stream_bayes.streams.mail.change_journal import Change
-from stream_bayes.streams.mail.home import OpenFilter, SpamHome
-from stream_bayes.streams.mail.identity import id_of_mail
 from tests.serve.replicas import served
 from tests.serve.weather import TOKEN, Client
 

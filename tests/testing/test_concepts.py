@@ -10,7 +10,7 @@ import pytest
 
 from stream_bayes import BayesNet, DiscreteNetwork
 from stream_bayes.errors import BadValue
-from stream_bayes.formats.bif import read_bif
+from stream_bayes.networks.files.bif import read_bif
 from stream_bayes.testing.concepts import (
     drawn_network,
     gradual_stream,
@@ -19,7 +19,7 @@ from stream_bayes.testing.concepts import (
     with_new_tables,
     with_other_features,
 )
-from tests.formats.test_known_networks import folder_of_known_networks
+from tests.networks.files.test_known_networks import folder_of_known_networks
 
 SEEDS = range(5)
 

@@ -10,7 +10,7 @@ import pytest
 
 from stream_bayes.errors import BadValue
 from stream_bayes.testing.faults import Crash, FaultyFileSystem, FaultyStore, Survives
-from tests.streams.files.numbered_snapshots import counted
+from tests.saving.snapshots.numbered_snapshots import counted
 
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 

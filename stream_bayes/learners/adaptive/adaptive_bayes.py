@@ -31,11 +31,11 @@ from stream_bayes.learners.adaptive.experts import (
 )
 from stream_bayes.learners.adaptive.inputs import TREND, LabelMemory, Trends, is_number, trend_name, value_of
 from stream_bayes.learners.adaptive.sleeping import Sleep
-from stream_bayes.learners.classifier.arguments import ReadOnlyArguments, check_count, check_number
-from stream_bayes.learners.classifier.base import BayesClassifier, X
-from stream_bayes.learners.classifier.batches import row_count
-from stream_bayes.learners.classifier.predictions import labels_like, most_probable, probabilities_like
-from stream_bayes.learners.classifier.samples import rows_of, samples_of
+from stream_bayes.learners.base.arguments import ReadOnlyArguments, check_count, check_number
+from stream_bayes.learners.base.base import BayesClassifier, X
+from stream_bayes.learners.base.batches import row_count
+from stream_bayes.learners.base.predictions import labels_like, most_probable, probabilities_like
+from stream_bayes.learners.base.samples import rows_of, samples_of
 
 __all__ = ["AdaptiveBayes", "Opinion"]
 

@@ -12,12 +12,12 @@ from stream_bayes.core.values.values import is_missing
 from stream_bayes.data.schema import Nominal, Numeric, Schema
 from stream_bayes.errors import BudgetExceeded
 from stream_bayes.learners.adaptive.inputs import trend_name
-from stream_bayes.learners.classifier.base import BayesClassifier
-from stream_bayes.learners.classifier.binning import Binning
-from stream_bayes.learners.discriminant import LDA
-from stream_bayes.learners.kdb import KDB
-from stream_bayes.learners.live_choice import LiveChoice
-from stream_bayes.learners.naive_bayes import NaiveBayes
+from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.base.binning import Binning
+from stream_bayes.learners.classifiers.discriminant import LDA
+from stream_bayes.learners.classifiers.kdb import KDB
+from stream_bayes.learners.classifiers.live_choice import LiveChoice
+from stream_bayes.learners.classifiers.naive_bayes import NaiveBayes
 
 __all__ = [
     "FEATURES",

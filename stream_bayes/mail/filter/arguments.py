@@ -6,12 +6,12 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from stream_bayes.by_name import check_arguments, construction_errors
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.catalogue import make_learner
-from stream_bayes.learners.decision_rules import Costs
+from stream_bayes.learners.wrappers.decision_rules import Costs
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.text.limits import Limits
+from stream_bayes.names import check_arguments, construction_errors
 
 __all__ = ["FILTER", "filter_arguments", "make_filter"]
 

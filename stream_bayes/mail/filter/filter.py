@@ -1,6 +1,6 @@
 """The spam filter: messages in, verdicts out, one message at a time.
 
-`profiles.py` has the costs of a verdict, `learners/decision_rules.py` decides by them.
+`profiles.py` has the costs of a verdict, `learners/wrappers/decision_rules.py` decides by them.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from river import base
 
 from stream_bayes.core.values.values import canonical_label
 from stream_bayes.errors import BadLabel, BadValue, CannotMerge, NotLearned
-from stream_bayes.learners.classifier.arguments import check_count
-from stream_bayes.learners.classifier.base import BayesClassifier
-from stream_bayes.learners.decision_rules import Rule
-from stream_bayes.learners.text import BernoulliNB
+from stream_bayes.learners.base.arguments import check_count
+from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.classifiers.text import BernoulliNB
+from stream_bayes.learners.wrappers.decision_rules import Rule
 from stream_bayes.mail.filter.calibration import Calibration
 from stream_bayes.mail.filter.explanation import SpamExplanation
 from stream_bayes.mail.filter.learner_scorer import LearnerScorer

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from stream_bayes.errors import CannotMerge, NotSupported
-from stream_bayes.learners.classifier.base import BayesClassifier, check_learner
+from stream_bayes.learners.base.base import BayesClassifier, check_learner
 from stream_bayes.mail.filter._evidence import UNIT
 from stream_bayes.mail.filter.explanation import TokenContribution
 from stream_bayes.mail.filter.messages import Labels

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.decision_rules import Costs, Rule
+from stream_bayes.learners.wrappers.decision_rules import Costs, Rule
 from stream_bayes.mail.filter.messages import Labels
 
 __all__ = ["PROFILES", "ThresholdPrice", "costs_of", "threshold_prices"]

@@ -30,9 +30,8 @@ from numpy.typing import NDArray
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.values import JSONValue, packed, unpacked
 from stream_bayes.errors import BadState, BadValue, StreamBayesError
-from stream_bayes.learners.catalogue import LEARNERS
-from stream_bayes.learners.classifier.base import BayesClassifier
-from stream_bayes.learners.classifier.state import (
+from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.base.state import (
     FORMAT,
     checksum,
     loaded_parameter,
@@ -40,7 +39,8 @@ from stream_bayes.learners.classifier.state import (
     text_of,
     verified,
 )
-from stream_bayes.learners.decision_rules import Costs
+from stream_bayes.learners.catalogue import LEARNERS
+from stream_bayes.learners.wrappers.decision_rules import Costs
 from stream_bayes.mail.filter._evidence import UNIT
 from stream_bayes.mail.filter.calibration import Calibration
 from stream_bayes.mail.filter.learner_scorer import LearnerScorer

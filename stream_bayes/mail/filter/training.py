@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stream_bayes.learners.classifier.arguments import check_choice
+from stream_bayes.learners.base.arguments import check_choice
 from stream_bayes.mail.filter.calibration import Calibration
 
 __all__ = ["TRAINING", "Training"]

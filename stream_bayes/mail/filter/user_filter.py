@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.errors import BadState, NotSupported
-from stream_bayes.learners.decision_rules import Rule
+from stream_bayes.learners.wrappers.decision_rules import Rule
 from stream_bayes.mail.filter._evidence import UNIT
 from stream_bayes.mail.filter.calibration import Calibration
 from stream_bayes.mail.filter.explanation import TokenContribution

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from stream_bayes.learners.decision_rules import Costs
+from stream_bayes.learners.wrappers.decision_rules import Costs
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.filter.messages import FilterBag
 

@@ -13,11 +13,11 @@ from stream_bayes.core.events.actions import Learned
 from stream_bayes.core.events.unlearn_spans import Rejoined
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.errors import NoSnapshot, NotSupported, StreamBayesError
-from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.setting_changes import changes_text, differences
 from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.models.served import digest
+from stream_bayes.streams.served.served import digest
 
 __all__ = ["SECTION", "Challenger", "Challengers", "promoted", "sections_of"]
 

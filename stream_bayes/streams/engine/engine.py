@@ -26,7 +26,8 @@ from stream_bayes.errors import (
     NotSupported,
     OtherSettings,
 )
-from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.saving.snapshots.snapshot import Snapshot
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.contracts.recovery import Recovery, ResumePoint
 from stream_bayes.streams.contracts.sink import DriftEntry, ReplaceableSink, Sink
 from stream_bayes.streams.contracts.slices import slices_of
@@ -39,9 +40,8 @@ from stream_bayes.streams.engine.saving import Schedule, SnapshotWriter
 from stream_bayes.streams.engine.setting_changes import changes_text, differences
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.engine.time_check import TimeCheck
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
-from stream_bayes.streams.models.served import digest
 from stream_bayes.streams.records.commands import COMMANDS
+from stream_bayes.streams.served.served import digest
 
 __all__ = ["SETTINGS", "Engine"]
 

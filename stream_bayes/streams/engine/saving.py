@@ -7,8 +7,8 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 
 from stream_bayes.errors import BadValue, SnapshotNotWritten
-from stream_bayes.snapshots.snapshot import Snapshot
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
+from stream_bayes.saving.snapshots.snapshot import Snapshot
+from stream_bayes.saving.snapshots.store import SnapshotStore
 
 __all__ = ["Schedule", "SnapshotWriter"]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Protocol, cast
 
 from stream_bayes.errors import SourceError
-from stream_bayes.streams.files.file_system import FileSystem
+from stream_bayes.saving.snapshots.file_system import FileSystem
 
 __all__ = ["ByteFile"]
 

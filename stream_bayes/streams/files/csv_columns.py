@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from itertools import repeat
 from typing import Any
 
-from stream_bayes.by_name import closest
 from stream_bayes.core.events.event import ONE, SAMPLE, TOMBSTONE, Event, Kind, Partition
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.features import Numeric, Vocabulary
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import SchemaError, Undecodable
+from stream_bayes.names import closest
 from stream_bayes.streams.files._csv_rows import rows_of_columns
 from stream_bayes.streams.files.csv_cells import (
     Cells,

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from stream_bayes.errors import SinkError
+from stream_bayes.saving.snapshots.file_system import FileSystem
 from stream_bayes.streams.contracts.sink import DeadLetter, Output, Result, ScoredOutput
-from stream_bayes.streams.files.file_system import FileSystem
 from stream_bayes.streams.files.json_sink import json_bytes
 from stream_bayes.streams.files.sink import FileSink
 

@@ -21,8 +21,8 @@ import msgspec
 
 from stream_bayes.core.events.event import CORRECTION, LABEL, BadRecord, Event, Partition, Position
 from stream_bayes.errors import SourceError
+from stream_bayes.saving.snapshots.file_system import FileSystem
 from stream_bayes.streams.contracts.source import Record
-from stream_bayes.streams.files.file_system import FileSystem
 from stream_bayes.streams.records.commands import COMMANDS, decode_command
 
 __all__ = ["LABELS", "GivenLabel", "LabelLog", "LabelWriter"]

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from stream_bayes.core.events.event import Slice
 from stream_bayes.errors import NotSupported, SinkError
+from stream_bayes.saving.snapshots.file_system import FileSystem
 from stream_bayes.streams.contracts.sink import Result
-from stream_bayes.streams.files.file_system import FileSystem
 
 __all__ = ["FileSink"]
 

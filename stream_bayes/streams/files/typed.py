@@ -9,12 +9,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
-from stream_bayes.by_name import closest
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.features import Nominal, Numeric, Spec
 from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import Exhausted, SchemaError, SourceError, Undecodable
+from stream_bayes.names import closest
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.files.csv_cells import Misfits
 from stream_bayes.streams.files.source import checked_name

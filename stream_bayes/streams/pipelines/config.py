@@ -41,10 +41,17 @@ from pydantic import (
 from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import BadConfig
+from stream_bayes.kafka.membership import SESSION_SECONDS
+from stream_bayes.kafka.pipeline.config import (
+    TOPIC,
+    KafkaConfig,
+    KafkaSinkConfig,
+    KafkaSourceConfig,
+    known_decoder,
+)
 from stream_bayes.mail.filter.arguments import FILTER
+from stream_bayes.mail.streams.decoder import MailDecoder
 from stream_bayes.streams.files.csv_format import CSVFormat, guessed_format
-from stream_bayes.streams.kafka.membership import SESSION_SECONDS
-from stream_bayes.streams.mail.decoder import MailDecoder
 from stream_bayes.streams.pipelines.config_base import (
     VARIABLE,
     FieldsConfig,
@@ -53,13 +60,6 @@ from stream_bayes.streams.pipelines.config_base import (
     Table,
 )
 from stream_bayes.streams.pipelines.config_errors import lines_of
-from stream_bayes.streams.pipelines.config_kafka import (
-    TOPIC,
-    KafkaConfig,
-    KafkaSinkConfig,
-    KafkaSourceConfig,
-    known_decoder,
-)
 from stream_bayes.streams.pipelines.config_model import (
     ChallengerConfig,
     DriftConfig,

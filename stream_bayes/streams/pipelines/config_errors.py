@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from stream_bayes.by_name import closest
+from stream_bayes.names import closest
 
 __all__ = ["lines_of"]
 

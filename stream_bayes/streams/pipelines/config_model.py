@@ -7,11 +7,11 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from stream_bayes.by_name import check_known
 from stream_bayes.learners.catalogue import LEARNERS, NETWORK
-from stream_bayes.learners.decision_rules import Costs, Thresholds
+from stream_bayes.learners.wrappers.decision_rules import Costs, Thresholds
 from stream_bayes.mail.filter.arguments import FILTER
-from stream_bayes.river_state.catalogue import check_adapting, make_detector, make_transformer
+from stream_bayes.names import check_known
+from stream_bayes.saving.river.catalogue import check_adapting, make_detector, make_transformer
 from stream_bayes.streams.pipelines.config_base import Secret, Table
 
 __all__ = ["ChallengerConfig", "DriftConfig", "ModelConfig", "TransformerConfig"]

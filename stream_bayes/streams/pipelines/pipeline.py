@@ -21,17 +21,21 @@ from stream_bayes.data.features import Numeric
 from stream_bayes.data.schema import Schema
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.errors import BadConfig, BadState, NoSnapshot, SchemaError, StreamBayesError
-from stream_bayes.formats.bif import read_bif
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.catalogue import NETWORK, make_learner, make_network, make_search
-from stream_bayes.learners.deciding_classifier import DecidingClassifier
-from stream_bayes.learners.half_life_choice import HalfLifeChoice
-from stream_bayes.learners.networks.bayes_net import BayesNet
-from stream_bayes.learners.networks.growth import LEARN
+from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
+from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
 from stream_bayes.mail.filter.arguments import FILTER, make_filter
 from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.mail.streams.decoder import MailDecoder
+from stream_bayes.mail.streams.subject_and_sender import HEADINGS
 from stream_bayes.mail.text.transformer import EmailTokens
-from stream_bayes.river_state.catalogue import make_adaptive, make_transformer
+from stream_bayes.networks.bayes_net import BayesNet
+from stream_bayes.networks.files.bif import read_bif
+from stream_bayes.networks.growth import LEARN
+from stream_bayes.saving.river.catalogue import make_adaptive, make_transformer
+from stream_bayes.saving.snapshots.file import read_snapshot
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.contracts.sink import DeadLetter, Output, ScoredOutput
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.engine.challengers import Challenger, Challengers
@@ -46,12 +50,7 @@ from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.json_sink import JSONLinesSink
 from stream_bayes.streams.files.label_log import LabelLog
 from stream_bayes.streams.files.sink import FileSink
-from stream_bayes.streams.files.snapshot_file import read_snapshot
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.files.source import FileSource
-from stream_bayes.streams.mail.decoder import MailDecoder
-from stream_bayes.streams.mail.subject_and_sender import HEADINGS
-from stream_bayes.streams.models.served import served
 from stream_bayes.streams.pipelines.config import (
     CSVConfig,
     DriftConfig,
@@ -65,13 +64,14 @@ from stream_bayes.streams.pipelines.config import (
 )
 from stream_bayes.streams.records.commands import COMMANDS
 from stream_bayes.streams.records.json_decoder import JSONDecoder
+from stream_bayes.streams.served.served import served
 from stream_bayes.streams.sources.journaled import JOURNAL, JournaledSource
 from stream_bayes.streams.sources.labelled import LabelledSource
 from stream_bayes.streams.sources.merged import MergedSource
 
 if TYPE_CHECKING:
-    from stream_bayes.streams.kafka.source import KafkaSource
-    from stream_bayes.streams.pipelines.kafka_parts import KafkaParts
+    from stream_bayes.kafka.pipeline.parts import KafkaParts
+    from stream_bayes.kafka.source import KafkaSource
 
 __all__ = ["build", "make_model", "make_pending", "make_source", "warm_start"]
 
@@ -322,7 +322,7 @@ def _kafka(config: PipelineConfig, schema: Schema | None, accept_gap: bool) -> K
     if config.kafka is None:
         return None
     # Imported on use: the client takes a tenth of a second to load.
-    from stream_bayes.streams.pipelines.kafka_parts import kafka_parts
+    from stream_bayes.kafka.pipeline.parts import kafka_parts
 
     logger.info("the Kafka client is %s", config.kafka.client)
     return kafka_parts(config, schema, accept_gap)

@@ -27,6 +27,7 @@ from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.core.events.pending import OUTCOMES, Pending
 from stream_bayes.drift.log import KINDS
 from stream_bayes.errors import BadConfig
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.contracts.incidents import (
     BAD_FIELDS,
     FUTURE_TIMES,
@@ -42,8 +43,7 @@ from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
-from stream_bayes.streams.models.river import ServedAdaptive
+from stream_bayes.streams.served.river import ServedAdaptive
 
 __all__ = ["Metrics", "counter", "gauge", "serving", "serving_collector"]
 
@@ -83,7 +83,7 @@ class Metrics:
     >>> from prometheus_client import CollectorRegistry, generate_latest
     >>> from stream_bayes import NaiveBayes
     >>> from stream_bayes.streams.engine.step import Step
-    >>> from stream_bayes.streams.models.served import served
+    >>> from stream_bayes.streams.served.served import served
     >>> from stream_bayes.streams.sources.iterable import IterableSource
     >>> engine = Engine(Step(served(NaiveBayes()), "weather"), IterableSource([({"sky": "grey"}, "rain")] * 3))
     >>> registry = CollectorRegistry()

@@ -26,7 +26,7 @@ from stream_bayes.streams.records.schema_registry import Schemas
 from stream_bayes.streams.sources.iterable import Item, IterableSource
 
 if TYPE_CHECKING:
-    from stream_bayes.streams.kafka.source import KafkaSource
+    from stream_bayes.kafka.source import KafkaSource
 
 __all__ = [
     *("DATA_SUFFIXES", "TYPED_SOURCES", "Roles", "Streamable", "format_of", "open_stream"),
@@ -300,8 +300,8 @@ def from_kafka(
     ('orders', 'kafka')
     """
     # Imported here: the client takes a tenth of a second to load.
-    from stream_bayes.streams.kafka.connection import Connection
-    from stream_bayes.streams.kafka.source import KafkaSource, Labels
+    from stream_bayes.kafka.clients.connection import Connection
+    from stream_bayes.kafka.source import KafkaSource, Labels
 
     connection = roles_and_connection
     fields = Fields(target=target, **{role: connection.pop(role) for role in ROLES if role in connection})

@@ -20,8 +20,8 @@ import msgspec
 from stream_bayes.core.events.event import Event, Partition, Position
 from stream_bayes.core.events.time_merge import merge_ranges
 from stream_bayes.errors import Exhausted, SourceError
+from stream_bayes.saving.snapshots.file_system import FileSystem
 from stream_bayes.streams.contracts.source import Record, Source
-from stream_bayes.streams.files.file_system import FileSystem
 from stream_bayes.streams.sources.merged import MergedSource
 
 __all__ = ["JOURNAL", "JournaledSource"]

@@ -16,7 +16,7 @@ from stream_bayes.core.events.pending import Pending
 from stream_bayes.core.events.time import EventCount
 from stream_bayes.core.values.payloads import MAX_DEPTH
 from stream_bayes.errors import BadState
-from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.saving.snapshots.snapshot import Snapshot
 
 
 def filled(**options: Any) -> Pending:

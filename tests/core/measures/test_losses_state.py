@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from stream_bayes.core.measures.losses import Losses
 from stream_bayes.errors import BadState, BadValue
-from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.saving.snapshots.snapshot import Snapshot
 from tests.core.measures.scored_streams import (
     agree,
     frozen,

@@ -18,9 +18,9 @@ from stream_bayes.core.events.event import Event, Kind
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.errors import BadLabel, BadValue, CannotMerge, StreamBayesError
 from stream_bayes.learners.adaptive.experts import MOST_PAIRED, STORE_BYTES
-from stream_bayes.river_state.model_state import model_state, restore_model
+from stream_bayes.saving.river.model_state import model_state, restore_model
 from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.models.served import served
+from stream_bayes.streams.served.served import served
 
 Sample = tuple[dict[str, Any], Any]
 SCHEMA = Schema({"size": Numeric(), "sky": Nominal(["grey", "blue"], closed=True)}, classes=["dry", "wet"])

@@ -12,8 +12,8 @@ from stream_bayes.core.counts.store import CountStore
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.adaptive.admission import Admission
 from stream_bayes.learners.adaptive.experts import STORE_BYTES
-from stream_bayes.learners.live_choice import LiveChoice
-from stream_bayes.river_state.model_state import model_state, restore_model
+from stream_bayes.learners.classifiers.live_choice import LiveChoice
+from stream_bayes.saving.river.model_state import model_state, restore_model
 
 
 def wide(events: int, features: int, classes: int, seed: int = 0) -> list[tuple[dict[str, Any], str]]:

@@ -11,11 +11,11 @@ import pytest
 
 from stream_bayes import Costs
 from stream_bayes.errors import BadState, BadValue
-from stream_bayes.learners.classifier.state import checksum, text_of
+from stream_bayes.learners.base.state import checksum, text_of
 from stream_bayes.mail import Limits, SpamFilter
 from stream_bayes.mail.filter import token_scorer
 from stream_bayes.mail.filter.token_scorer import TokenScorer
-from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.saving.snapshots.snapshot import Snapshot
 from tests.mail.messages import stream
 from tests.resealing import resealed
 

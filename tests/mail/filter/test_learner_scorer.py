@@ -10,10 +10,10 @@ import pytest
 
 from stream_bayes import AODE, BernoulliNB, ComplementNB, MultinomialNB, NaiveBayes
 from stream_bayes.errors import BadState, BadValue, BudgetExceeded, CannotMerge, NotSupported
-from stream_bayes.learners.classifier.base import BayesClassifier
-from stream_bayes.learners.classifier.state import checksum, text_of
+from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.base.state import checksum, text_of
 from stream_bayes.mail import EmailTokens, SpamFilter
-from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.saving.snapshots.snapshot import Snapshot
 from tests.mail.messages import stream
 from tests.resealing import resealed
 

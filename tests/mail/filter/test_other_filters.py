@@ -15,7 +15,7 @@ from stream_bayes.mail.filter.other_filters import (
     read_bogofilter_dump,
     refuse_other_formats,
 )
-from stream_bayes.streams.mail.home import SpamHome
+from stream_bayes.mail.store.home import SpamHome
 from tests.cli.test_snapshots import run
 
 DUMP = b""".ENCODING 2 0 20240101

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.decision_rules import Costs
+from stream_bayes.learners.wrappers.decision_rules import Costs
 from stream_bayes.mail import SpamFilter
 from stream_bayes.mail.filter.profiles import PROFILES, costs_of, threshold_prices
 from tests.mail.messages import stream

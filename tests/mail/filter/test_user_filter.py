@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from stream_bayes.errors import BadState, NotSupported
-from stream_bayes.learners.decision_rules import Costs
-from stream_bayes.learners.text import BernoulliNB
+from stream_bayes.learners.classifiers.text import BernoulliNB
+from stream_bayes.learners.wrappers.decision_rules import Costs
 from stream_bayes.mail import SpamFilter, UserFilter
 from stream_bayes.mail.filter import user_filter
 from stream_bayes.mail.filter.calibration import Calibration

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
-from stream_bayes.formats.bif import read_bif
+from stream_bayes.networks.files.bif import read_bif
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "pyagrum_posteriors.json"
 NETWORKS = ("asia", "sachs", "child", "insurance", "alarm")

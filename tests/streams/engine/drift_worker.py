@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from stream_bayes import TAN, DriftAdaptive
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.json_sink import JSONLinesSink
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
-from stream_bayes.streams.models.river import ServedAdaptive
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
+from stream_bayes.streams.served.river import ServedAdaptive
 
 __all__ = ["model"]
 

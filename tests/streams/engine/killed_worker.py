@@ -20,6 +20,7 @@ from typing import Any
 
 from stream_bayes import AODE
 from stream_bayes.core.events.pending import Pending
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.contracts.sink import DeadLetter, Output
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.saving import Schedule
@@ -29,11 +30,10 @@ from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.json_sink import JSONLinesSink
 from stream_bayes.streams.files.sink import FileSink
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.files.source import FileSource
-from stream_bayes.streams.models.served import ServedLearner
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
+from stream_bayes.streams.served.served import ServedLearner
 
 
 class Killed(ServedLearner):

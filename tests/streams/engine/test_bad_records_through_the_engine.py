@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.errors import BadValue
-from stream_bayes.streams.models.answers import AnswerDicts
 from stream_bayes.streams.pipelines.config import parse_config
 from stream_bayes.streams.pipelines.pipeline import build
+from stream_bayes.streams.served.answers import AnswerDicts
 
 PIPELINE = """
 name = "days"

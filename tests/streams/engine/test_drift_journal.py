@@ -10,6 +10,7 @@ import pytest
 
 from stream_bayes import DriftAdaptive, NaiveBayes
 from stream_bayes.core.events.event import Event, Partition, Position, Slice
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.contracts.recovery import ResumePoint
 from stream_bayes.streams.contracts.sink import Result
 from stream_bayes.streams.contracts.source import Record
@@ -17,8 +18,7 @@ from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.json_sink import JSONLinesSink
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
-from stream_bayes.streams.models.served import served
+from stream_bayes.streams.served.served import served
 from tests.streams.lists import STREAM, ListSource
 
 EVENTS, CHANGES = 900, 500

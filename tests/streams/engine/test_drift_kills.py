@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from stream_bayes.snapshots.snapshot import Snapshot
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
+from stream_bayes.saving.snapshots.snapshot import Snapshot
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from tests.streams.engine.drift_worker import model
 
 WORKER = Path(__file__).with_name("drift_worker.py")

@@ -16,7 +16,9 @@ from stream_bayes import TAN, NaiveBayes
 from stream_bayes.core.events.event import BadRecord, Event
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.errors import BadSnapshot, NotOwner, SnapshotNotWritten, SourceError
-from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.saving.snapshots.file_system import FileSystem
+from stream_bayes.saving.snapshots.snapshot import Snapshot
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.contracts.sink import DeadLetter, Result
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.engine import Engine
@@ -24,10 +26,8 @@ from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.csv_sink import CSVSink
-from stream_bayes.streams.files.file_system import FileSystem
 from stream_bayes.streams.files.json_sink import JSONLinesSink
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
-from stream_bayes.streams.models.served import served
+from stream_bayes.streams.served.served import served
 from stream_bayes.testing.faults import Crash, FaultyFileSystem, Survives
 from tests.streams.engine.test_step import bytes_of, days, held, label, step_after
 from tests.streams.lists import STREAM, ListSink, ListSource

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
+from stream_bayes.saving.snapshots.store import SnapshotStore
 
 WORKER = Path(__file__).with_name("killed_worker.py")
 ROOT = WORKER.parents[3]

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from stream_bayes.errors import SinkError, TooManyDeadLetters
+from stream_bayes.saving.snapshots.file_system import FileSystem
 from stream_bayes.streams.engine.engine import Engine
-from stream_bayes.streams.files.file_system import FileSystem
 from stream_bayes.streams.files.json_sink import JSONLinesSink
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build

@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_bayes.errors import BadValue, NotOwner, SnapshotNotWritten
-from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.saving.snapshots.snapshot import Snapshot
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.engine.saving import Schedule, SnapshotWriter
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.testing.faults import Crash, FaultyStore
-from tests.streams.files.numbered_snapshots import counted, newest, owned, stored_numbers
+from tests.saving.snapshots.numbered_snapshots import counted, newest, owned, stored_numbers
 
 
 class Later(Executor):

@@ -24,12 +24,12 @@ from stream_bayes.core.events.event import BadRecord, Event, Kind
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.core.measures.losses import Losses
 from stream_bayes.errors import BadState, StreamBayesError, TooManyDeadLetters
-from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.dead_letters import DeadLetters
 from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.models.corrections import relabel
-from stream_bayes.streams.models.served import served
+from stream_bayes.streams.served.corrections import relabel
+from stream_bayes.streams.served.served import served
 from stream_bayes.testing.assertions import state_bytes
 
 

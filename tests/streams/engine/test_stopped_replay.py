@@ -10,13 +10,13 @@ import pytest
 
 from stream_bayes import NaiveBayes
 from stream_bayes.core.events.event import Event, Partition
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.contracts.recovery import ResumePoint
 from stream_bayes.streams.contracts.sink import Output
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
-from stream_bayes.streams.models.served import served
+from stream_bayes.streams.served.served import served
 from stream_bayes.streams.sinks import CallableSink
 from stream_bayes.streams.sources.iterable import IterableSource
 

@@ -14,15 +14,15 @@ from typer.testing import CliRunner
 
 from stream_bayes import AODE, NaiveBayes
 from stream_bayes.cli.app import app
-from stream_bayes.cli.unlearn import _unlearn_files
+from stream_bayes.cli.commands.unlearn import _unlearn_files
 from stream_bayes.core.events.actions import Relearn, Unlearn
 from stream_bayes.core.events.event import Event, Partition, Slice
 from stream_bayes.core.events.unlearn_spans import Span
+from stream_bayes.saving.snapshots.file_system import FileSystem
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.history import History
-from stream_bayes.streams.files.file_system import FileSystem
 from stream_bayes.streams.files.label_log import LabelLog
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
 from stream_bayes.streams.records.commands import COMMANDS

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_bayes.errors import SinkError
+from stream_bayes.saving.snapshots.file_system import FileSystem
 from stream_bayes.streams.contracts.sink import DeadLetter, ModelVersion, Output, Sink
 from stream_bayes.streams.files.csv_sink import CSVSink
-from stream_bayes.streams.files.file_system import FileSystem
 from stream_bayes.streams.files.json_sink import JSONLinesSink
 from stream_bayes.streams.files.sink import FileSink
 from stream_bayes.streams.sinks import CallableSink, NoSink

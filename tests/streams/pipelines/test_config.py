@@ -9,7 +9,7 @@ from kafka import KafkaConsumer
 
 from stream_bayes import Nominal, Numeric
 from stream_bayes.errors import BadConfig
-from stream_bayes.streams.kafka import connection
+from stream_bayes.kafka.clients import connection
 from stream_bayes.streams.pipelines.config import load_config, parse_config
 
 SOURCE = 'source = { kind = "csv", path = "a.csv", target = "y" }\n'

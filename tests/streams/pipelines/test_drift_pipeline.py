@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from stream_bayes.errors import BadConfig, BadSnapshot, BadValue
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
-from stream_bayes.streams.models.river import ServedAdaptive
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.pipelines.config import load_config, parse_config
 from stream_bayes.streams.pipelines.pipeline import build
+from stream_bayes.streams.served.river import ServedAdaptive
 
 LEAST = """
 name = "lights"

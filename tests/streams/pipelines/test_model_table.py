@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.errors import BadConfig
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.pipelines.config import load_config, parse_config
 from stream_bayes.streams.pipelines.pipeline import build
 

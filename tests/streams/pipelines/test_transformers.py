@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.errors import BadConfig, BadSnapshot
-from stream_bayes.river_state.catalogue import TRANSFORMERS
-from stream_bayes.river_state.registry import registered
+from stream_bayes.saving.river.catalogue import TRANSFORMERS
+from stream_bayes.saving.river.registry import registered
 from stream_bayes.streams.pipelines.config import parse_config
 from stream_bayes.streams.pipelines.pipeline import build
 

@@ -16,9 +16,9 @@ import pytest
 from stream_bayes.core.events.event import BadRecord, Event, Kind
 from stream_bayes.data.schema import Nominal, Numeric, Schema
 from stream_bayes.errors import BadConfig, BadValue, BrokerAway, BrokerError
+from stream_bayes.kafka.pipeline.parts import kafka_parts
 from stream_bayes.serve.labels import reason_for_no_labels
 from stream_bayes.streams.pipelines.config import checked
-from stream_bayes.streams.pipelines.kafka_parts import kafka_parts
 from stream_bayes.streams.records.avro_decoder import AvroDecoder
 from stream_bayes.streams.records.bad_records import Reason
 from stream_bayes.streams.records.decoders import DECODERS, make_decoder

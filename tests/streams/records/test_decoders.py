@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from stream_bayes.core.events.event import BadRecord, Event, Kind, Partition
 from stream_bayes.data.schema import Nominal, Numeric, Schema
 from stream_bayes.errors import BadConfig, BadValue, SchemaError, Undecodable
+from stream_bayes.kafka.pipeline.parts import kafka_parts
 from stream_bayes.streams.pipelines.config import parse_config
-from stream_bayes.streams.pipelines.kafka_parts import kafka_parts
 from stream_bayes.streams.records import decoders as registry
 from stream_bayes.streams.records.decoders import (
     ConfluentJSONDecoder,

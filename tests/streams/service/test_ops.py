@@ -22,14 +22,14 @@ from stream_bayes import DriftAdaptive, NaiveBayes
 from stream_bayes.core.events.event import Event, Kind, Partition
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.errors import BadConfig
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.csv_source import CSVSource
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
-from stream_bayes.streams.models.served import served
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.served.served import served
 from stream_bayes.streams.service.logs import logging_json
 from stream_bayes.streams.service.ops import serving
 from stream_bayes.streams.sources.iterable import IterableSource

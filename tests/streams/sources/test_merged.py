@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from stream_bayes import NaiveBayes
 from stream_bayes.core.events.event import Event, Partition
 from stream_bayes.errors import BadConfig, BadValue, Exhausted, SourceError
+from stream_bayes.evaluation.comparison import compare
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.contracts.source import Record, Source
-from stream_bayes.streams.evaluation.comparison import compare
 from stream_bayes.streams.files.json_lines import JSONLinesSource
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
 from stream_bayes.streams.records.fields import Fields

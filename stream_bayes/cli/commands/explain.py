@@ -1,0 +1,201 @@
+"""`stream-bayes explain`: the probabilities of one event, and the contribution of each feature."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from stream_bayes.cli.commands.snapshots import Key, key_of
+from stream_bayes.cli.exit_codes import exit_on_error
+from stream_bayes.cli.output import JSON, print_json, print_table
+from stream_bayes.errors import BadValue, NotSupported
+from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes, Opinion
+from stream_bayes.learners.catalogue import Learner
+from stream_bayes.mail.filter.explanation import SpamExplanation
+from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.mail.start import without_own_fields
+from stream_bayes.mail.streams.mailbox import mails
+from stream_bayes.names import closest
+from stream_bayes.saving.model_files import load_explainable
+
+__all__ = ["explain", "print_mail_explanation"]
+
+
+def explain(
+    snapshot: Annotated[
+        Path,
+        typer.Argument(help="Directory of snapshots, or one snapshot or saved model.", show_default=False),
+    ],
+    event: Annotated[
+        str,
+        typer.Argument(
+            help="Features of the event as a JSON object; of a spam filter, a file with a message. - reads stdin."
+        ),
+    ],
+    key_env: Key = None,
+    json: JSON = False,
+) -> None:
+    """Show the probability of each label for an event, and each feature's contribution."""
+    with exit_on_error():
+        model = load_explainable(snapshot, key_of(key_env))
+        if isinstance(model, SpamFilter):
+            _explain_mail(model, event, json)
+            return
+        x = _features(sys.stdin.read() if event == "-" else event)
+        answer = model.predict_proba_one(x)
+        if not answer:
+            raise NotSupported("the model has not learned anything yet")
+        if isinstance(model, AdaptiveBayes):
+            _print_opinions(model.explain_one(x), answer, json)
+            return
+        explanation = model.explain_one(x)
+        if json:
+            parts = [
+                {
+                    "feature": name,
+                    "value": x[name],
+                    "seen": _has_seen(model, name, x[name]),
+                    "evidence": list(by_label.values()),
+                }
+                for name, by_label in explanation.evidence.items()
+            ]
+            print_json(
+                {
+                    "labels": list(answer),
+                    "probabilities": list(answer.values()),
+                    "kind": explanation.kind,
+                    "baseline": [explanation.baseline[label] for label in answer],
+                    "evidence": parts,
+                }
+            )
+            return
+        rows: list[dict[str, Any]] = [
+            {
+                "": name,
+                "value": _value(model, name, x[name]),
+                **{str(label): round(v, 3) for label, v in by_label.items()},
+            }
+            for name, by_label in sorted(explanation.evidence.items(), key=lambda item: -_spread(item[1]))
+        ]
+        base = {str(label): round(value, 3) for label, value in explanation.baseline.items()}
+        percent = {str(label): f"{p:.1%}" for label, p in answer.items()}
+        rows = [
+            {"": "without any feature", "value": "", **base},
+            *rows,
+            {"": "probability", "value": "", **percent},
+        ]
+        print_table(f"{explanation.kind} of {type(model).__name__}", rows, right=tuple(percent))
+        known = model._store.encoder.features
+        for name in x:
+            if name not in known:
+                typer.echo(f"{name}: no such feature{closest(name, known)}")
+
+
+def _explain_mail(model: SpamFilter, file: str, json: bool) -> None:
+    """Show the tokens that decide a filter's verdict on a message."""
+    if file != "-" and not Path(file).is_file():
+        raise BadValue(f"the snapshot holds a spam filter: expected a file with a message, got {file}")
+    mail = next(mails(file), None)
+    if mail is None:
+        raise BadValue(f"{'standard input' if file == '-' else file} holds no message")
+    print_mail_explanation(model.explain_one(without_own_fields(mail.raw)), json)
+
+
+def _print_opinions(opinions: dict[str, Opinion], answer: dict[Any, float], json: bool) -> None:
+    """Print the probabilities that each expert of a mixture gives, and its weight in the answer."""
+    if json:
+        experts = [
+            {
+                "expert": name,
+                "weight": opinion.weight,
+                "probabilities": [opinion.probabilities[label] for label in answer],
+            }
+            for name, opinion in opinions.items()
+        ]
+        print_json({"labels": list(answer), "probabilities": list(answer.values()), "experts": experts})
+        return
+    percent = {str(label): f"{p:.1%}" for label, p in answer.items()}
+    rows: list[dict[str, Any]] = [
+        {
+            "expert": name,
+            "weight": f"{opinion.weight:.1%}",
+            **{str(label): f"{p:.1%}" for label, p in opinion.probabilities.items()},
+        }
+        for name, opinion in opinions.items()
+    ]
+    rows.append({"expert": "probability", "weight": "", **percent})
+    print_table("experts of AdaptiveBayes", rows, right=("weight", *percent))
+
+
+def _features(text: str) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(text.encode(), type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise BadValue(f'the event is not a JSON object such as {{"sky": "grey"}}: {error}') from error
+
+
+def _has_seen(model: Learner, name: str, value: Any) -> bool:
+    """Return True if the feature was learned with this value; for a numeric feature, with any number."""
+    row = model._store.encoder.lookup({name: value})
+    return bool(row.entries or row.numbers)
+
+
+def _value(model: Learner, name: str, value: Any) -> str:
+    if value is None:
+        return "missing"
+    if _has_seen(model, name, value):
+        return repr(value)
+    other = _other_type(value)
+    if other is not None and _has_seen(model, name, other):
+        return f"{value!r} (never learned; {other!r} was: give it as that)"
+    return f"{value!r} (never learned)"
+
+
+def _other_type(value: Any) -> Any:
+    """Return a number as the text of a CSV cell, or a text as its number; None for anything else."""
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, (int, float)):
+        return f"{value:g}" if float(f"{value:g}") == value else str(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return int(number) if number.is_integer() else number
+
+
+def _spread(evidence: dict[Any, float]) -> float:
+    return max(evidence.values(), default=0.0) - min(evidence.values(), default=0.0)
+
+
+def print_mail_explanation(explanation: SpamExplanation, json: bool) -> None:
+    """Print the verdict on a message and the tokens that decided it."""
+    if not json:
+        sys.stdout.write(f"{explanation}\n")
+        return
+    wanted, unwanted = explanation.labels
+    rows = [
+        {
+            "token": row.token,
+            "adds": row.adds,
+            str(wanted): _count_or_none(row.wanted),
+            str(unwanted): _count_or_none(row.unwanted),
+        }
+        for row in explanation.tokens
+    ]
+    verdict = {
+        "verdict": explanation.verdict,
+        "score": explanation.score,
+        "probability": explanation.probability,
+    }
+    print_json({**verdict, "tokens": rows})
+
+
+def _count_or_none(messages: float) -> float | None:
+    """Return a number of messages; None with a learner, which has no such counts."""
+    return None if math.isnan(messages) else messages

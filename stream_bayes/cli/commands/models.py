@@ -1,0 +1,57 @@
+"""`stream-bayes models`: the models and their arguments."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from stream_bayes.cli.exit_codes import exit_on_error
+from stream_bayes.cli.output import JSON, print_json, print_table
+from stream_bayes.learners.base.parameters import parameters_of
+from stream_bayes.learners.catalogue import LEARNERS, arguments_of, summary_of
+from stream_bayes.mail.filter.arguments import FILTER, filter_arguments
+from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.mail.text.transformer import EmailTokens
+from stream_bayes.names import check_known
+
+__all__ = ["models"]
+
+
+def models(
+    name: Annotated[str | None, typer.Argument(help="A model, to list its arguments.")] = None,
+    json: JSON = False,
+) -> None:
+    """List the models, or the arguments of one model."""
+    with exit_on_error():
+        known: dict[str, type[Any]] = {**LEARNERS, FILTER: SpamFilter}
+        if name is not None:
+            check_known("model", name, known)
+        classes: dict[str, type[Any]] = {made.__name__: made for made in known.values()}
+        classes[EmailTokens.__name__] = EmailTokens
+        rows: list[dict[str, Any]] = []
+        for key, made in known.items():
+            if name not in (None, key):
+                continue
+            taken = filter_arguments() if key == FILTER else arguments_of(made)
+            parameters = [each._asdict() for each in parameters_of(made, classes) if each.name in taken]
+            rows.append(
+                {"name": key, "class": made.__name__, "summary": summary_of(made), "arguments": taken}
+                | {"parameters": parameters}
+            )
+        if json:
+            print_json(rows)
+        elif name is None:
+            print_table("models", [{part: row[part] for part in ("name", "summary")} for row in rows])
+        else:
+            (row,) = rows
+            shown = [
+                {
+                    "argument": each["name"],
+                    "default": each["default"],
+                    "meaning": each["meaning"].replace("`", ""),
+                }
+                for each in row["parameters"]
+            ]
+            print_table(f"{name}: {row['summary']}", shown)
+            typer.echo("Set them with --arg NAME=VALUE, or in a pipeline file under [model] arguments.")

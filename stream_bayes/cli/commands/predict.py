@@ -1,0 +1,214 @@
+"""`stream-bayes predict`: the predictions of a saved model for the rows of a data file, as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Annotated, Any, TextIO
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from stream_bayes.cli.commands.snapshots import Key, key_of
+from stream_bayes.cli.data_file import CSVOptions, File, warn_of_misfits
+from stream_bayes.cli.decision_rules import UNSURE, DecisionOptions, MistakeCosts
+from stream_bayes.cli.exit_codes import exit_on_error
+from stream_bayes.cli.output import JSON, checked_output, note, print_json
+from stream_bayes.core.events.event import Event
+from stream_bayes.core.values.values import name_order
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadValue, Exhausted, NotSupported, SchemaError
+from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.base.samples import process_samples
+from stream_bayes.learners.catalogue import Learner
+from stream_bayes.saving.model_files import load_learner
+from stream_bayes.streams.contracts.source import Source
+from stream_bayes.streams.files.column_profile import inferred_schema
+from stream_bayes.streams.files.csv_format import first_cells
+from stream_bayes.streams.files.csv_source import CSVSource
+from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.sources.constructors import format_of, from_file
+
+__all__ = ["predict"]
+
+BATCH = 2000
+
+
+def predict(
+    model: Annotated[
+        Path, typer.Argument(help="Saved model, or directory of snapshots.", show_default=False)
+    ],
+    file: File,
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="CSV file for the predictions. Default: standard output.", show_default=False),
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option(help="Column to copy to the predictions. Default: the number of the row.")
+    ] = None,
+    decisions: DecisionOptions,
+    options: CSVOptions,
+    key_env: Key = None,
+    json: JSON = False,
+) -> None:
+    """Predict each row of a file with a saved model. The file needs no labels.
+
+    The output has a row for each row of the file: the key, the prediction, the decision (with costs or thresholds), and
+    the probability of each label.
+    """
+    with exit_on_error():
+        if out is not None:
+            checked_output("--out", out)
+        if json and out is None:
+            raise BadValue("--json prints a summary, so the predictions need --out")
+        learner = load_learner(model, key_of(key_env))
+        labels = list(learner._store.encoder.labels.values)
+        if not labels:
+            raise NotSupported(f"{model}: the model has not learned anything yet")
+        costs = decisions.costs()
+        if costs is not None:
+            costs.check(labels)
+        source = _source(file, learner, key, options)
+        start = time.perf_counter()
+        with closing(source), _written(out) as text:
+            rows, bad = write_predictions(learner, source, text, key, costs)
+            warn_of_misfits(source, lambda line: note([line]))
+        seconds = time.perf_counter() - start
+        for reason, count in bad.items():
+            note([f"warning: {count:,} rows have no prediction: {reason}"])
+        if json:
+            print_json({"rows": rows, "bad": bad, "seconds": seconds, "labels": labels})
+        elif out is not None:
+            typer.echo(f"{rows:,} predictions in {out}, {rows / max(seconds, 1e-9):,.0f} per second")
+
+
+@contextmanager
+def _written(out: Path | None) -> Iterator[TextIO]:
+    if out is None:
+        yield sys.stdout
+        return
+    with out.open("w", encoding="utf-8", newline="") as text:
+        yield text
+
+
+def _source(file: Path, learner: Learner, key: str | None, options: CSVOptions) -> Source:
+    """Return the file as a source of the model's features."""
+    schema: Schema | None = learner.schema
+    known = [*learner._store.encoder.features] if schema is None else [*schema.features]
+    kind = format_of(file)
+    if kind == "csv":
+        form = options.form_of(file)
+        names = first_cells(file, form)
+        _check_features(file, known, names)
+        key_only = Fields(key=key)
+        if schema is None:
+            # A model without a schema learned values of any kind, so the kinds are inferred from the rows.
+            inferred = inferred_schema(
+                file, Fields(key=key, only=[name for name in names if name in known]), form=form
+            )
+            return CSVSource(file, key_only, inferred, form=form, misfits="missing")
+        return CSVSource(file, Fields(key=key, only=known), schema, form=form, misfits="missing")
+    options.refuse(file)
+    source = from_file(file, key=key)
+    if hasattr(source, "columns"):
+        _check_features(file, known, source.columns)
+    return source
+
+
+def _check_features(file: Path, known: Sequence[str], names: Sequence[str]) -> None:
+    absent = [name for name in known if name not in names]
+    if absent:
+        raise SchemaError(
+            f"{file} lacks {len(absent)} of the {len(known)} features that the model learned: {', '.join(absent[:8])}"
+            f"{', ...' * (len(absent) > 8)}. It has {', '.join(names[:8])}{', ...' * (len(names) > 8)}"
+        )
+
+
+def write_predictions(
+    learner: Learner, source: Source, text: TextIO, key: str | None, costs: MistakeCosts | None
+) -> tuple[int, dict[str, int]]:
+    """Write a row for each row of the source; return their number, and the numbers of bad rows by reason."""
+    labels = list(learner._store.encoder.labels.values)
+    order = sorted(range(len(labels)), key=lambda code: name_order(labels[code]))
+    names = [_cell(labels[code]) for code in order]
+    decided = costs is not None
+    heading = [
+        _cell(key or "row"),
+        "prediction",
+        *["decision"] * decided,
+        *(_cell(f"p({labels[c]})") for c in order),
+    ]
+    text.write(",".join(heading) + "\n")
+    numbers = ",".join(["%.6g"] * len(order))
+    decisions_of = _decisions(costs, [labels[code] for code in order])
+    line = f"%s,%s,{numbers}\n" if not decided else f"%s,%s,%s,{numbers}\n"
+    rows, bad = 0, Counter[str]()
+    while True:
+        try:
+            records = source.poll(BATCH)
+        except Exhausted:
+            return rows, bad
+        events = [record for record in records if isinstance(record, Event)]
+        for record in records:
+            if not isinstance(record, Event):
+                bad[record.reason] += 1
+        table = _probabilities(learner, [event.x for event in events])[:, order]
+        best = table.argmax(axis=1).tolist()
+        keys = (
+            [_cell(event.key) for event in events]
+            if key is not None
+            else range(rows + 1, rows + 1 + len(events))
+        )
+        columns: list[Any] = [keys, [names[code] for code in best]]
+        if decided:
+            columns.append(decisions_of(table))
+        flat = zip(*columns, *table.T.tolist(), strict=True)
+        text.write("".join([line % row for row in flat]))
+        rows += len(events)
+
+
+def _probabilities(learner: Learner, xs: list[Any]) -> NDArray[np.float64]:
+    """Return the probabilities of each event, a column a class code."""
+    if not isinstance(learner, BayesClassifier):
+        labels = learner._store.encoder.labels.values
+        answers = [learner.predict_proba_one(x) for x in xs]
+        rows = [[answer.get(label, 0.0) for label in labels] for answer in answers]
+        return np.array(rows, np.float64).reshape(len(xs), len(labels))
+    table, refused = process_samples(learner, xs, [None] * len(xs), [1.0] * len(xs))
+    if refused is not None:
+        raise refused
+    found: NDArray[np.float64] = np.nan_to_num(np.asarray(table.table)[: len(xs)])
+    return found
+
+
+def _decisions(
+    costs: MistakeCosts | None, labels: Sequence[Any]
+) -> Callable[[NDArray[np.float64]], list[str]]:
+    """Return the function from a table of probabilities, a column for each label, to the cells of the decisions."""
+    if costs is None:
+        return lambda table: []
+    if costs.thresholds is not None:
+        decide = costs.decide
+        return lambda table: [_cell(decide(dict(zip(labels, row, strict=True)))) for row in table.tolist()]
+    decisions = [*labels, *[UNSURE] * (costs.unsure is not None)]
+    matrix = np.array([[costs.of(label, decision) for decision in decisions] for label in labels])
+    cells = [_cell(decision) for decision in decisions]
+    return lambda table: [cells[code] for code in (table @ matrix).argmin(axis=1).tolist()]
+
+
+def _cell(value: object) -> str:
+    """Return a value as a cell of CSV, in quotes if it needs them."""
+    text = "" if value is None else str(value)
+    if not any(mark in text for mark in ',"\r\n'):
+        return text
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="").writerow([text])
+    return buffer.getvalue()

@@ -1,0 +1,311 @@
+"""`stream-bayes run`: run the pipeline of a file; and `run_engine`, which `replay` shares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stream_bayes.cli.arguments import moment_from
+from stream_bayes.cli.commands.service import ServeOptions, service_of
+from stream_bayes.cli.data_file import listed
+from stream_bayes.cli.exit_codes import exit_on_error, exit_with_json_log
+from stream_bayes.cli.output import JSON, note, print_json, print_table
+from stream_bayes.cli.progress import bar_over, print_summary
+from stream_bayes.data.features import Numeric
+from stream_bayes.errors import BadConfig, BadValue, OtherSettings
+from stream_bayes.streams.contracts.source import Source
+from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.engine.setting_changes import setting_text
+from stream_bayes.streams.files.csv_source import CSVSource
+from stream_bayes.streams.pipelines.config import PipelineConfig, load_config
+from stream_bayes.streams.pipelines.pipeline import build, warm_start
+from stream_bayes.streams.service.ops import serving
+from stream_bayes.streams.service.signals import stopping_on_signals
+from stream_bayes.streams.sources.constructors import DATA_SUFFIXES
+from stream_bayes.streams.sources.journaled import JournaledSource
+from stream_bayes.streams.sources.labelled import LabelledSource
+from stream_bayes.streams.sources.merged import MergedSource
+from stream_bayes.workers.commands.workers import run_processes, run_worker
+
+__all__ = ["MAY_CHANGE", "run", "run_engine", "size_of"]
+
+
+def run(
+    file: Annotated[Path, typer.Argument(help="Pipeline file (TOML).", show_default=False)],
+    *,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show where the run would start, without changing anything.")
+    ] = False,
+    rebuild: Annotated[
+        bool,
+        typer.Option(
+            "--rebuild",
+            help="Start from scratch, and replace snapshots and outputs once the new run has caught up.",
+        ),
+    ] = False,
+    warm: Annotated[
+        Path | None,
+        typer.Option(
+            "--warm-start", help="Start a first run with the model of this snapshot or saved model."
+        ),
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="Where a first run starts in its topic: earliest, latest, or a time.",
+            metavar="TIME",
+        ),
+    ] = None,
+    accept_gap: Annotated[
+        bool, typer.Option("--accept-gap", help="Continue even if records expired before they were read.")
+    ] = False,
+    limit: Annotated[int | None, typer.Option(help="Stop after this many records.", min=0)] = None,
+    until_end: Annotated[
+        bool, typer.Option("--until-end", help="Stop at the end that the source had at the start.")
+    ] = False,
+    serve: ServeOptions,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers",
+            help="Start this many processes of a pipeline with [workers], and end them together.",
+        ),
+    ] = None,
+    instance_id: Annotated[
+        str | None,
+        typer.Option(
+            "--instance-id",
+            help="Name of this worker, which keeps its shards over a restart. With --workers, the prefix of the names.",
+        ),
+    ] = None,
+    ops_port: Annotated[
+        int | None,
+        typer.Option("--ops-port", help="Port of the metrics, in place of the file's.", hidden=True),
+    ] = None,
+    log_json: Annotated[
+        bool, typer.Option("--log-json", help="Log to stderr as JSON lines, with UTC times.")
+    ] = False,
+    json: JSON = False,
+) -> None:
+    """Run a pipeline until its source ends or it receives SIGTERM or Ctrl-C."""
+    with exit_with_json_log() if log_json else exit_on_error():
+        if file.suffix.lower() in DATA_SUFFIXES:
+            raise BadConfig(
+                f"{file} is a data file, and `run` takes a pipeline file (TOML); see `stream-bayes replay --help`"
+            )
+        config = load_config(file)
+        if start is not None:
+            config = starting_from(config, start)
+        config = serve.with_service(config)
+        if config.workers is not None:
+            if config.ops is not None and ops_port is not None:
+                config = config.model_copy(update={"ops": config.ops.model_copy(update={"port": ops_port})})
+            given = {
+                "--serve": serve.is_wanted,
+                "--dry-run": dry_run,
+                "--rebuild": rebuild,
+                "--warm-start": warm,
+                "--limit": limit is not None,
+            }
+            _refuse_with_workers([name for name, value in given.items() if value])
+            if workers is not None:
+                options = [f"--from={start}"] if start is not None else []
+                options += ["--accept-gap"] * accept_gap + ["--until-end"] * until_end
+                options += ["--log-json"] * log_json + ["--json"] * json
+                first_port = None if config.ops is None else config.ops.port
+                code = run_processes(file, workers, instance_id, options, first_port)
+                if code:
+                    raise typer.Exit(code)
+                return
+            run_worker(
+                config,
+                file.parent,
+                instance_id=instance_id,
+                accept_gap=accept_gap,
+                until_end=until_end,
+                json=json,
+                quiet=json or log_json,
+            )
+            return
+        if workers is not None or instance_id is not None:
+            raise BadConfig(
+                "--workers and --instance-id are for a pipeline with [workers]; add it with the number of shards"
+            )
+        engine = build(config, file.parent, accept_gap=accept_gap, anew=rebuild)
+        with closing(engine.source):
+            if dry_run:
+                with showing_changed_settings(json):
+                    _print_start(engine, json, rebuild)
+                return
+            if (warm is not None or start is not None) and not rebuild:
+                require_first_run(engine)
+            if warm is not None:
+                warm_start(engine, warm)
+            if (
+                config.record is None
+                and isinstance(first := first_file(engine.source), CSVSource)
+                and first.schema is not None
+            ):
+                note(guess_of(first), quiet=json or log_json)
+            paths = [] if config.source.kind == "kafka" else config.source.paths
+            size = size_of(file.parent / paths[0]) if len(paths) == 1 else None
+            if config.kafka is not None:
+                note([f"Kafka client: {config.kafka.client}"], quiet=json or log_json)
+            with ExitStack() as around:
+                if config.ops is not None:
+                    around.enter_context(serving(engine, config.ops.host, config.ops.port))
+                service = None
+                if config.serve is not None:
+                    service = around.enter_context(
+                        service_of(
+                            engine,
+                            config.serve,
+                            config,
+                            file.parent,
+                            quiet=json or log_json,
+                            lasts=serve.is_wanted,
+                        )
+                    )
+                with showing_changed_settings(json):
+                    run_engine(
+                        engine,
+                        size,
+                        limit,
+                        json,
+                        quiet=json or log_json,
+                        rebuild=rebuild,
+                        until_end=until_end,
+                    )
+                if service is not None:
+                    service.finish()
+
+
+def _refuse_with_workers(options: list[str]) -> None:
+    """Raise `BadConfig` for options that belong to a single worker."""
+    if options:
+        raise BadConfig(
+            f"{', '.join(options)}: is not for a pipeline with [workers], whose state is in its topics; to begin anew, "
+            "give it another name"
+        )
+
+
+def first_file(source: Source) -> Source:
+    """Return a source, or the first of several that are merged, from which columns are guessed."""
+    while isinstance(source, (JournaledSource, LabelledSource)):
+        source = source.source
+    return source.sources[0] if isinstance(source, MergedSource) else source
+
+
+def guess_of(source: CSVSource) -> list[str]:
+    """Return the guessed kinds of a file's columns, one per line."""
+    assert source.schema is not None
+    numbers = [name for name, spec in source.schema.features.items() if isinstance(spec, Numeric)]
+    names = [name for name in source.schema.features if name not in numbers]
+    form = str(source.format)
+    return [
+        f"by the first rows of {source.path}{f' ({form})' * bool(form)}; declare it in [schema.features]",
+        f"  numbers ({len(numbers)}): {listed(numbers)}",
+        f"  names ({len(names)}): {listed(names)}",
+    ]
+
+
+# Settings that may change between two runs: the state does not depend on them.
+MAY_CHANGE = (
+    *(
+        "batch",
+        "max_dead_share",
+        "source.path",
+        "source.follow",
+        "snapshots.every_events",
+        "snapshots.every_seconds",
+    ),
+    *("snapshots.keep", "ops", "serve"),
+)
+
+
+@contextmanager
+def showing_changed_settings(json: bool) -> Iterator[None]:
+    """Print the settings that differ from the snapshot's, and those that may change, before raising `OtherSettings`."""
+    try:
+        yield
+    except OtherSettings as error:
+        if not json:
+            rows = [
+                {
+                    "setting": path,
+                    "in the snapshot": setting_text(before),
+                    "now": setting_text(now),
+                    "": "refused",
+                }
+                for path, before, now in error.changes
+            ]
+            rows += [
+                {"setting": path, "in the snapshot": "", "now": "", "": "may change"} for path in MAY_CHANGE
+            ]
+            print_table("settings compared with the snapshot", rows)
+        raise
+
+
+def starting_from(config: PipelineConfig, start: str) -> PipelineConfig:
+    """Return the configuration with another first position in its topic."""
+    if config.source.kind != "kafka":
+        raise BadValue("--from is for a source of kind 'kafka'; files are read from the beginning")
+    return config.model_copy(update={"source": config.source.model_copy(update={"start": start_from(start)})})
+
+
+def start_from(text: str) -> str | float:
+    """Return a start: earliest, latest, or seconds since 1970.
+
+    Examples
+    --------
+    >>> start_from("latest"), start_from("1970-01-02T00:00:00Z"), start_from("86400")
+    ('latest', 86400.0, 86400.0)
+    """
+    return text if text in ("earliest", "latest") else moment_from(text, "--from", "earliest, latest, ")
+
+
+def require_first_run(engine: Engine) -> None:
+    """Raise `BadConfig` for an option of first runs if there are snapshots."""
+    if engine.store is not None and engine.store.list():
+        raise BadConfig(
+            f"{engine.store.directory} holds snapshots to resume from; add --rebuild to start from scratch"
+        )
+
+
+def size_of(file: Path) -> int | None:
+    """Return the last position of a file; None where positions are not bytes of it."""
+    return None if file.suffix in (".gz", ".zst", ".parquet", ".pq", ".avro") else file.stat().st_size
+
+
+def run_engine(
+    engine: Engine,
+    total: int | None,
+    limit: int | None,
+    json: bool,
+    *,
+    quiet: bool | None = None,
+    rebuild: bool = False,
+    until_end: bool = False,
+) -> None:
+    """Run an engine with a progress bar until it ends or a signal comes, and print the result."""
+    with stopping_on_signals(engine.stop), bar_over(engine, total, quiet=json if quiet is None else quiet):
+        engine.run(limit, rebuild=rebuild, until_end=until_end)
+    print_summary(engine, json)
+
+
+def _print_start(engine: Engine, json: bool, rebuild: bool) -> None:
+    preview = engine.preview(rebuild)
+    if json:
+        print_json(preview)
+        return
+    preview["snapshot"] = "none yet" if preview["snapshot"] is None else preview["snapshot"]
+    preview["positions"] = ", ".join(
+        f"{place}={position:,}" for place, position in preview["positions"].items()
+    )
+    for key, value in preview.items():
+        typer.echo(f"{key}: {value:,}" if isinstance(value, int) else f"{key}: {value}")

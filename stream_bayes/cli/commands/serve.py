@@ -1,0 +1,88 @@
+"""`stream-bayes serve`: a saved model, a directory of snapshots, a spam filter, or the topic of a model, over HTTP."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stream_bayes.cli.commands.snapshots import Key, key_of
+from stream_bayes.cli.exit_codes import exit_on_error
+from stream_bayes.cli.output import note
+from stream_bayes.errors import BadConfig, NoSnapshot
+
+__all__ = ["serve"]
+
+
+def serve(
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="Saved model, directory of snapshots, or directory of a spam filter; of a pipeline with [workers] its "
+            "file (TOML), or its name with --servers.",
+            show_default=False,
+        ),
+    ],
+    servers: Annotated[
+        str | None, typer.Option(help="Brokers of a pipeline given by its name.", metavar="HOST:PORT")
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 8080,
+    allowed: Annotated[
+        list[str], typer.Option("--allow-host", help="Further name that requests may be for. Repeatable.")
+    ] = [],
+    token_env: Annotated[
+        str | None,
+        typer.Option(help="Environment variable with the token for writes; a spam filter then learns mails."),
+    ] = None,
+    read_token_env: Annotated[
+        str | None, typer.Option(help="Environment variable with a token for reads.")
+    ] = None,
+    key_env: Key = None,
+) -> None:
+    """Serve a model over HTTP, with a page. A pipeline's newest snapshots or counts are loaded as it writes them."""
+    with exit_on_error(), ExitStack() as around:
+        # Imported on use: no other command needs the server.
+        from stream_bayes.serve.launch import check_installed
+
+        check_installed()
+        from stream_bayes.serve.guard import Limits
+        from stream_bayes.serve.replica import Followed, FollowedTopic, serve_replica
+        from stream_bayes.streams.model_following import follow
+
+        limits = Limits(
+            token=_token(token_env, "--token-env"),
+            read_token=_token(read_token_env, "--read-token-env"),
+            hosts=tuple(allowed),
+            host=host,
+        )
+        key = key_of(key_env)
+        name = Path(model).stem or model
+        followed: Followed | FollowedTopic
+        if servers is not None or model.endswith(".toml"):
+            follower = around.enter_context(follow(model, servers=servers, key=key))
+            followed, name = FollowedTopic(follower), follower.name
+        elif Path(model).exists():
+            followed = Followed(Path(model), key)
+        else:
+            raise NoSnapshot(
+                f"there is no {model}: expected a saved model, a directory of snapshots or of a spam filter, a "
+                "pipeline file (.toml) with [workers], or the name of such a pipeline with --servers"
+            )
+        try:
+            serve_replica(followed, name, host, port, limits, lambda url: note([f"serving {url}"]))
+        except OSError as error:
+            raise BadConfig(f"{host}:{port} cannot be listened on: {error.strerror or error}") from error
+
+
+def _token(variable: str | None, option: str) -> str | None:
+    """Return the token in an environment variable."""
+    if variable is None:
+        return None
+    found = key_of(variable)
+    assert found is not None
+    if len(found) < 16:
+        raise BadConfig(f"{option} {variable}: expected a token of at least 16 characters, got {len(found)}")
+    return found.decode()

@@ -1,0 +1,93 @@
+"""`stream-bayes train`: a model from a data file, saved to a file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stream_bayes.cli.arguments import learner_arguments
+from stream_bayes.cli.data_file import DataOptions, File, Target, open_table, warn_of_misfits
+from stream_bayes.cli.exit_codes import exit_on_error
+from stream_bayes.cli.output import JSON, checked_output, note, print_json
+from stream_bayes.core.events.event import Event
+from stream_bayes.errors import BadValue, BudgetExceeded, Exhausted, SchemaError, StreamBayesError
+from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.catalogue import DEFAULT, make_learner
+from stream_bayes.saving.model_files import save
+from stream_bayes.streams.contracts.source import Record, Source
+
+__all__ = ["records_of", "train"]
+
+BATCH = 1000
+
+
+def train(
+    file: File,
+    *,
+    target: Target,
+    out: Annotated[
+        Path, typer.Option(help="Save the model to this file, such as model.zip.", show_default=False)
+    ],
+    model: Annotated[str, typer.Option(help="Model to train; `stream-bayes models` lists them.")] = DEFAULT,
+    arg: Annotated[
+        list[str], typer.Option("--arg", help="Argument of the model, as NAME=VALUE. Repeatable.")
+    ] = [],
+    options: DataOptions,
+    json: JSON = False,
+) -> None:
+    """Train a model on a data file, and save it for `predict`, `explain` and `run --warm-start`."""
+    with exit_on_error():
+        checked_output("--out", out)
+        table = open_table(file, target, options)
+        note([*table.described(), *table.warnings()], quiet=json)
+        learned = unlabelled = 0
+        bad: Counter[str] = Counter()
+        with closing(table.source):
+            try:
+                learner = make_learner(model, learner_arguments(arg), table.schema)
+            except SchemaError as error:
+                raise SchemaError(f"{model!r} cannot learn from this file: {error}") from error
+            timed = learner if isinstance(learner, BayesClassifier) and learner._store.tables.timed else None
+            for record in records_of(table.source):
+                if not isinstance(record, Event):
+                    bad[record.reason] += 1
+                elif record.y is None:
+                    unlabelled += 1
+                else:
+                    try:
+                        if timed is None:
+                            learner.learn_one(record.x, record.y)
+                        else:
+                            timed.learn_one(record.x, record.y, at=record.time)
+                    except BudgetExceeded:
+                        raise
+                    except StreamBayesError as error:
+                        raise BadValue(f"{file}, at {record.position}: {error}") from error
+                    learned += 1
+            warn_of_misfits(table.source, lambda line: note([line], quiet=json))
+        if not learned:
+            raise BadValue(f"{file}: no row has a label in the column {target!r}, so nothing was learned")
+        save(learner, out)
+        if json:
+            print_json(
+                {"model": type(learner).__name__, "learned": learned, "unlabelled": unlabelled, "bad": bad}
+            )
+            return
+        text = f"{type(learner).__name__} learned {learned:,} rows"
+        text += f"; {unlabelled:,} rows without a label were skipped" * bool(unlabelled)
+        text += "".join(f"; {count:,} rows skipped: {reason}" for reason, count in bad.items())
+        typer.echo(f"{text}\nsaved to {out}; next: stream-bayes predict {out} NEW.csv --out answers.csv")
+
+
+def records_of(source: Source) -> Iterator[Record]:
+    """Yield the records of a source up to its end."""
+    while True:
+        try:
+            yield from source.poll(BATCH)
+        except Exhausted:
+            return

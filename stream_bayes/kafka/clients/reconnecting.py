@@ -1,0 +1,122 @@
+"""A reader that survives its client: after a failure it makes another one and resumes from the same positions."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
+
+from stream_bayes.core.events.event import Partition, Position
+from stream_bayes.kafka.clients.client import ClientFailed, Message, Reader
+
+__all__ = ["ReconnectingReader"]
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+
+class ReconnectingReader:
+    """A `Reader` that replaces its inner reader after a failure. The call that fails raises; the next one reconnects.
+
+    Parameters
+    ----------
+    make
+        Makes a reader. Its error is raised by the call that needed the reader, and the next call tries again.
+    silent_seconds
+        Seconds without a record after which the reader counts as failed: a client may lose a thread, or look for a
+        partition where it no longer is, and raise nothing. None for no limit.
+    clock
+        Returns seconds. Only `silent_seconds` depends on it.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Reader],
+        *,
+        silent_seconds: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._make = make
+        self._silent_seconds = silent_seconds
+        self._clock = clock
+        self._next: dict[Partition, Position] = {}
+        self._paused: set[Partition] = set()
+        self._reader: Reader | None = make()
+        self._last_record_at = clock()
+
+    def assign(self, positions: Mapping[Partition, Position]) -> None:
+        self._next = dict(positions)
+        self._paused.clear()
+        if self._reader is None:
+            self._connect()
+        else:
+            self._assign(self._reader)
+
+    def poll(self, limit: int, seconds: float) -> list[Message]:
+        messages: list[Message] = []
+        try:
+            messages = self._call(lambda reader: reader.poll(limit, seconds))
+        finally:
+            self._track(messages)
+        return messages
+
+    def position(self, partition: Partition) -> Position:
+        return self._call(lambda reader: reader.position(partition))
+
+    def pause(self, partitions: Iterable[Partition]) -> None:
+        partitions = list(partitions)
+        self._paused.update(partitions)
+        self._call(lambda reader: reader.pause(partitions))
+
+    def resume(self, partitions: Iterable[Partition]) -> None:
+        partitions = list(partitions)
+        self._paused.difference_update(partitions)
+        self._call(lambda reader: reader.resume(partitions))
+
+    def close(self) -> None:
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            reader.close()
+
+    def discard(self, reason: str) -> None:
+        """Close the inner reader; the next call makes another, which resumes from the same positions."""
+        logger.warning("a Kafka reader is replaced: %s", reason)
+        self.close()
+
+    def _call(self, call: Callable[[Reader], T]) -> T:
+        if self._reader is None:
+            self._connect()
+        assert self._reader is not None
+        try:
+            return call(self._reader)
+        except ClientFailed as error:
+            self.discard(str(error))
+            raise
+
+    def _connect(self) -> None:
+        """Make a reader that resumes from the last positions."""
+        self._reader = self._make()
+        self._assign(self._reader)
+
+    def _assign(self, reader: Reader) -> None:
+        self._last_record_at = self._clock()
+        try:
+            reader.assign(self._next)
+            if self._paused:
+                reader.pause(self._paused)
+        except BaseException:  # a reader with other positions must not be polled
+            self.close()
+            raise
+
+    def _track(self, messages: list[Message]) -> None:
+        """Move past these messages; drop the reader after a long silence."""
+        for message in messages:
+            self._next[message.partition] = message.offset + 1
+        now = self._clock()
+        if messages:
+            self._last_record_at = now
+        elif self._silent_seconds is not None and now - self._last_record_at >= self._silent_seconds:
+            self._last_record_at = now
+            self.discard(f"nothing has come for {self._silent_seconds:g} seconds")

@@ -1,0 +1,212 @@
+"""Delivery of results to topics, a batch at a time.
+
+The sinks of a pipeline share one delivery. It buffers their records until the last sink commits, and then sends them
+all. So a batch that a broker did not accept can be sent again, however far it got.
+
+    AtLeastOnce    results and dead letters, then the group's positions; for clusters without transactions
+    Transactions   results, dead letters, the journal's entry and the group's positions in one; in `transactions.py`
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+
+from stream_bayes.core.events.event import Partition, Position, Slice
+from stream_bayes.errors import BrokerAway
+from stream_bayes.kafka.clients.client import (
+    MAX_MESSAGE_BYTES,
+    TRANSACTION_SECONDS,
+    Interrupted,
+    Send,
+    Writer,
+)
+from stream_bayes.kafka.clients.connection import Connection
+from stream_bayes.kafka.clients.factory import make_writer
+from stream_bayes.kafka.cluster import Cluster
+from stream_bayes.streams.contracts.slices import positions_after
+
+__all__ = ["AtLeastOnce", "Delivery"]
+
+logger = logging.getLogger(__name__)
+
+RETRY_PAUSE = 0.5  # seconds before a batch is sent again
+
+
+class Delivery(ABC):
+    """Sends the records of a pipeline's sinks, a batch at a time.
+
+    Parameters
+    ----------
+    connection
+        The cluster.
+    name
+        The pipeline's name, from which the consumer group and all other ids derive.
+    max_message_bytes
+        The largest record.
+    sleep
+        Waits for a number of seconds.
+
+    Attributes
+    ----------
+    aborts
+        The number of times that a batch was sent again.
+    waiting
+        True while no broker has accepted a batch that was sent.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        name: str,
+        *,
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.connection = connection
+        self.name = name
+        self.group = name
+        self.max_message_bytes = max_message_bytes
+        self.cluster = Cluster(connection)
+        self.topics: list[str] = []  # of the sinks
+        self.aborts = 0
+        self.waiting = False
+        self._interrupted = False
+        self._sleep = sleep
+        self._partitions: dict[str, int] = {}
+        self._sends: list[Send] = []
+        self._open_sinks = 0
+        self._writer: Writer | None = None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r} at {self.connection})"
+
+    def check(self) -> None:
+        """Check that all topics exist. Change nothing.
+
+        Raises
+        ------
+        BrokerError
+            If a topic is missing.
+        """
+        found = self.cluster.require_topics(self.topics)
+        self._partitions = {topic: found[topic].partitions for topic in self.topics}
+
+    def open(self) -> None:
+        """Open the writer. Every sink may call this."""
+        self._interrupted = False
+        if self._writer is None:
+            self.check()
+            self._open()
+
+    def partition(self, topic: str, number: int) -> int:
+        """Return the output partition for an input partition: always the same one, which keeps the order."""
+        return number % self._partitions[topic]
+
+    def begin(self) -> None:
+        """Begin a batch, for one sink."""
+        self._open_sinks += 1
+
+    def send(self, send: Send) -> None:
+        """Add a record to the batch."""
+        self._sends.append(send)
+
+    def commit(self, slices: Sequence[Slice]) -> None:
+        """End the batch, for one sink. The last sink sends it."""
+        self._open_sinks -= 1
+        if not self._open_sinks:
+            sends, self._sends = self._sends, []
+            self._deliver(sends, slices)
+
+    def abort(self) -> None:
+        """Drop the batch."""
+        self._open_sinks = 0
+        self._sends = []
+
+    def interrupt(self) -> None:
+        """Stop waiting for brokers that do not answer. May be called from a signal handler."""
+        self._interrupted = True
+
+    def close(self) -> None:
+        """Close writer and cluster."""
+        self._drop_writer()
+        self.cluster.close()
+
+    @abstractmethod
+    def _open(self) -> None:
+        """Make the writer, and fence earlier ones."""
+
+    @abstractmethod
+    def _deliver(self, sends: Sequence[Send], slices: Sequence[Slice]) -> None:
+        """Send a batch until brokers accept it."""
+
+    @abstractmethod
+    def commit_offsets(self, positions: Mapping[Partition, Position]) -> None:
+        """Commit the group's positions outside of a batch."""
+
+    def _raise_if_interrupted(self, reason: object) -> None:
+        if self._interrupted:
+            raise BrokerAway(
+                f"{self.name} was stopped while no broker accepted its results: their events are processed again at "
+                f"the next start ({reason})"
+            )
+
+    def _drop_writer(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
+
+    def _record_retry(self, error: Exception) -> None:
+        self.aborts += 1
+        self.waiting = True
+        logger.warning("a batch of %s is sent again: %s", self.name, error)
+
+
+class AtLeastOnce(Delivery):
+    """Sends results first and commits positions after them: a crash in between repeats results.
+
+    Parameters
+    ----------
+    connection, name, max_message_bytes, sleep
+        As of a `Delivery`.
+    stores_positions
+        True if the source reads this cluster too, so that its positions are committed for the group.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        name: str,
+        *,
+        stores_positions: bool = True,
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
+    ) -> None:
+        super().__init__(connection, name, max_message_bytes=max_message_bytes)
+        self.stores_positions = stores_positions
+
+    def _open(self) -> None:
+        self._writer = make_writer(self.connection, None, TRANSACTION_SECONDS, self.max_message_bytes)
+
+    def _deliver(self, sends: Sequence[Send], slices: Sequence[Slice]) -> None:
+        while True:
+            try:
+                if self._writer is None:
+                    self._open()
+                assert self._writer is not None
+                self._writer.send_all(sends)
+                self._writer.flush()
+                self.commit_offsets(positions_after(slices))
+                self.waiting = False
+                return
+            except (Interrupted, BrokerAway) as error:
+                self._record_retry(error)
+                reason = str(error)  # not the error itself, which would keep the client alive
+            self._drop_writer()
+            self._raise_if_interrupted(reason)
+            self._sleep(RETRY_PAUSE)
+
+    def commit_offsets(self, positions: Mapping[Partition, Position]) -> None:
+        if self.stores_positions and positions:
+            self.cluster.commit_offsets(self.group, positions)

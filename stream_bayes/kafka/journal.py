@@ -1,0 +1,158 @@
+"""The journal of a pipeline: a topic that holds an entry for each commit, with its slices; a partition for each shard.
+
+    {"format":1,"worker":"5c1e...","number":0,"slices":[],"cluster":"w1u7...","topics":{"days":"b9a4..."}}
+    {"format":1,"worker":"5c1e...","number":1,"slices":[["days",0,0,500],["days",1,0,480]]}
+    {"format":1,"worker":"5c1e...","number":2,"slices":[],"positions":[["days",0,500],["days",1,480]],"cluster":...}
+
+The slices of an entry are one range for each partition. Their records, merged by time, are the batch in its order.
+
+A worker writes the first when it takes over: the `worker` in it shows others that they are fenced. The second is a
+commit, in the same transaction as its results. The third is written periodically, and before the journal is deleted
+below the oldest snapshot, so the rest always holds the source's identity and the committed positions.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+import msgspec
+
+from stream_bayes.core.events.event import Partition, Position, Slice
+from stream_bayes.errors import BrokerAway, CannotResume
+from stream_bayes.kafka.clients.client import Interrupted, Message, Reader
+from stream_bayes.kafka.clients.factory import make_reader
+from stream_bayes.kafka.clients.reconnecting import ReconnectingReader
+from stream_bayes.kafka.cluster import Cluster
+from stream_bayes.kafka.slices import positions_past
+
+__all__ = ["FORMAT", "Entry", "committed_in", "entries_from"]
+
+FORMAT = 1
+POLL_SECONDS = 0.2
+POLL_LIMIT = 500
+FETCH_MAX_BYTES = 2**22
+
+
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One record of a journal.
+
+    Parameters
+    ----------
+    format
+        `FORMAT`, when it was written.
+    worker, number
+        The worker's id, and the entry's number among that worker's entries.
+    slices
+        The input of the commit: topic, partition, start and stop position.
+    positions
+        The next position to read of each partition; only in entries without slices.
+    cluster, topics
+        The source's ids of cluster and topics; only in entries without slices.
+    tape
+        The answers of the batch, if they depend on more than its journal; see `workers.tape`.
+    offset
+        Its offset in the journal; not written.
+    """
+
+    format: int
+    worker: str
+    number: int
+    slices: tuple[tuple[str, int, int, int], ...]
+    positions: tuple[tuple[str, int, int], ...] = ()
+    cluster: str | None = None
+    topics: dict[str, str] | None = None
+    tape: bytes = b""
+    offset: int = 0
+
+    @property
+    def slices_read(self) -> list[Slice]:
+        """The slices, as `Slice` objects."""
+        return [Slice(Partition(topic, number), start, stop) for topic, number, start, stop in self.slices]
+
+    @property
+    def next_positions(self) -> dict[Partition, Position]:
+        """The positions by partition."""
+        return {Partition(topic, number): position for topic, number, position in self.positions}
+
+
+def entries_from(cluster: Cluster, partition: Partition, start: Position) -> Iterator[Entry | None]:
+    """Yield the entries from an offset to the present end, in order; None for every poll without entries.
+
+    Raises
+    ------
+    BrokerAway
+        If the cluster stops answering.
+    CannotResume
+        If the topic holds records that are no journal entries.
+    """
+    topic = partition.source
+    end = cluster.end_offsets([partition])[partition]
+    if start >= end:
+        return
+    reader = ReconnectingReader(partial(make_reader, cluster.connection, FETCH_MAX_BYTES))
+    try:
+        reader.assign({partition: max(start, cluster.beginning_offsets([partition])[partition])})
+        silent_since = time.monotonic()
+        while True:
+            messages, reached = _poll(reader, partition)
+            for message in messages:
+                if message.offset < end:  # a busy worker writes faster than this reads
+                    yield decode_entry(topic, message.value, message.offset)
+            if reached >= end:
+                return
+            if messages:
+                silent_since = time.monotonic()
+                continue
+            if time.monotonic() - silent_since > cluster.connection.seconds:
+                raise BrokerAway(
+                    f"the journal {topic!r} has records up to {end}, and Kafka at {cluster.connection} sent none after "
+                    f"{reached} in {cluster.connection.seconds:g} seconds; check its brokers"
+                )
+            yield None
+    finally:
+        reader.close()
+
+
+def _poll(reader: Reader, partition: Partition) -> tuple[list[Message], Position]:
+    """Poll once. Return the messages, and the reader's position after them."""
+    messages: list[Message] = []
+    try:
+        messages = reader.poll(POLL_LIMIT, POLL_SECONDS)
+        return messages, reader.position(partition)
+    except (BrokerAway, Interrupted):
+        time.sleep(POLL_SECONDS)
+        return messages, messages[-1].offset + 1 if messages else 0
+
+
+def decode_entry(topic: str, value: bytes | None, offset: int) -> Entry:
+    try:
+        entry = msgspec.json.decode(value or b"", type=Entry)
+    except msgspec.DecodeError as error:
+        raise CannotResume(
+            f"topic {topic!r} is not a journal of this package: record {offset} is {error}; "
+            "give the pipeline another name"
+        ) from error
+    if entry.format > FORMAT:
+        raise CannotResume(
+            f"the journal {topic!r} was written by a newer version: record {offset} has format {entry.format}, "
+            f"this version reads {FORMAT}; upgrade"
+        )
+    return msgspec.structs.replace(entry, offset=offset)
+
+
+def committed_in(entries: Iterable[Entry | None]) -> dict[Partition, Position]:
+    """Return the committed positions according to entries.
+
+    Examples
+    --------
+    >>> entries = [Entry(1, "w", 1, (("days", 0, 0, 5), ("days", 1, 0, 3))), Entry(1, "w", 2, (("days", 0, 5, 9),))]
+    >>> committed_in(entries)
+    {Partition(source='days', partition=0): 9, Partition(source='days', partition=1): 3}
+    """
+    positions: dict[Partition, Position] = {}
+    for entry in entries:
+        if entry is not None:
+            positions = positions_past(positions | entry.next_positions, entry.slices_read)
+    return positions

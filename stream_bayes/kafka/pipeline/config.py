@@ -1,0 +1,172 @@
+"""The tables of a pipeline file for Kafka."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from stream_bayes.errors import BadValue
+from stream_bayes.kafka.clients.client import MAX_MESSAGE_BYTES, TRANSACTION_SECONDS
+from stream_bayes.kafka.clients.connection import SECONDS, Connection, default_client
+from stream_bayes.kafka.clients.oidc import ClientCredentials
+from stream_bayes.streams.pipelines.config_base import ObjectFieldsConfig, RenewedSecret, Secret, Table
+from stream_bayes.streams.records.decoders import decoder_names, needs_registry
+from stream_bayes.streams.records.schema_registry import REQUEST_SECONDS, SchemaRegistry
+
+__all__ = ["TOPIC", "KafkaConfig", "KafkaSinkConfig", "KafkaSourceConfig", "RegistryConfig", "known_decoder"]
+
+TOPIC = r"^[A-Za-z0-9._-]{1,249}$"
+
+
+class OIDCConfig(Table):
+    """The provider of tokens for OAUTHBEARER: OpenID Connect with client credentials."""
+
+    token_url: str
+    client_id: str
+    client_secret: Secret
+    scope: str | None = None
+
+    def tokens(self) -> ClientCredentials:
+        """Return the source of tokens. It opens no connection yet."""
+        return ClientCredentials(
+            self.token_url, self.client_id, self.client_secret.get_secret_value(), self.scope
+        )
+
+
+class RegistryConfig(Table):
+    """The registry with the schemas of the records."""
+
+    url: str
+    user: str | None = None
+    password: Secret | None = None
+    token: RenewedSecret | None = None
+    oidc: OIDCConfig | None = None
+    ca_file: str | None = None
+    cert_file: str | None = None
+    key_file: str | None = None
+    key_password: Secret | None = None
+    seconds: float = Field(REQUEST_SECONDS, gt=0, description="time-out of a request")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.token is not None and self.oidc is not None:
+            raise ValueError("token and oidc are two sources of tokens: leave one out")
+        try:
+            self.registry()
+        except BadValue as error:
+            raise ValueError(str(error)) from None
+        return self
+
+    def registry(self) -> SchemaRegistry:
+        """Return a client of the registry. It opens no connection yet."""
+        return SchemaRegistry(
+            self.url,
+            user=self.user,
+            password=None if self.password is None else self.password.get_secret_value(),
+            token=self.token if self.oidc is None else self.oidc.tokens(),
+            ca_file=self.ca_file,
+            cert_file=self.cert_file,
+            key_file=self.key_file,
+            key_password=None if self.key_password is None else self.key_password.get_secret_value(),
+            seconds=self.seconds,
+        )
+
+
+class KafkaConfig(Table):
+    """The connection to the cluster, and the delivery of results."""
+
+    servers: list[str] = Field(min_length=1)
+    client: Literal["kafka-python", "confluent-kafka"] = Field(
+        default_factory=default_client,  # type: ignore[arg-type]  # it returns one of the two
+        description="confluent-kafka if it is installed, else kafka-python, if not given",
+    )
+    tls: bool = False
+    ca_file: str | None = None
+    cert_file: str | None = None
+    key_file: str | None = None
+    key_password: Secret | None = None
+    mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] | None = None
+    user: str | None = None
+    password: Secret | None = None
+    token: RenewedSecret | None = None
+    oidc: OIDCConfig | None = None
+    settings: dict[str, str | bool | int | float] = Field(
+        default_factory=dict, repr=False, description="further settings of the client, by Kafka's names"
+    )
+    delivery: Literal["exactly-once", "at-least-once"] = "exactly-once"
+    replication_factor: int | None = Field(
+        None, ge=1, description="of the journal; all brokers up to three, if not given"
+    )
+    seconds: float = Field(SECONDS, gt=0, description="to try before the error that no broker answers")
+    transaction_seconds: float = Field(TRANSACTION_SECONDS, gt=0)
+    max_message_bytes: int = Field(MAX_MESSAGE_BYTES, ge=16_384, description="of a record that is written")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.token is not None and self.oidc is not None:
+            raise ValueError("token and oidc are two sources of tokens: leave one out")
+        try:
+            self.connection().check_settings()
+        except BadValue as error:
+            raise ValueError(str(error)) from None
+        return self
+
+    def connection(self) -> Connection:
+        """Return these settings as a `Connection`."""
+        return Connection(
+            servers=tuple(self.servers),
+            client=self.client,
+            tls=self.tls,
+            ca_file=self.ca_file,
+            cert_file=self.cert_file,
+            key_file=self.key_file,
+            key_password=None if self.key_password is None else self.key_password.get_secret_value(),
+            mechanism=self.mechanism,
+            user=self.user,
+            password=None if self.password is None else self.password.get_secret_value(),
+            token=self.token if self.oidc is None else self.oidc.tokens(),
+            settings=self.settings,
+            seconds=self.seconds,
+        )
+
+
+class KafkaSourceConfig(ObjectFieldsConfig):
+    """A topic of events."""
+
+    kind: Literal["kafka"]
+    topic: str = Field(pattern=TOPIC)
+    decoder: str = Field("json", description="the format of its records; see `register_decoder`")
+    start: Literal["earliest", "latest"] | float = "earliest"
+    wait_idle: float = Field(
+        0.0, ge=0, description="seconds to wait for a partition at its end, to merge by time"
+    )
+    max_record_bytes: int = Field(1_048_576, ge=16)
+    registry: RegistryConfig | None = Field(None, description="of the schemas, for the decoder avro")
+
+    @field_validator("decoder")
+    @classmethod
+    def _is_known(cls, name: str) -> str:
+        return known_decoder(name)
+
+    @model_validator(mode="after")
+    def _has_registry(self) -> Self:
+        if self.registry is None and needs_registry(self.decoder):
+            raise ValueError(
+                f"source.registry: is missing; the decoder {self.decoder!r} needs it, with the registry's url"
+            )
+        return self
+
+
+def known_decoder(name: str) -> str:
+    """Return the name of a decoder, or raise `ValueError`."""
+    if name not in decoder_names():
+        raise ValueError(f"there is no decoder {name!r}; there are {', '.join(decoder_names())}")
+    return name
+
+
+class KafkaSinkConfig(Table):
+    """A topic of results."""
+
+    kind: Literal["kafka"]
+    topic: str = Field(pattern=TOPIC)

@@ -1,0 +1,297 @@
+"""Exactly-once delivery: every batch in one transaction, sent until it is committed once."""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import msgspec
+
+from stream_bayes.core.events.event import Partition, Position, Slice
+from stream_bayes.errors import BrokerAway, Fenced, SinkError
+from stream_bayes.kafka.clients.client import (
+    MAX_MESSAGE_BYTES,
+    TRANSACTION_SECONDS,
+    EpochLost,
+    Interrupted,
+    Send,
+)
+from stream_bayes.kafka.clients.connection import Connection
+from stream_bayes.kafka.clients.factory import make_writer
+from stream_bayes.kafka.clients.kafka_python import PythonWriter
+from stream_bayes.kafka.delivery import RETRY_PAUSE, Delivery
+from stream_bayes.kafka.in_doubt import end_in_doubt, is_in_doubt
+from stream_bayes.kafka.journal import FORMAT, Entry, entries_from
+from stream_bayes.streams.contracts.slices import positions_after
+
+__all__ = ["Transactions"]
+
+logger = logging.getLogger(__name__)
+
+VISIBLE_AFTER = 0.05  # seconds until a commit is readable in all partitions
+TAKEOVER_GRACE = 3.0  # seconds in which a new owner writes its first entry
+TAKEOVER_SECONDS = 60.0  # the same for one that the cluster reports: it may be on a busy machine
+TAKEOVER_POLL = 0.25  # seconds
+# A batch is given up after both, while the cluster answers: it may be loading, or have too few brokers.
+MAX_FAILURES = 20
+MAX_RETRY_SECONDS = 600.0
+
+
+class Batch(NamedTuple):
+    """The contents of one transaction: records, their journal entry, and the group's positions after them."""
+
+    sends: Sequence[Send]
+    entry: Entry
+    positions: Mapping[Partition, Position]
+
+
+class Transactions(Delivery):
+    """Delivers every batch in one transaction, with its journal entry and the group's positions.
+
+    The transactional id derives from the pipeline's name, so opening this fences the previous worker. Before a batch
+    whose commit was not answered is sent again, the journal is searched for its entry, and for entries of another
+    worker, which show that it has taken over.
+
+    Parameters
+    ----------
+    connection, name, max_message_bytes, sleep
+        As of a `Delivery`.
+    identity
+        Returns the source's `identity`.
+    journal
+        The journal's topic, created if it does not exist; `NAME.journal`, if not given.
+    replication_factor
+        The journal's. If not given, the number of brokers, up to three.
+    transaction_seconds
+        Seconds after which the cluster aborts the transaction of a worker that died without a successor. Until then
+        no consumer can read past it.
+    clock
+        Returns seconds. Only the time limit on retries depends on it.
+
+    Attributes
+    ----------
+    length
+        The journal's offset after the last known entry.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        name: str,
+        identity: Callable[[], Mapping[str, Any]],  # JSON values
+        *,
+        journal: str | None = None,
+        replication_factor: int | None = None,
+        transaction_seconds: float = TRANSACTION_SECONDS,
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(connection, name, max_message_bytes=max_message_bytes, sleep=sleep)
+        self.journal = Partition(f"{name}.journal" if journal is None else journal)
+        self.replication_factor = replication_factor
+        self.transaction_seconds = transaction_seconds
+        self.length = 0
+        self.worker = uuid.uuid4().hex
+        self._identity = identity
+        self._clock = clock
+        # The last known decision of the cluster. Without one, the likelier: few transactions are aborted.
+        self._was_committed = True
+        self._source_identity: Mapping[str, Any] = {}
+        self._entry_number = 0
+        self._previous: Batch | None = None  # its commit was answered
+
+    @property
+    def transactional_id(self) -> str:
+        """The id by which a new worker fences the previous one."""
+        return f"{self.name}.stream-bayes"
+
+    def await_decision(self) -> None:
+        """Wait until the last commit of a worker that has just ended is readable."""
+        deadline = time.monotonic() + self.connection.seconds
+        while self.cluster.is_deciding(self.transactional_id) and time.monotonic() < deadline:
+            self._sleep(VISIBLE_AFTER)
+
+    def commit_offsets(self, positions: Mapping[Partition, Position], sends: Sequence[Send] = ()) -> None:
+        self._entry_number += 1
+        rows = tuple((*partition, position) for partition, position in positions.items())
+        entry = Entry(FORMAT, self.worker, self._entry_number, (), rows, **self._source_identity)
+        self._commit_once(Batch(sends, entry, positions))
+
+    # -- opening ------------------------------------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        self.cluster.create_journal(self.journal.source, self.replication_factor)
+        self._source_identity = self._identity()
+        try:
+            self._fence()
+            self.length = self.cluster.end_offsets([self.journal])[self.journal]
+            self._commit_once(Batch((), Entry(FORMAT, self.worker, 0, (), **self._source_identity), {}))
+        except Interrupted as error:
+            raise BrokerAway(
+                f"Kafka at {self.connection} did not let {self.name!r} begin: {error}"
+            ) from error
+
+    def _fence(self) -> None:
+        decided = self.cluster.was_committed(self.transactional_id)
+        if decided is not None:  # after fencing, the cluster no longer reports it
+            self._was_committed = decided
+        self._make_writer()
+        if is_in_doubt(self.cluster, self.journal, self._sleep):
+            self._end_in_doubt()
+            self._make_writer()
+
+    def _make_writer(self) -> None:
+        self._writer = make_writer(
+            self.connection, self.transactional_id, self.transaction_seconds, self.max_message_bytes
+        )
+        self._writer.fence()
+
+    def _end_in_doubt(self) -> None:
+        outputs = [Partition(name, n) for name, count in self._partitions.items() for n in range(count)]
+        self._drop_writer()
+        arguments = (
+            self.connection,
+            self.transactional_id,
+            self.transaction_seconds,
+            self.max_message_bytes,
+        )
+        make = partial(PythonWriter, *arguments)
+        end_in_doubt(make, [self.journal, *outputs], self.group, self._was_committed)
+        if is_in_doubt(self.cluster, self.journal, self._sleep):
+            raise Interrupted(f"a transaction is left open in {self.journal.source}")
+
+    # -- delivering ---------------------------------------------------------------------------------------------------
+
+    def _deliver(self, sends: Sequence[Send], slices: Sequence[Slice], tape: bytes = b"") -> None:
+        self._entry_number += 1
+        rows = tuple((*part.partition, part.start, part.stop) for part in slices)
+        entry = Entry(FORMAT, self.worker, self._entry_number, rows, tape=tape)
+        self._commit_once(Batch(sends, entry, positions_after(slices)))
+
+    def _commit_once(self, batch: Batch) -> None:
+        """Commit a batch exactly once."""
+        self._retry_until_committed(batch)
+        self.waiting = False
+        self._previous = batch
+
+    def _retry_until_committed(self, batch: Batch) -> None:
+        failures, since = 0, self._clock()
+        while True:
+            try:
+                self._transact(batch)
+                return
+            except Interrupted as error:
+                self._record_retry(error)
+                # Not the error itself, which would keep the client alive.
+                reason, lost = str(error), isinstance(error, EpochLost)
+            self._drop_writer()
+            while True:
+                failures += 1
+                self._sleep(RETRY_PAUSE)
+                try:
+                    if self._recover(batch, lost):
+                        return
+                    break
+                except BrokerAway as error:
+                    failures, since = 0, self._clock()
+                    logger.warning("%s waits for a broker: %s", self.name, error)
+                    self._raise_if_interrupted(error)
+                except Interrupted as error:
+                    reason, lost = str(error), isinstance(error, EpochLost)
+                self._drop_writer()
+                self._give_up_after(failures, since, reason)
+            self._give_up_after(failures, since, reason)
+
+    def _give_up_after(self, failures: int, since: float, reason: str) -> None:
+        if failures > 1:
+            self._raise_if_interrupted(reason)
+        passed = self._clock() - since
+        if failures >= MAX_FAILURES and passed >= MAX_RETRY_SECONDS:
+            raise SinkError(
+                f"{self.name}: a batch was not taken in {failures} attempts and {passed:.0f} seconds, though Kafka at "
+                f"{self.connection} answers: {reason}"
+            )
+
+    def _transact(self, batch: Batch) -> None:
+        writer = self._writer
+        assert writer is not None
+        writer.begin()
+        writer.send_all(batch.sends)
+        entry_offset = writer.send(*self.journal, None, msgspec.json.encode(batch.entry))
+        if batch.positions:
+            writer.send_offsets(self.group, batch.positions)
+        writer.commit()
+        self.length = entry_offset() + 1
+
+    def _recover(self, batch: Batch, lost: bool) -> bool:
+        """Make a new writer after a failure. Return True if the batch turns out to be committed.
+
+        Raises
+        ------
+        Fenced
+            If another worker has taken over.
+        """
+        committed = self._is_in_journal(batch.entry, self.length)
+        if lost and not committed:
+            committed = self._await_new_owner(batch.entry)
+        self._fence()  # an open transaction has ended now
+        if committed or self._is_in_journal(batch.entry, self.length):
+            return True
+        self._resend_previous()
+        return False
+
+    def _await_new_owner(self, entry: Entry) -> bool:
+        """Wait for the first entry of another worker. Return True if this worker's own entry turns out to be committed.
+
+        The epoch was lost to another worker, or because the transaction took too long. Fencing at once would take the
+        pipeline back from a worker that is still starting.
+
+        Raises
+        ------
+        Fenced
+            If another worker has taken over.
+        """
+        for waited in range(1, round(TAKEOVER_SECONDS / TAKEOVER_POLL) + 1):
+            self._sleep(TAKEOVER_POLL)
+            if self._is_in_journal(entry, self.length):
+                return True
+            if waited * TAKEOVER_POLL >= TAKEOVER_GRACE:
+                if not self.cluster.has_new_owner(self.transactional_id):
+                    break
+                self._raise_if_interrupted("another worker is taking over")
+        return False
+
+    def _resend_previous(self) -> None:
+        """Resend the previous batch if its commit was lost: without its commit markers, fencing aborted it."""
+        if self._previous is None or self._is_in_journal(self._previous.entry, self.length - 1):
+            return
+        (begin,) = self.cluster.beginning_offsets([self.journal]).values()
+        (end,) = self.cluster.high_watermarks([self.journal]).values()
+        if begin < self.length <= end:  # else it is another journal, which proves nothing
+            self._transact(self._previous)
+
+    def _is_in_journal(self, entry: Entry, start: Position) -> bool:
+        """Search the journal from an offset on for an entry of this worker.
+
+        Raises
+        ------
+        Fenced
+            If there is an entry of another worker.
+        """
+        for written in entries_from(self.cluster, self.journal, start):
+            if written is None:
+                continue
+            if written.worker != self.worker:
+                raise Fenced(
+                    f"another worker has taken over the pipeline {self.name!r}; this one stops, and must not be "
+                    "started again while that one runs"
+                )
+            if written.number == entry.number:
+                self.length = written.offset + 1
+                return True
+        return False

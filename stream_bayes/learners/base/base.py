@@ -1,0 +1,467 @@
+"""Classifiers: the public verbs of every learner, written once.
+
+A classifier is a store of counts and a reading of it. A subclass makes both (`_make_store`, `_make_reading`); the
+learning, unlearning, predicting and explaining of one event or many follow from them here, merging and saving in
+`state.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from river import base
+
+from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.drawing.html import bars_table, block, plain_table
+from stream_bayes.core.encoding._vocabulary import Vocabulary
+from stream_bayes.core.networks.drawing import drawn_structure, links_of
+from stream_bayes.core.readings._reading import Reading
+from stream_bayes.core.readings._smoothing import pseudocount
+from stream_bayes.core.values.values import canonical_label, shown
+from stream_bayes.data.frames import Native
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadLabel, BadValue, NotSupported
+from stream_bayes.learners.base.arguments import (
+    check_class_prior,
+    check_count,
+    check_half_life,
+    declared_classes,
+)
+from stream_bayes.learners.base.batches import encode_batch, encode_blocks, row_count
+from stream_bayes.learners.base.edges import edges_of
+from stream_bayes.learners.base.explanation import (
+    Explanation,
+    explained_by_addition,
+    explained_by_omission,
+)
+from stream_bayes.learners.base.intervals import (
+    Cumulants,
+    beta_interval,
+    log_odds_interval,
+    log_weight,
+    logistic_interval,
+)
+from stream_bayes.learners.base.predictions import labels_like, most_probable, probabilities_like
+from stream_bayes.learners.base.state import CountLearner
+from stream_bayes.learners.base.traits import Promise, Traits
+
+__all__ = ["BayesClassifier", "check_learner"]
+
+X = Mapping[Any, Any]
+T = TypeVar("T")
+
+
+class BayesClassifier(CountLearner, base.MiniBatchClassifier):
+    """A classifier that predicts from a store of counts, through a reading of it.
+
+    Parameters
+    ----------
+    class_prior, half_life, schema, max_values, memory_budget
+        Arguments of every classifier, which are stored and checked here.
+    """
+
+    promises: ClassVar[frozenset[Promise]] = frozenset({Promise.COUNTS, Promise.FLOATS, Promise.ORDERED})
+    inputs: ClassVar[frozenset[str]] = frozenset()  # the kinds of features: "nominal", "numeric", "bag"
+    additive: ClassVar[bool] = True  # log P(y, x) is a sum over features
+
+    _store: CountStore
+    _reading: Reading
+
+    def __init__(
+        self,
+        class_prior: Any = "counted",
+        half_life: float | str | None = None,
+        schema: Schema | None = None,
+        max_values: int | None = None,
+        memory_budget: int | None = None,
+    ) -> None:
+        self.class_prior = class_prior
+        self.half_life = half_life
+        self.schema = schema
+        self.max_values = max_values
+        self.memory_budget = memory_budget
+        self._begin()
+
+    def _begin(self) -> None:
+        """Check the arguments and make an empty store with its reading."""
+        check_class_prior(self.class_prior)
+        check_half_life(self.half_life)
+        if self.schema is not None and not isinstance(self.schema, Schema):
+            raise BadValue(
+                "schema must be a Schema, as Schema({'sky': Nominal(), 'wind': Numeric()}), "
+                f"not {type(self.schema).__name__}: {shown(self.schema)}"
+            )
+        for name in ("max_values", "memory_budget"):
+            if getattr(self, name) is not None:
+                check_count(name, getattr(self, name))
+        classes = declared_classes(self.schema, self.class_prior)
+        given = isinstance(self.class_prior, Mapping)
+        self._store = self._make_store(Vocabulary(classes or (), None, classes is not None))
+        self._reading = self._make_reading(self._store, "given" if given else self.class_prior)
+        if given:
+            prior = {canonical_label(label): float(p) for label, p in self.class_prior.items()}
+            self._reading.set_prior([prior[label] for label in self._store.encoder.labels.values])
+
+    # -- what a subclass writes ---------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _make_store(self, labels: Vocabulary) -> CountStore:
+        """Return an empty store."""
+
+    @abstractmethod
+    def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
+        """Return this learner's reading of its store."""
+
+    def _log_likelihood_cumulants(self, x: X, label: int) -> Cumulants:
+        """Return the cumulants of log P(x | label) under the posterior of the counts, for a label's code."""
+        raise NotSupported(f"{type(self).__name__} has no posterior to take an interval from")
+
+    def _log_joint_cumulants(self, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
+        """Return the cumulants of log P(x, label) of each class; None where it is a prior times a likelihood."""
+        return None
+
+    def _log_odds(self, x: X) -> dict[Any, Cumulants] | None:
+        """Return the cumulants of each class's log-odds; None where the classes are independent."""
+        return None
+
+    # -- learning -----------------------------------------------------------------------------------------------------
+
+    def learn_one(self, x: X, y: Any, w: float = 1.0, at: float | None = None) -> None:
+        """Learn a sample: all of it, or nothing if any part is refused.
+
+        Parameters
+        ----------
+        x
+            The features, `{name: value}`. An absent value, None or NaN is missing and adds no count.
+        y
+            The label.
+        w
+            The sample's weight; 2.0 is the same as learning it twice.
+        at
+            With `half_life` in stream time: the sample's own time, in seconds since 1970. The order in which samples
+            are learned then changes nothing.
+        """
+        self._reading.learn(self._store.encode(x, y, w, at))
+
+    def unlearn_one(self, x: X, y: Any, w: float = 1.0, at: float | None = None) -> None:
+        """Unlearn a sample, with the weight it was learned with.
+
+        Parameters
+        ----------
+        x, y, w
+            The sample.
+        at
+            With fading: the value of `clock` right after the sample was learned. Default: now. With `half_life` in
+            stream time: the sample's time, in seconds since 1970.
+        """
+        if self._store.tables.timed and at is not None:
+            at = self._store.moment(at)
+        self._store.unlearn(x, y, w, at)  # type: ignore[arg-type]  # the store refuses a clock that is not whole
+
+    def advance_to(self, at: float) -> None:
+        """Advance the stream time of a learner with `half_life` in stream time; what it holds fades accordingly.
+
+        Parameters
+        ----------
+        at
+            A time in seconds since 1970. An earlier time than the present one changes nothing.
+        """
+        self._store.tables.advance_to(self._store.moment(at))
+
+    def advance(self, events: int) -> None:
+        """Advance the clock by events that another shard learns, so that all shards of a stream fade alike."""
+        self._store.advance(events)
+
+    def rederive(self) -> None:
+        """Derive the structure or weights from the present counts, in learners that have any."""
+        self._reading.rederive()
+
+    @property
+    def traits(self) -> Traits:
+        """The abilities of this learner, which follow from its class and its arguments."""
+        return Traits(
+            is_order_dependent=False,
+            is_mergeable=True,
+            accepts_numbers="numeric" in self.inputs,
+            learns_cut_points=False,
+            accepts_new_features=self.schema is None,
+        )
+
+    @property
+    def clock(self) -> int:
+        """The number of events that were learned, or passed by `advance`."""
+        return int(self._store.tables.clock)
+
+    def learn_many(self, X: Native, y: Native = None, w: Native = None, at: Native = None) -> None:
+        """Learn many rows, as `learn_one` would in their order: all of them, or none if one is refused.
+
+        Parameters
+        ----------
+        X
+            A data frame (pandas, polars, ...), `CodedColumns`, or a list of dicts.
+        y
+            The labels, in the order of the rows; a pandas index is ignored. None for `CodedColumns` that hold
+            labels.
+        w
+            A weight for all rows, or one per row.
+        at
+            With `half_life` in stream time: the time of each row, in seconds since 1970.
+        """
+        for batch in encode_blocks(self._store, X, y, w, at):
+            self._reading.learn_batch(batch)
+
+    # -- predicting ---------------------------------------------------------------------------------------------------
+
+    def joint_log_likelihood(self, x: X) -> dict[Any, float]:
+        """Return log P(y, x) of each class that has weight or was declared; empty before any learning."""
+        joint: dict[Any, float] = self._reading.log_joint(self._store.encoder.lookup(x))
+        return joint
+
+    def predict_proba_one(self, x: X, **kwargs: Any) -> dict[Any, float]:
+        """Return P(y | x) of each class; empty before any learning."""
+        answer: dict[Any, float] = self._reading.probabilities(self._store.encoder.lookup(x))
+        return answer
+
+    def predict_one(self, x: X, **kwargs: Any) -> Any:
+        """Return the most probable class; of equal ones the first by name; None before any learning."""
+        return most_probable(self.predict_proba_one(x))
+
+    def predict_learn_one(self, x: X, y: Any, w: float = 1.0, at: float | None = None) -> dict[Any, float]:
+        """Return the probabilities of a sample, then learn it: test-then-train, encoded once."""
+        row = self._store.encode(x, y, w, at)
+        answer: dict[Any, float] = self._reading.predict_learn(row)
+        return answer
+
+    def predict_proba_many(self, X: Native) -> Any:
+        """Return the probabilities of many rows: a data frame for a data frame, a list of dicts for a list of dicts,
+        `Probabilities` for `CodedColumns`.
+        """
+        return self._answers(X, None, None, None, learn=False)
+
+    def predict_learn_many(self, X: Native, y: Native = None, w: Native = None, at: Native = None) -> Any:
+        """Return the probabilities of many rows, each predicted from those before it and then learned.
+
+        A class that first came after a row has probability 0 there. Labels, weights and times belong to the
+        rows by their order, as in `learn_many`.
+        """
+        return self._answers(X, y, w, at, learn=True)
+
+    def predict_many(self, X: Native) -> Any:
+        """Return the most probable class of many rows: a series for a data frame, a list for anything else."""
+        return labels_like(X, self._probabilities(X), self._store.encoder.labels.values)
+
+    def _answers(self, xs: Native, ys: Native, ws: Native, ats: Native, *, learn: bool) -> Any:
+        values = self._probabilities(xs, ys, ws, ats, learn=learn)
+        labels = self._store.encoder.labels.values
+        # A class of an earlier row may have lost its samples since: a window forgets.
+        named = [code for code in range(len(labels)) if self._is_live(code) or values[:, code].any()]
+        return probabilities_like(xs, values, {code: labels[code] for code in named})
+
+    def _probabilities(
+        self, xs: Native, ys: Native = None, ws: Native = None, ats: Native = None, *, learn: bool = False
+    ) -> NDArray[np.float64]:
+        """Return the probabilities of many rows, a column per label's code; with `learn`, learn each after it."""
+        batch = encode_batch(self._store, xs, ys, ws, ats, learning=learn)
+        values = np.zeros((row_count(xs), max(self._store.tables.labels, 1)))
+        if learn:
+            self._reading.predict_learn_batch(batch, values)
+        else:
+            self._reading.predict_batch(batch, values)
+        return values
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    # -- the class ----------------------------------------------------------------------------------------------------
+
+    @property
+    def classes_(self) -> tuple[Any, ...]:
+        """The classes that hold samples or were declared, in the order in which they first came."""
+        return tuple(
+            label for code, label in enumerate(self._store.encoder.labels.values) if self._is_live(code)
+        )
+
+    def _is_live(self, code: int) -> bool:
+        tables = self._store.tables
+        return bool(tables.class_samples[code] > 0 or code < self._store.encoder.labels.declared)
+
+    @property
+    def class_prior_(self) -> dict[Any, float]:
+        """P(y) of each class."""
+        return {label: math.exp(score) for label, score in self._log_prior().items()}
+
+    def _log_prior(self) -> dict[Any, float]:
+        scores = np.zeros(max(self._store.tables.labels, 1))
+        self._reading.write_prior(scores)
+        labels = self._store.encoder.labels.values
+        learned = bool(np.any(self._store.tables.class_samples))
+        return {labels[c]: float(scores[c]) for c in range(len(labels)) if learned and self._is_live(c)}
+
+    @property
+    def _target(self) -> str:
+        """The name of the class."""
+        return "class" if self.schema is None else self.schema.target
+
+    # -- notebooks ----------------------------------------------------------------------------------------------------
+
+    def _repr_html_(self) -> str:
+        kinds = self._store.encoder
+        facts = [
+            ("samples", self.clock),
+            ("classes", len(self.classes_)),
+            ("nominal features", len(kinds.nominal)),
+            ("numeric features", len(kinds.numeric)),
+            ("bytes", self.memory_bytes),
+        ]
+        parts = [
+            plain_table(repr(self), ("", ""), facts),
+            bars_table(f"P({self._target})", self.class_prior_),
+        ]
+        if edges := edges_of(self):
+            names = list(dict.fromkeys(name for edge in edges for name in edge))
+            parts.append(drawn_structure(names, links_of(names, [(a, b) for a, b in edges])).svg())
+        return block(*parts)
+
+    # -- tables -------------------------------------------------------------------------------------------------------
+
+    def conditional(self, feature: Any, given: Mapping[Any, Any] | None = None) -> dict[Any, Any]:
+        """Return P(feature | class, ...) as the model has it now.
+
+        Parameters
+        ----------
+        feature
+            The feature's name.
+        given
+            The known values: the class under the schema's `target` (`"class"` without a schema). Without the class, a
+            table per class is returned.
+        """
+        raise NotSupported(f"{type(self).__name__} has no table of {feature!r} given {given!r}")
+
+    def _split_given(self, given: Mapping[Any, Any] | None) -> tuple[Any, dict[Any, Any]]:
+        """Return the class among the given values, `...` without one, and the others."""
+        if given is not None and not isinstance(given, Mapping):
+            raise BadValue(
+                f"given must be a dict of what is known, {{{self._target!r}: label}}, "
+                f"not {type(given).__name__}: {shown(given)}"
+            )
+        rest = dict(given or {})
+        if self._target not in rest:
+            return ..., rest
+        label = canonical_label(rest.pop(self._target))
+        if label not in self.classes_:
+            raise BadLabel(f"the classes are {shown(self.classes_)}, not {shown(label)}")
+        return label, rest
+
+    def _given_label(self, given: Mapping[Any, Any] | None) -> Any:
+        """Return the class, which alone may be given; `...` without one."""
+        label, rest = self._split_given(given)
+        if rest:
+            raise NotSupported(
+                f"{type(self).__name__} has no table given {next(iter(rest))!r}; the class is called {self._target!r}"
+            )
+        return label
+
+    def _by_class(self, label: Any, table: Callable[[Any], T]) -> T | dict[Any, T]:
+        """Return the table of a class; for `...` that of each class, by class."""
+        return {y: table(y) for y in self.classes_} if label is ... else table(label)
+
+    # -- explanations and intervals -----------------------------------------------------------------------------------
+
+    def explain_one(self, x: X) -> Explanation:
+        """Return the evidence of each feature for each class.
+
+        It is log-evidence that adds up to `joint_log_likelihood(x)` if the model is a sum over features, and otherwise
+        the difference that leaving the feature out makes.
+        """
+        joint = self.joint_log_likelihood(x)
+        if self.additive:
+            return explained_by_addition(self._evidence, x, joint)
+        return explained_by_omission(self.joint_log_likelihood, x, joint)
+
+    def _evidence(self, x: X) -> dict[Any, float]:
+        """Return log P(y, x) of each class; impossible classes keep minus infinity even if all are impossible."""
+        scores: dict[Any, float] = self._reading.evidence(self._store.encoder.lookup(x))
+        return scores
+
+    def predict_interval_one(self, x: X, level: float = 0.95) -> dict[Any, tuple[float, float]]:
+        """Return the credible interval of each class's probability.
+
+        The tables are independent Dirichlet posteriors, Gaussians have their reference prior. The interval is that of
+        the delta method on the log-odds, with a correction for skewness. Without any evidence it is the exact Beta
+        interval.
+
+        Examples
+        --------
+        >>> from stream_bayes import NaiveBayes
+        >>> model = NaiveBayes()
+        >>> model.learn_one({}, "white", w=75)
+        >>> model.learn_one({}, "black", w=25)
+        >>> low, high = model.predict_interval_one({})["white"]
+        >>> round(low, 4), round(high, 4)
+        (0.6567, 0.8244)
+        """
+        if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0.0 < level < 1.0:
+            raise BadValue(f"level lies between 0 and 1, not {level!r}")
+        codes = {label: self._store.encoder.labels.find(label) for label in self.classes_}
+        if not self.joint_log_likelihood(x):
+            return {}
+        odds = self._log_odds(x)
+        if odds is not None:
+            return {label: logistic_interval(odds[label], level) for label in codes}
+        joint = self._log_joint_cumulants(x, codes)
+        if joint is not None:
+            return {label: log_odds_interval(joint, label, level) for label in codes}
+        evidence = {label: self._log_likelihood_cumulants(x, code) for label, code in codes.items()}
+        has_evidence = any(moments != Cumulants() for moments in evidence.values())
+        prior = self._prior_parameters()
+        if prior is None and not has_evidence:  # the prior was given, and is certain
+            return {label: (p, p) for label, p in self.predict_proba_one({}).items()}
+        if prior is None:
+            fixed = self._log_prior()
+            joint = {label: Cumulants(fixed[label]) + evidence[label] for label in codes}
+        elif not has_evidence:
+            total = math.fsum(prior.values())
+            return {label: beta_interval(own, total - own, level) for label, own in prior.items()}
+        else:
+            # The sum of the prior's weights is common to all classes and cancels in the odds.
+            joint = {label: log_weight(own) + evidence[label] for label, own in prior.items()}
+        return {label: log_odds_interval(joint, label, level) for label in codes}
+
+    def _prior_parameters(self) -> dict[Any, float] | None:
+        """Return the Dirichlet parameters of P(y) in fresh samples; None if P(y) was given and not learned."""
+        if self.class_prior != "counted":
+            return None
+        tables, reading = self._store.tables, self._reading
+        codes = {label: self._store.encoder.labels.find(label) for label in self.classes_}
+        add = pseudocount(reading.prior_strength, len(codes), reading.spread)
+        return {label: tables.class_weight[code] / tables.unit + add for label, code in codes.items()}
+
+    # -- derived parts ------------------------------------------------------------------------------------------------
+
+    def _derived(self) -> dict[str, Any]:
+        derived: dict[str, Any] = self._reading.derived_state()
+        return derived
+
+    def _load_derived(self, derived: Mapping[str, Any]) -> None:
+        self._reading.load_derived(derived)
+
+    def _merged(self) -> None:
+        self._reading.after_merge()
+
+
+def check_learner(learner: object) -> None:
+    """Raise `BadValue` for anything but a learner of this package, without steps before it."""
+    if issubclass(type(learner), BayesClassifier):
+        return
+    if isinstance(learner, BayesClassifier):  # of a pipeline River shows the last step
+        raise BadValue(
+            "learner must be a learner of this package without steps before it; these go before what is made here: "
+            f"StandardScaler() | ...({shown(learner[-1])})"  # type: ignore[index]  # as of a pipeline
+        )
+    raise BadValue(f"learner must be a learner of this package, not {shown(learner)}")

@@ -1,0 +1,300 @@
+"""States of learners: JSON values and arrays under a checksum; and learners that merge, save and pickle by them.
+
+{"format": 1, "learner": "AODE", "parameters": {...}, "store": {...}, "reading": {...}, "arrays": {...}, "checksum": n}
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from river import base
+
+from stream_bayes.core.counts.store import CountStore, StoreContent
+from stream_bayes.core.networks.discrete_network import DiscreteNetwork
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.search.hill_climbing import HillClimbing
+from stream_bayes.core.values.checks import refusing_bad_state
+from stream_bayes.core.values.values import tagged, untagged
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadState, CannotMerge, StreamBayesError
+from stream_bayes.learners.base.arguments import ReadOnlyArguments, argument_names
+from stream_bayes.learners.base.binning import Binning
+
+__all__ = [
+    "FORMAT",
+    "Content",
+    "CountLearner",
+    "allow_within",
+    "checksum",
+    "loaded_parameter",
+    "saved_parameter",
+    "text_of",
+    "verified",
+]
+
+FORMAT = 1
+
+_KEYS = {"format", "learner", "parameters", "store", "reading", "arrays", "checksum"}
+
+
+class Content(NamedTuple):
+    """All that a learner held at one moment. Its state can be written while the learner goes on."""
+
+    learner: str
+    parameters: dict[str, Any]
+    store: StoreContent
+    reading: dict[str, Any]
+
+    def state(self) -> dict[str, Any]:
+        """Return the state: JSON values, and arrays under "arrays"."""
+        store = self.store.state()
+        state = {
+            "format": FORMAT,
+            "learner": self.learner,
+            "parameters": self.parameters,
+            "store": store["meta"],
+            "reading": self.reading,
+            "arrays": store["arrays"],
+        }
+        state["checksum"] = checksum(text_of(state), store["arrays"])
+        return state
+
+
+def text_of(state: Mapping[str, Any]) -> str:
+    """Return everything of a state but its arrays and checksum: canonical JSON, then the vocabularies that are texts.
+
+    Those texts are most of a state, and as JSON they would take ten times as long. The JSON holds their lengths.
+    """
+    kept = {key: state[key] for key in sorted(state) if key not in ("arrays", "checksum")}
+    store = kept.get("store")
+    if not isinstance(store, Mapping) or not isinstance(store.get("vocabularies"), list):
+        return json.dumps(kept)
+    known = store["vocabularies"]
+    kept["store"] = {**store, "vocabularies": [len(one) if isinstance(one, str) else one for one in known]}
+    return "\n".join([json.dumps(kept), *(one for one in known if isinstance(one, str))])
+
+
+def checksum(text: str, arrays: Mapping[str, Any]) -> int:
+    """Return a checksum over the text and every array's name, type, shape and bytes."""
+    total = zlib.crc32(text.encode("utf-8", "surrogatepass"))
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        total = zlib.crc32(f"{name}{array.dtype.str}{array.shape}".encode(), total)
+        total = zlib.crc32(array.data, total)
+    return total
+
+
+def verified(state: object, learner: str) -> Mapping[str, Any]:
+    """Return a state whose outer form, format and checksum are right; otherwise raise `BadState`."""
+    if not isinstance(state, Mapping) or "format" not in state:
+        raise BadState("this is not a state of a learner: expected what state() returned")
+    if state["format"] != FORMAT:
+        raise BadState(
+            f"the state has format {state['format']!r}, this version reads {FORMAT}; "
+            "a newer version of stream_bayes wrote it, upgrade to read it"
+        )
+    if set(state) != _KEYS or not isinstance(state["arrays"], Mapping):
+        raise BadState(f"the state is truncated: it has {sorted(map(str, state))}, expected {sorted(_KEYS)}")
+    if state["learner"] != learner:
+        raise BadState(f"the state is of a {state['learner']}, not of a {learner}")
+    try:
+        right = state["checksum"] == checksum(text_of(state), state["arrays"])
+    except (TypeError, ValueError, AttributeError) as error:
+        raise BadState(f"the state was altered: {error}") from error
+    if not right:
+        raise BadState("the state was altered: its checksum does not fit")
+    return state
+
+
+_WITHIN: dict[str, type] = {}  # the learners that may be arguments of others, by the names of their classes
+
+
+def allow_within(kind: type) -> None:
+    """Allow a class of learners as an argument of others. A state names the class; it never holds a path to import."""
+    _WITHIN[kind.__name__] = kind
+
+
+def saved_parameter(value: Any) -> Any:  # JSON in both directions
+    """Return a constructor argument as JSON. A learner is its class with its own arguments, as in River."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, tuple) and value and isinstance(value[0], type):
+        kind: type = value[0]
+        if _WITHIN.get(kind.__name__) is not kind:
+            raise BadState(f"a {kind.__name__} within another learner cannot be saved")
+        saved = {name: saved_parameter(argument) for name, argument in value[1].items()}
+        return {"learner": [kind.__name__, saved]}
+    if isinstance(value, Binning):
+        return {"binning": value.to_json()}
+    if isinstance(value, Schema):
+        return {"schema": value.to_json()}
+    if isinstance(value, Structure):
+        return {"structure": value.to_json()}
+    if isinstance(value, DiscreteNetwork):
+        return {"network": value.to_json()}
+    if isinstance(value, HillClimbing):
+        return {"search": value.to_json()}
+    if isinstance(value, Mapping):
+        pairs = [[tagged(key), None if held is None else tagged(held)] for key, held in value.items()]
+        return {"mapping": pairs}
+    if isinstance(value, (tuple, list)):
+        return {type(value).__name__: [saved_parameter(part) for part in value]}
+    raise BadState(f"a parameter of type {type(value).__name__} cannot be saved")
+
+
+def loaded_parameter(saved: Any) -> Any:
+    """Return the argument that `saved_parameter` saved."""
+    if not isinstance(saved, Mapping):
+        return saved
+    if set(saved) == {"learner"}:
+        name, arguments = saved["learner"]
+        if name not in _WITHIN:
+            raise BadState(f"a learner {name!r} within another is not known")
+        return _WITHIN[name](**{key: loaded_parameter(argument) for key, argument in arguments.items()})
+    if set(saved) == {"binning"}:
+        return Binning.from_json(saved["binning"])
+    if set(saved) == {"schema"}:
+        return Schema.from_json(saved["schema"])
+    if set(saved) == {"structure"}:
+        return Structure.from_json(saved["structure"])
+    if set(saved) == {"network"}:
+        return DiscreteNetwork.from_json(saved["network"])
+    if set(saved) == {"search"}:
+        return HillClimbing.from_json(saved["search"])
+    if set(saved) == {"mapping"}:
+        pairs = saved["mapping"]
+        return {untagged(key): None if held is None else untagged(held) for key, held in pairs}
+    if set(saved) == {"tuple"}:
+        return tuple(loaded_parameter(part) for part in saved["tuple"])
+    if set(saved) == {"list"}:
+        return [loaded_parameter(part) for part in saved["list"]]
+    raise BadState(f"a parameter saved as {sorted(map(str, saved))} is not known")
+
+
+class CountLearner(ReadOnlyArguments, base.Base):
+    """A learner that is its arguments, a store of counts, and the parts derived from them.
+
+    `BayesClassifier` and `BayesNet` are such learners. A subclass with derived parts writes `_derived` and
+    `_load_derived`, and `_merged` to adapt them after a merge.
+    """
+
+    _store: CountStore
+
+    def _get_params(self) -> dict[str, Any]:
+        # River inspects the signature at every call, which takes longer than the rest of a clone.
+        names = argument_names(type(self).__init__)
+        if names is None:
+            return super()._get_params()
+        given = {name: getattr(self, name) for name in names}
+        return {
+            name: (type(value), value._get_params()) if isinstance(value, base.Base) else value
+            for name, value in given.items()
+        }
+
+    def _derived(self) -> dict[str, Any]:
+        """Return the derived parts that are saved with the counts, as JSON values."""
+        return {}
+
+    def _load_derived(self, derived: Mapping[str, Any]) -> None:
+        """Take over the derived parts of a saved learner."""
+        if derived:
+            raise BadState("the state does not fit: it holds more than counts")
+
+    def _merged(self) -> None:
+        """Adapt the derived parts after a merge."""
+
+    def merge(self, other: Self) -> Self:
+        """Add the counts of another learner of the same class and settings, which stays unchanged.
+
+        Raises `CannotMerge` if the two differ.
+        """
+        self._check_alike(other)
+        self._store.merge(other._twin()._store if other is self else other._store)
+        self._merged()
+        return self
+
+    def _check_alike(self, other: Self) -> None:
+        """Raise `CannotMerge` for another class, or other settings."""
+        if type(other) is not type(self):
+            raise CannotMerge(
+                f"a {type(self).__name__} merges with its own kind, not with a {type(other).__name__}"
+            )
+        mine, theirs = self._get_params(), other._get_params()
+        if "binning" in mine:  # "mdl" is Binning("mdl")
+            mine, theirs = ({**each, "binning": Binning.of(each["binning"])} for each in (mine, theirs))
+        for name in mine:
+            if name != "memory_budget" and mine[name] != theirs[name]:
+                raise CannotMerge(
+                    f"the learners differ in {name}: {mine[name]!r} here, {theirs[name]!r} there"
+                )
+
+    def __add__(self, other: Self) -> Self:
+        if not isinstance(other, CountLearner):
+            return NotImplemented
+        return self._twin().merge(other)
+
+    def __radd__(self, other: object) -> Self:
+        # `sum` starts from 0, which acts as a learner without counts.
+        return self._twin() if type(other) is int and other == 0 else NotImplemented
+
+    def _twin(self) -> Self:
+        return type(self).from_state(self.state())
+
+    @property
+    def memory_bytes(self) -> int:
+        """The bytes of the tables and of the codes of names; the names themselves are not counted."""
+        return self._store.memory_bytes
+
+    def content(self) -> Content:
+        """Return a copy of all that the learner holds, at the cost of a copy of the tables.
+
+        `content().state()` may be written while the learner goes on learning.
+        """
+        return Content(
+            type(self).__name__,
+            {name: saved_parameter(value) for name, value in self._get_params().items()},
+            self._store.content(),
+            self._derived(),
+        )
+
+    def state(self) -> dict[str, Any]:
+        """Return all that the learner holds: JSON values, and arrays under "arrays". `from_state` is the inverse."""
+        return self.content().state()
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
+        """Return the learner that a state was taken from. Raises `BadState` for a bad state."""
+        state = verified(state, cls.__name__)
+        try:
+            learner = cls(**{name: loaded_parameter(saved) for name, saved in state["parameters"].items()})
+        except (TypeError, ValueError, AttributeError, StreamBayesError) as error:
+            raise BadState(f"the state's parameters do not make a {cls.__name__}: {error}") from error
+        learner._load({"meta": state["store"], "arrays": state["arrays"]}, state["reading"])
+        return learner
+
+    def _load(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
+        """Continue from a saved store and derived parts."""
+        self._store.load(store)
+        with refusing_bad_state():
+            self._load_derived(derived)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The names as one text: pickle's bytes for many strings depend on which of them are the same object.
+        state = self._store.state()
+        params = {name: saved_parameter(value) for name, value in self._get_params().items()}
+        return {
+            "parameters": json.dumps(params),
+            "names": json.dumps(state["meta"]),
+            "reading": json.dumps(self._derived()),
+            "arrays": state["arrays"],
+        }
+
+    def __setstate__(self, pickled: dict[str, Any]) -> None:
+        params = json.loads(pickled["parameters"])
+        self.__init__(**{name: loaded_parameter(saved) for name, saved in params.items()})  # type: ignore[misc]  # as a new one
+        store = {"meta": json.loads(pickled["names"]), "arrays": pickled["arrays"]}
+        self._load(store, json.loads(pickled["reading"]))

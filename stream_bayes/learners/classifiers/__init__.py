@@ -1,0 +1,1 @@
+"""Classifiers, a file for each family."""

@@ -1,0 +1,184 @@
+"""A classifier that answers with decisions: a rule behind any River classifier that has `predict_proba_one`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+import narwhals as nw
+from river import base, compose
+
+from stream_bayes.core.values.values import shown
+from stream_bayes.data.frames import Native, is_frame, iter_dicts, like_series
+from stream_bayes.errors import BadValue, NotSupported
+from stream_bayes.learners.base.arguments import ReadOnlyArguments
+from stream_bayes.learners.base.batches import row_count
+from stream_bayes.learners.base.predictions import Probabilities
+from stream_bayes.learners.wrappers.decision_rules import Costs, Rule, Thresholds
+
+__all__ = ["DecidingClassifier"]
+
+
+class DecidingClassifier(ReadOnlyArguments, base.Wrapper[base.Estimator], base.MiniBatchClassifier):
+    """A classifier that answers with a rule's decision instead of the most probable label.
+
+    Learning and probabilities are the classifier's; the rule adds nothing to its memory. Before anything is learned the
+    answer is None.
+
+    Unlearning, learning many rows and predicting many rows are passed on to a classifier that can; for one that
+    cannot they raise `NotSupported`. Many rows are predicted together, but decided one by one.
+
+    Parameters
+    ----------
+    classifier
+        Any classifier, or pipeline ending in one, that has `predict_proba_one`.
+    rule
+        `Costs`, `Thresholds`, or anything else with `decide(probabilities)`.
+
+    Examples
+    --------
+    >>> from stream_bayes import BernoulliNB, Costs, DecidingClassifier
+    >>> costs = Costs.false_positive(9, unsure=0.5)
+    >>> model = DecidingClassifier(BernoulliNB(), costs)
+    >>> for word, label in [("offer", "spam"), ("offer", "spam"), ("lunch", "ham"), ("lunch", "ham")]:
+    ...     model.learn_one({word: 1}, label)
+    >>> model.predict_one({"lunch": 1})
+    'ham'
+    >>> model.predict_many([{"offer": 1}, {"lunch": 1}])
+    ['unsure', 'ham']
+    >>> round(model.predict_proba_one({"offer": 1})["spam"], 2)
+    0.9
+    """
+
+    def __init__(self, classifier: base.Classifier | compose.Pipeline, rule: Rule) -> None:
+        self.classifier = classifier
+        self.rule = rule
+        _check_classifier(classifier)
+        if isinstance(rule, type) or not callable(getattr(rule, "decide", None)):
+            raise BadValue(
+                "rule must be Costs(...), Thresholds(...) or another object with decide(probabilities), "
+                f"not {shown(rule)}"
+            )
+
+    @property
+    def _wrapped_model(self) -> base.Estimator:
+        return self.classifier
+
+    # The keyword arguments are the classifier's (a weight, for one), so their types are not known here; and names are
+    # of any type, since to a type checker a dict[str, Any] is not a dict[Hashable, Any].
+    def learn_one(self, x: dict[Any, Any], y: base.typing.ClfTarget, **kwargs: Any) -> None:
+        self.classifier.learn_one(x, y, **kwargs)
+
+    def unlearn_one(self, x: dict[Any, Any], y: base.typing.ClfTarget, **kwargs: Any) -> None:
+        """Unlearn a sample, if the classifier can.
+
+        Parameters
+        ----------
+        x, y
+            The sample.
+        kwargs
+            Further arguments of the classifier: `w`, and with fading `at`, for one of this package.
+
+        Raises
+        ------
+        NotSupported
+            The classifier does not unlearn.
+        """
+        self._verb("unlearn_one")(x, y, **kwargs)
+
+    def learn_many(self, X: Native, y: Native = None, **kwargs: Any) -> None:
+        """Learn many rows; raise `NotSupported` if the classifier cannot."""
+        self._verb("learn_many")(X, y, **kwargs)
+
+    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[base.typing.ClfTarget, float]:
+        return self.classifier.predict_proba_one(x, **kwargs)
+
+    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> base.typing.ClfTarget | None:
+        # River's type speaks of labels; "unsure" may be anything hashable.
+        return cast("base.typing.ClfTarget | None", self.rule.decide(self.predict_proba_one(x, **kwargs)))
+
+    def predict_proba_many(self, X: Native, **kwargs: Any) -> Any:  # as the classifier answers
+        """Return the classifier's probabilities of many rows; raise `NotSupported` if it has none."""
+        return self._verb("predict_proba_many")(X, **kwargs)
+
+    def predict_many(self, X: Native, **kwargs: Any) -> Any:  # a series of X's library, or a list
+        """Return the decision of each row: a series for a data frame, a list for anything else.
+
+        Raises
+        ------
+        NotSupported
+            The classifier has no `predict_proba_many`; or it answered with a frame whose columns can only have
+            strings for names, and has no `classes_` to say which labels they mean.
+        """
+        # A frame without columns has no rows in some libraries: nothing is learned yet.
+        rows = list(self._rows(self.predict_proba_many(X, **kwargs))) or [{}] * row_count(X)
+        decisions: list[Any] = [self.rule.decide(row) for row in rows]
+        return like_series(X, decisions) if is_frame(X) else decisions
+
+    def _rows(self, answer: Any) -> Iterable[Mapping[Any, float]]:
+        """Return the rows of a classifier's answer to many rows."""
+        if isinstance(answer, Probabilities):
+            return (dict(zip(answer.labels, row, strict=True)) for row in answer.values.tolist())
+        if not is_frame(answer):
+            return cast("Iterable[Mapping[Any, float]]", answer)
+        named = cast("Iterable[Mapping[Any, float]]", iter_dicts(answer))
+        answer = nw.to_native(answer, pass_through=True)
+        if nw.dependencies.is_pandas_like_dataframe(answer):
+            return named
+        labels = self._labels_of(nw.from_native(answer).columns)
+        return ({labels[name]: p for name, p in row.items()} for row in named)
+
+    def _labels_of(self, columns: Sequence[str]) -> dict[str, Any]:
+        """Return the labels of a frame's columns, in a library that names columns by strings only."""
+        classifier = _last_of(self.classifier)
+        labels = {str(label): label for label in getattr(classifier, "classes_", ())}
+        if not labels.keys() >= set(columns):
+            raise NotSupported(
+                f"{type(classifier).__name__} answered with columns named {', '.join(columns)}, all strings, and has "
+                "no classes_ that say which labels these are; give it a pandas frame, or predict row by row"
+            )
+        return labels
+
+    def _verb(self, name: str) -> Callable[..., Any]:
+        """Return the classifier's method of this name; in a pipeline, its end must have it too."""
+        # River's mini-batch classifiers inherit a predict_proba_many that only raises.
+        absent = (None, base.MiniBatchClassifier.predict_proba_many)
+        for model in (self.classifier, _last_of(self.classifier)):
+            if getattr(type(model), name, None) in absent:
+                raise NotSupported(
+                    f"{type(model).__name__} has no {name}, so there is none for its decisions"
+                )
+        return cast("Callable[..., Any]", getattr(self.classifier, name))
+
+    def _unit_test_skips(self) -> set[str]:
+        return self.classifier._unit_test_skips()  # of River's checks: what holds depends on the classifier
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        from river import linear_model, naive_bayes  # here, as they load for half a second
+
+        # River's checks bring labels of their own: thresholds suit any, costs only two.
+        yield {"classifier": naive_bayes.GaussianNB(), "rule": Thresholds(0.8)}
+        yield {
+            "classifier": linear_model.LogisticRegression(),
+            "rule": Costs.false_positive(9, positive=True, negative=False, unsure=0.5),
+        }
+
+
+def _check_classifier(model: Any) -> None:
+    """Raise `BadValue` for a classifier without probabilities."""
+    # River's classifiers inherit a predict_proba_one that only raises; a pipeline has one in any case.
+    absent = (None, base.Classifier.predict_proba_one)
+    last = None if isinstance(model, type) else _last_of(model)
+    if getattr(type(last), "predict_proba_one", None) in absent:
+        raise BadValue(
+            "classifier must be a classifier, or a pipeline ending in one, that has predict_proba_one, "
+            f"not {shown(model)}"
+        )
+
+
+def _last_of(model: Any) -> Any:
+    """Return the classifier at the end of pipelines and of deciders."""
+    while isinstance(model, (compose.Pipeline, DecidingClassifier)):
+        model = model[-1] if isinstance(model, compose.Pipeline) else model.classifier
+    return model

@@ -1,0 +1,186 @@
+"""Sliding windows: a learner of the newest events, which unlearns each event that becomes too old."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Self
+
+from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.encoding._vocabulary import Vocabulary
+from stream_bayes.core.readings._reading import Reading
+from stream_bayes.core.readings._sliding import SlidingReading
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadValue
+from stream_bayes.learners import classifier_names  # noqa: F401  # registers the learners that may be arguments of others
+from stream_bayes.learners.base.arguments import check_count
+from stream_bayes.learners.base.base import BayesClassifier, X, check_learner
+from stream_bayes.learners.base.intervals import Cumulants
+from stream_bayes.learners.base.traits import Promise, Traits
+from stream_bayes.learners.classifiers.naive_bayes import NaiveBayes
+from stream_bayes.networks.bayes_net import BayesNet
+
+__all__ = ["SlidingWindow"]
+
+LARGEST_WINDOW = 100_000_000  # a forged state must not allocate a window beyond any memory
+
+
+class SlidingWindow(BayesClassifier):
+    """A learner of the newest events: with each event that it learns, it unlearns the one that is now too old.
+
+    Parameters
+    ----------
+    learner
+        A learner of this package over named features, which has not learned anything. Learn through the window only;
+        derived structures can be read from the learner. Of a `BayesNet`, which has no class, the result is a `BayesNet`
+        with `window=size` and `slides=True`.
+    size
+        The number of newest events that are held. One of weight 0 does not count.
+
+    Notes
+    -----
+    The counts are those of a learner that has learned these events and no others: exactly if all weights are whole and
+    nothing fades, otherwise to 1e-9 of the largest magnitude held. Structures are derived from them when the learner
+    does so, or by `rederive()`. Cut points of numbers were set from earlier events, and with `max_values` earlier
+    events have decided which values share a code. `KDB` counts families from the whole of this window, and has none of
+    its own.
+
+    Promises: the same events from the same state give the same bytes. It cannot be merged. Only an event that is held
+    can be unlearned. `clone` passes arguments on to the learner.
+
+    Learning costs what the learner takes to learn an event and to unlearn another. Memory: the learner's, 4 bytes for
+    each event held and nominal feature, 8 for each event and numeric one, and 20 for each event.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes, SlidingWindow
+    >>> model = SlidingWindow(NaiveBayes(), size=2)
+    >>> for sky, weather in [("grey", "rain"), ("grey", "dry"), ("blue", "dry")]:
+    ...     model.learn_one({"sky": sky}, weather)
+    >>> model.predict_proba_one({"sky": "grey"})
+    {'dry': 1.0}
+    """
+
+    promises: ClassVar[frozenset[Promise]] = frozenset({Promise.ORDERED})
+
+    def __new__(cls, learner: Any = None, size: Any = None) -> Any:
+        if isinstance(learner, BayesNet):
+            if learner.clock:
+                raise BadValue("the BayesNet has learned before; give a new one")
+            return learner.clone({"window": size, "slides": True})
+        return super().__new__(cls)
+
+    def __init__(self, learner: BayesClassifier, size: int) -> None:
+        self.learner = learner
+        self.size = size
+        check_learner(learner)
+        if isinstance(learner, SlidingWindow):
+            raise BadValue("learner must not be a window itself; give one the size you want")
+        if "bag" in learner.inputs:
+            raise BadValue(
+                f"events of a {type(learner).__name__} are bags of words, and a window of these is not kept"
+            )
+        if learner.clock or learner._store.slides:
+            raise BadValue(
+                f"the {type(learner).__name__} has learned before, or is part of another window; give a new one"
+            )
+        check_count("size", size)
+        if size > LARGEST_WINDOW:
+            raise BadValue(f"size must be at most {LARGEST_WINDOW}, not {size}")
+        self._begin()
+
+    def _make_store(self, labels: Vocabulary) -> CountStore:
+        store = self.learner._store
+        store.slide(self.size)
+        return store
+
+    def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
+        return SlidingReading(self.learner._reading)
+
+    # -- the learner's own attributes ---------------------------------------------------------------------------------
+
+    @property
+    def inputs(self) -> frozenset[str]:  # type: ignore[override]  # the learner's
+        """The kinds of features that the learner takes."""
+        return self.learner.inputs
+
+    @property
+    def additive(self) -> bool:  # type: ignore[override]  # the learner's
+        """True if log P(y, x) is a sum over features."""
+        return self.learner.additive
+
+    @property
+    def class_prior(self) -> Any:
+        """The learner's."""
+        return self.learner.class_prior
+
+    @property
+    def half_life(self) -> float | str | None:  # type: ignore[override]  # the learner's
+        """The learner's."""
+        return self.learner.half_life
+
+    @property
+    def schema(self) -> Schema | None:  # type: ignore[override]  # the learner's
+        """The learner's."""
+        return self.learner.schema
+
+    @property
+    def max_values(self) -> int | None:  # type: ignore[override]  # the learner's
+        """The learner's."""
+        return self.learner.max_values
+
+    @property
+    def memory_budget(self) -> int | None:  # type: ignore[override]  # the learner's
+        """The learner's; it includes the window."""
+        return self.learner.memory_budget
+
+    @property
+    def traits(self) -> Traits:
+        return self.learner.traits._replace(is_mergeable=False)
+
+    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
+        """Return a new window with the same arguments, except the given ones; unknown ones are its learner's.
+
+        Examples
+        --------
+        >>> from stream_bayes import TAN
+        >>> SlidingWindow(TAN(), 100).clone({"size": 50, "half_life": 20.0}).half_life
+        20.0
+        """
+        given = dict(new_params or {})
+        size, learner = given.pop("size", self.size), given.pop("learner", None)
+        if isinstance(learner, tuple):  # a class and arguments, as River passes on nested models
+            learner = learner[0](**(learner[1] | given))
+        return type(self)(self.learner.clone(given) if learner is None else learner, size)
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"learner": NaiveBayes(), "size": 50}
+
+    # -- the learner's own verbs --------------------------------------------------------------------------------------
+
+    def rederive(self) -> None:
+        self.learner.rederive()
+
+    def conditional(self, feature: Any, given: Mapping[Any, Any] | None = None) -> dict[Any, Any]:
+        return self.learner.conditional(feature, given)
+
+    @property
+    def _target(self) -> str:
+        return self.learner._target
+
+    def _log_odds(self, x: X) -> dict[Any, Cumulants] | None:
+        return self.learner._log_odds(x)
+
+    def _log_joint_cumulants(self, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
+        return self.learner._log_joint_cumulants(x, codes)
+
+    def _log_likelihood_cumulants(self, x: X, label: int) -> Cumulants:
+        return self.learner._log_likelihood_cumulants(x, label)
+
+    # -- saving -------------------------------------------------------------------------------------------------------
+
+    def _derived(self) -> dict[str, Any]:
+        return self.learner._derived()
+
+    def _load_derived(self, derived: Mapping[str, Any]) -> None:
+        self.learner._load_derived(derived)

@@ -1,0 +1,125 @@
+"""`stream-bayes spam export`, `import` and `merge`: counts out of a filter and into another."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from stream_bayes.cli.exit_codes import exit_on_error
+from stream_bayes.errors import BadFormat
+from stream_bayes.mail.commands.options import HomeOptions, report_waiting
+from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.mail.filter.other_filters import (
+    OtherCounts,
+    is_bogofilter_dump,
+    is_spamassassin_backup,
+    read_bogofilter_dump,
+    read_spamassassin_backup,
+    refuse_other_formats,
+)
+from stream_bayes.mail.start import number_of
+from stream_bayes.mail.streams.mailbox import mails
+from stream_bayes.mail.text.structure import head_and_body
+from stream_bayes.mail.text.transformer import EmailTokens
+
+__all__ = ["export", "import_", "merge"]
+
+
+def export(
+    file: Annotated[Path, typer.Argument(help="File to write.", show_default=False)],
+    home: HomeOptions,
+) -> None:
+    """Write the counts of messages and tokens by label, as JSON for other programs."""
+    with exit_on_error():
+        counts = home.open().load().export_counts()
+        write_private(file, msgspec.json.format(msgspec.json.encode(counts), indent=1) + b"\n")
+        typer.echo(f"wrote {len(counts['tokens']):,} tokens to {file}")
+
+
+def write_private(file: Path, data: bytes) -> None:
+    """Create or replace a file that only its owner may read, since words of mail are private."""
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as stream:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.fchmod(descriptor, 0o600)
+        stream.write(data)
+
+
+def import_(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="File of `export`, or the output of `bogoutil -d` or `sa-learn --backup`.",
+            show_default=False,
+        ),
+    ],
+    home: HomeOptions,
+    *,
+    words: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Mails, or a list of words, to look up in a backup of `sa-learn`.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Add counts from `export`, bogofilter or SpamAssassin to the filter: all, or none if the file has an error."""
+    with exit_on_error():
+        place = home.open()
+        with place.changing(lambda: SpamFilter(key=place.key), report_waiting) as model:
+            counts, skipped = _counts_in(file, model.labels, words or [])
+            model.import_counts(counts)
+        typer.echo(
+            f"added {number_of(len(counts['tokens']), 'token')} of {number_of(sum(counts['messages']), 'message')}"
+        )
+        for reason, number in skipped.items():
+            typer.echo(f"skipped {number:,} {reason}")
+        typer.echo(f"{number_of(sum(model.messages.values()), 'message')} in the filter now")
+
+
+def _counts_in(file: Path, labels: tuple[Hashable, Hashable], words: Sequence[Path]) -> OtherCounts:
+    data = file.read_bytes()
+    if words and not is_spamassassin_backup(data):
+        raise BadFormat(f"{file}: --words is for the output of `sa-learn --backup`, and this is none")
+    try:
+        if words:
+            return read_spamassassin_backup(data, labels, tokens_of(words))
+        if is_bogofilter_dump(data):
+            return read_bogofilter_dump(data, labels)
+        refuse_other_formats(data)
+        counts = msgspec.json.decode(data, type=dict)
+        return OtherCounts(counts, {})
+    except (msgspec.DecodeError, BadFormat) as error:
+        raise BadFormat(
+            f"{file}: expected a file that `export`, `bogoutil -d` or `sa-learn --backup` wrote: {error}"
+        ) from None
+
+
+def tokens_of(paths: Sequence[Path]) -> set[str]:
+    """Return the tokens of mails, and the words of files that hold no mail."""
+    reader = EmailTokens()
+    found: set[str] = set()
+    for path in paths:
+        for mail in mails(path):
+            if head_and_body(mail.raw)[0]:
+                found.update(reader.transform_one(mail.raw))
+            else:
+                found.update(mail.raw.decode("utf-8", "replace").split())
+    return found
+
+
+def merge(
+    other: Annotated[Path, typer.Argument(help="Directory of another filter.", show_default=False)],
+    home: HomeOptions,
+) -> None:
+    """Add the counts of another filter with the same settings, which stays unchanged."""
+    with exit_on_error():
+        theirs = HomeOptions(home=other, key_env=home.key_env).open().load()
+        with home.open().changing(None, report_waiting) as model:
+            model.merge(theirs)
+        typer.echo(f"{number_of(sum(model.messages.values()), 'message')} in the filter now")

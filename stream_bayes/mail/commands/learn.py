@@ -1,0 +1,111 @@
+"""`stream-bayes spam learn`, `correct` and `forget`: single mails, each change durable at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stream_bayes.cli.exit_codes import exit_on_error
+from stream_bayes.errors import BadValue
+from stream_bayes.mail.commands.options import UserHomeOptions, report_waiting
+from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.mail.server.filter_service import FilterService
+from stream_bayes.mail.start import (
+    number_of,
+    summary_of,
+)
+from stream_bayes.mail.streams.mailbox import mails
+
+__all__ = ["correct", "forget", "learn"]
+
+
+Label = Annotated[str, typer.Argument(help="ham or spam.", show_default=False)]
+
+
+def learn(
+    label: Label,
+    files: Annotated[list[str] | None, typer.Argument(help="Messages or mailboxes; - reads stdin.")] = None,
+    *,
+    home: UserHomeOptions,
+) -> None:
+    """Learn a few messages, and save each at once. For folders use `train`.
+
+    A message that was learned with the other label is corrected. If a server runs, it does the work.
+    """
+    with exit_on_error():
+        _check_label(label)
+        place = home.open()
+        if not place.exists():
+            with place.changing(lambda: SpamFilter(key=place.key), report_waiting):
+                pass
+        _learn_mails(FilterService(place), label, files or ["-"], home.user)
+
+
+def correct(
+    label: Label,
+    what: Annotated[
+        list[str] | None, typer.Argument(help="Ids, or with --mail messages; - reads stdin.")
+    ] = None,
+    *,
+    mail: Annotated[
+        bool,
+        typer.Option(
+            "--mail", help="Name message files instead of ids; messages not learned yet are learned."
+        ),
+    ] = False,
+    home: UserHomeOptions,
+) -> None:
+    """Set the true label of messages. What they added under another label is removed exactly.
+
+    Name a message by its id, which `classify` prints and `filter` writes to X-Stream-Bayes-Id, or pass the whole
+    message in a file or on stdin. With an id, a message that the server has only classified is learned, too.
+    """
+    with exit_on_error():
+        _check_label(label)
+        service = FilterService(home.open())
+        if not mail and what and "-" not in what:
+            typer.echo(summary_of([service.correct(_no_file(key), label, home.user) for key in what]))
+            service.close()
+        else:
+            _learn_mails(service, label, what or ["-"], home.user)
+
+
+def _learn_mails(service: FilterService, label: str, files: list[str], user: str | None) -> None:
+    """Learn the messages of some files, and print the number of those learned before."""
+    outcomes = [service.learn(found.raw, label, user) for path in files for found in mails(path)]
+    if not outcomes:
+        raise BadValue(f"no message found in {'stdin' if files == ['-'] else ', '.join(files)}")
+    service.close()
+    typer.echo(summary_of(outcomes))
+
+
+def _check_label(label: str) -> None:
+    if label not in ("ham", "spam"):
+        raise BadValue(f"expected ham or spam, got {label!r}")
+
+
+def _no_file(given: str) -> str:
+    """Return an id; raise `BadValue` if it is the name of a file."""
+    if Path(given).exists():
+        raise BadValue(f"{given} is a file; add --mail to correct the messages in it")
+    return given
+
+
+def forget(
+    what: Annotated[list[str], typer.Argument(help="Ids, or with --mail messages.", show_default=False)],
+    *,
+    mail: Annotated[bool, typer.Option("--mail", help="Name message files instead of ids.")] = False,
+    home: UserHomeOptions,
+) -> None:
+    """Remove everything that messages added to the filter, as if they had never been learned."""
+    with exit_on_error():
+        service = FilterService(home.open())
+        done = 0
+        for given in what:
+            for raw in [found.raw for found in mails(given)] if mail else [None]:
+                service.forget(given, home.user) if raw is None else service.forget_mail(raw, home.user)
+                done += 1
+        service.close()
+        typer.echo(f"{number_of(done, 'message')} forgotten")

@@ -1,0 +1,106 @@
+"""Options that the commands of `stream-bayes spam` share, and the filters that they select."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stream_bayes.cli.output import console
+from stream_bayes.errors import BadValue
+from stream_bayes.learners.wrappers.decision_rules import Costs
+from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.mail.filter.profiles import costs_of
+from stream_bayes.mail.start import home_of
+from stream_bayes.mail.store.home import SpamHome
+from stream_bayes.mail.store.users import Quota, UserHome, checked_user
+
+__all__ = ["CostOptions", "HomeOptions", "UserHomeOptions", "report_waiting", "user_home"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HomeOptions:
+    """The options that name a filter."""
+
+    home: Annotated[
+        Path | None,
+        typer.Option(help="Directory of the filter. Default: $STREAM_BAYES_SPAM, or ~/.stream-bayes/spam."),
+    ] = None
+    key_env: Annotated[
+        str | None,
+        typer.Option("--key-env", help="Environment variable with the key that hashes the filter's tokens."),
+    ] = None
+
+    def open(self) -> SpamHome:
+        """Return the filter's directory from the option, the environment or the default."""
+        if self.key_env is not None and self.key_env not in os.environ:
+            raise BadValue(f"--key-env {self.key_env}: the environment variable is not set")
+        key = None if self.key_env is None else os.environ[self.key_env].encode()
+        return SpamHome(Path(home_of({} if self.home is None else {"home": str(self.home)})), key)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UserHomeOptions(HomeOptions):
+    """The options that name a filter, or that of one of its users."""
+
+    user: Annotated[
+        str | None,
+        typer.Option(
+            "--user",
+            "-u",
+            help="Use this user's own filter. It starts from what the site's filter has learned.",
+            show_default=False,
+        ),
+    ] = None
+
+    def load(self) -> SpamFilter:
+        """Return the filter of the user, or the site's; for a user who has taught nothing, one that equals that."""
+        place = self.open()
+        site = place.load()
+        if self.user is None:
+            return site
+        own = user_home(place, self.user, site)
+        return own.load() if own.exists() else own.new_filter()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CostOptions:
+    """The options that set the costs of mistakes."""
+
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            help="Costs by name: strict (spam from 99.8 %), mailbox (98.3 %) or tag (90 %, never unsure).",
+            show_default=False,
+        ),
+    ] = None
+    lost_ham: Annotated[
+        float | None,
+        typer.Option(help="Cost of losing one ham, in spams let through. Default 30.", show_default=False),
+    ] = None
+    unsure: Annotated[
+        float | None,
+        typer.Option(
+            help="Cost of a message that you must check, in spams let through. Default 0.5.",
+            show_default=False,
+        ),
+    ] = None
+
+    def costs(self) -> Costs | None:
+        """Return the costs; None if no option is given."""
+        if self.profile is None and self.lost_ham is None and self.unsure is None:
+            return None
+        return costs_of(("ham", "spam"), self.profile, self.lost_ham, self.unsure)
+
+
+def user_home(place: SpamHome, user: str, site: SpamFilter) -> UserHome:
+    """Return the directory of a user."""
+    return UserHome(place, checked_user(user), lambda: site, Quota())
+
+
+def report_waiting() -> None:
+    """Print that another process holds the lock."""
+    console(stderr=True).print("another process is changing this filter; waiting for it to finish")

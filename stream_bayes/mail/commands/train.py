@@ -1,0 +1,172 @@
+"""`stream-bayes spam train`: labelled folders of mail, in bulk."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from stream_bayes.cli.exit_codes import exit_on_error
+from stream_bayes.cli.output import JSON, console, print_json
+from stream_bayes.errors import BadValue
+from stream_bayes.learners.catalogue import make_learner
+from stream_bayes.mail.commands.options import CostOptions, UserHomeOptions, report_waiting, user_home
+from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.mail.start import (
+    number_of,
+    report_skipped,
+    without_own_fields,
+)
+from stream_bayes.mail.store.home import SpamHome
+from stream_bayes.mail.store.identity import id_of_mail
+from stream_bayes.mail.streams.mailbox import Mail, mails, size_of, subfolders_of
+
+__all__ = ["train"]
+
+
+def train(
+    files: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
+    *,
+    spam: Annotated[
+        list[str],
+        typer.Option("--spam", help="Spam to learn: a message, mbox, Maildir, directory or -. Repeatable."),
+    ] = [],
+    ham: Annotated[list[str], typer.Option("--ham", help="Ham (wanted mail) to learn. Repeatable.")] = [],
+    home: UserHomeOptions,
+    learn: Annotated[
+        str, typer.Option(help="Messages a new filter learns: everything or near-errors.")
+    ] = "everything",
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="Also use pairs of words as tokens, in a new filter.")
+    ] = False,
+    learner: Annotated[
+        str | None,
+        typer.Option(
+            help="Score messages of a new filter with this learner instead of the built-in scorer; "
+            "see `stream-bayes models`."
+        ),
+    ] = None,
+    costs: CostOptions,
+    json: JSON = False,
+) -> None:
+    """Learn labelled mail. A message learned before is corrected if its label differs, and skipped otherwise."""
+    with exit_on_error():
+        given = [(path, "ham") for path in ham] + [(path, "spam") for path in spam]
+        if files:
+            raise BadValue(
+                f"label {files[0]}: --ham {files[0]} or --spam {files[0]}. Each option takes one file, mbox, "
+                "Maildir or directory; repeat it for more"
+            )
+        new_costs = costs.costs()
+        if not given and new_costs is None:
+            raise BadValue("nothing to learn: name mail with --ham or --spam")
+        place: SpamHome = home.open()
+        settings: dict[str, Any] = {"train": learn, "pairs": pairs}
+        if home.user is not None:
+            if learn != "everything" or pairs or learner is not None:
+                raise BadValue(
+                    "--learn, --pairs and --learner are settings of the site's filter, which all users share"
+                )
+            home_of_user = user_home(place, home.user, place.load())
+            place = home_of_user
+
+        def make() -> SpamFilter:
+            if home.user is not None:
+                return home_of_user.new_filter()
+            scorer: Any = make_learner(learner) if learner else None  # one of another kind is refused there
+            return SpamFilter(key=place.key, learner=scorer, **settings)
+
+        for path, _ in given:
+            skipped = subfolders_of(path)
+            if skipped:
+                report_skipped(path, [folder.name for folder in skipped])
+        total = size_of(path for path, _ in given)
+        with place.changing(make, report_waiting) as model, _bar(total, quiet=json) as show:
+            _check_settings(model, settings, learner)
+            if new_costs is not None:
+                model.set_costs(new_costs)
+            before, learned, corrected = model.clock, 0, 0
+            for label, mail in _alternating(given):
+                raw = without_own_fields(mail.raw)
+                key = _id_to_learn(model, place, mail.raw, raw)
+                corrected += model.label_of(key) not in (None, label)
+                model.learn_one(raw, label, id=key, bulk=True)
+                learned += 1
+                show(mail.done, learned)
+            if model.replay_is_due:
+                model.replay()
+            new = model.clock - before
+        counts = {
+            "messages": learned,
+            "new": new,
+            "corrected": corrected,
+            "skipped": learned - new - corrected,
+        }
+        if json:
+            print_json(counts)
+        else:
+            typer.echo(
+                f"{number_of(new, 'message')} learned, {corrected:,} corrected, "
+                f"{counts['skipped']:,} skipped: learned before"
+            )
+
+
+def _id_to_learn(model: SpamFilter, place: SpamHome, mail: bytes, plain: bytes) -> str:
+    """Return the id under which a mail was learned before, or else the one in its header, or that of its content."""
+    key = place.id_key()
+    signed = None if key is None else key.id_in(mail)
+    names = [id_of_mail(plain)] if signed is None else list(dict.fromkeys([signed, id_of_mail(plain)]))
+    known = [name for name in names if model.label_of(name) is not None]
+    for twice in known[1:]:  # learned in two forms: it must not count as both
+        model.forget(twice)
+    return (known or names)[0]
+
+
+def _check_settings(model: SpamFilter, settings: dict[str, Any], learner: str | None) -> None:
+    """Raise `BadValue` for a setting, unless a default, that differs from what the filter was made with."""
+    defaults = {"train": "everything", "pairs": False}
+    for name, value in settings.items():
+        if value not in (defaults[name], getattr(model, name)):
+            raise BadValue(
+                f"the filter was made with {name}={getattr(model, name)!r}, which cannot be changed"
+            )
+    if learner is not None and type(model.learner) is not type(make_learner(learner)):
+        raise BadValue("the filter was made with another learner, which cannot be changed")
+
+
+def _alternating(given: Sequence[tuple[str, str]]) -> Iterator[tuple[str, Mail]]:
+    """Yield the mails of several files evenly mixed, so that no label comes all at once."""
+    sizes = [max(size_of([path]) or 1, 1) for path, _ in given]
+    sources = {number: mails(path) for number, (path, _) in enumerate(given)}
+    done = dict.fromkeys(sources, 0)
+    read = dict.fromkeys(sources, 0)
+    while sources:
+        number = min(sources, key=lambda each: (done[each] / sizes[each], each))
+        mail = next(sources[number], None)
+        if mail is None:
+            del sources[number]
+            continue
+        done[number] = read[number] = max(mail.done, done[number] + 1)
+        yield given[number][1], mail._replace(done=sum(read.values()))
+
+
+@contextmanager
+def _bar(total: int | None, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar on stderr over bytes read; yield the function that advances it."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda done, learned: None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[learned]:,} messages"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task("learning", total=total, learned=0)
+        yield lambda done, learned: bar.update(task, completed=done, learned=learned)

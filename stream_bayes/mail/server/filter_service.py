@@ -1,0 +1,353 @@
+"""Judging, learning, correcting and forgetting mails, for the servers of all protocols and for the command line."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+
+from stream_bayes.errors import BadValue, NotLearned, StreamBayesError
+from stream_bayes.mail.filter.explanation import SpamExplanation
+from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.mail.filter.messages import FilterBag
+from stream_bayes.mail.filter.verdict import Judgement, judge
+from stream_bayes.mail.start import without_own_fields
+from stream_bayes.mail.store.change_journal import Change
+from stream_bayes.mail.store.home import OpenFilter, SpamHome
+from stream_bayes.mail.store.identity import SIGNED, id_of_mail
+from stream_bayes.mail.store.judged_mails import DAYS, MAX_BYTES, JudgedMails
+from stream_bayes.mail.store.users import Quota, Users, checked_user
+
+__all__ = ["FilterService"]
+
+logger = logging.getLogger(__name__)
+
+MIN_PREFIX: Final = 8  # characters of an id that may stand for all
+FORGET_SECONDS: Final = 60.0  # until a forgotten mail is in no file any more
+
+
+class FilterService:
+    """A filter that judges and learns for many threads at once. Changes are durable when their method returns.
+
+    Tokens of mails that were only judged are held for a while, so that a correction needs no more than the id. With a
+    user, each verb is about the user's own filter: a mail that one user corrects is as it was for all others.
+
+    Parameters
+    ----------
+    home
+        The filter's directory. A filter must be there.
+    max_bytes, days
+        The bounds of the tokens held; see `JudgedMails`.
+    quota
+        The bounds of users' filters.
+    teach_site
+        True if the site also learns what users teach, once for each user.
+
+    Raises
+    ------
+    StreamBayesError
+        If there is no filter, or it cannot be read.
+    """
+
+    def __init__(
+        self,
+        home: SpamHome,
+        max_bytes: int = MAX_BYTES,
+        days: float = DAYS,
+        quota: Quota | None = None,
+        *,
+        teach_site: bool = False,
+    ) -> None:
+        self.home = home
+        self.judged = 0
+        self.changed = 0
+        self.refused = 0
+        self._opened = OpenFilter(home)
+        self._users = Users(home, lambda: self._opened.model, quota)
+        self._teach_site = teach_site
+        self._held = JudgedMails(home.directory, max_bytes, days, home.files)
+        self._key = home.id_key()
+        self._turn = threading.RLock()
+        self._folding: threading.Thread | None = None
+        self._forgot_at: float | None = None
+
+    def note_refusal(self) -> None:
+        """Count a change that its client may not make, and warn at the first: a client may not show why."""
+        if not self.refused:
+            logger.warning(
+                "a client that may not learn was refused a change (spamc then says that the message was already "
+                "un/learned); start the server with --allow-learn to take changes over ports"
+            )
+        self.refused += 1
+
+    @property
+    def labels(self) -> tuple[Any, Any]:
+        """The labels of the filter: the wanted and the unwanted one."""
+        return self._opened.model.labels
+
+    # -- judging ------------------------------------------------------------------------------------------------------
+
+    def judge(self, raw: bytes, user: str | None = None) -> Judgement:
+        """Judge a mail, for a user or the site. Headers of its own in it do not count."""
+        raw = without_own_fields(raw)
+        name = id_of_mail(raw)
+        model, bag = (
+            self._opened.model,
+            self._opened.model.bag_of(raw),
+        )  # most of the work: no mail waits for another's
+        with self._turn:
+            self._opened.catch_up()
+            bag = self._present_bag(model, bag, raw)
+            present = self._model(user)
+            found = judge(present, bag, self._signed(name))
+            if present.label_of(name) is None:
+                self._hold(_held_name(name, user), bag)
+            self.judged += 1
+        return found
+
+    def explain(self, raw: bytes, user: str | None = None) -> SpamExplanation:
+        """Return the tokens that decide a mail's verdict."""
+        raw = without_own_fields(raw)
+        with self._turn:
+            self._opened.catch_up()
+            return self._model(user).explain_one(raw)
+
+    def _model(self, user: str | None) -> SpamFilter:
+        """Return the filter of a user; the site's without a user, and for a user without a filter."""
+        opened = None if user is None else self._users.find(user)
+        return self._opened.model if opened is None else opened.model
+
+    def _present_bag(self, model: SpamFilter, bag: FilterBag, raw: bytes) -> FilterBag:
+        """Return the tokens as the present model reads them: another process may have replaced it."""
+        present = self._opened.model
+        return bag if _tokenizer(present) == _tokenizer(model) else present.bag_of(raw)
+
+    def _hold(self, name: str, bag: FilterBag) -> None:
+        try:
+            self._held.put(name, bag.tokens)
+        except OSError as error:  # a verdict must not fail because the disk is full
+            logger.warning("the tokens of a judged mail are not held: %s", error)
+
+    def _signed(self, name: str) -> str:
+        return name if self._key is None else self._key.signed(name)
+
+    # -- learning -----------------------------------------------------------------------------------------------------
+
+    def learn(self, raw: bytes, label: str, user: str | None = None) -> str:
+        """Learn a mail, or correct it if it was learned under the other label.
+
+        A mail that went through the filter is found by the signed id in its header, whatever delivery changed, and is
+        learned with the tokens that it was judged by. Return "learned", "corrected" or "unchanged".
+        """
+        plain = without_own_fields(raw)
+        names = list(dict.fromkeys([*self._named(raw), id_of_mail(plain)]))
+        model, bag = self._opened.model, self._opened.model.bag_of(plain)
+        with self._turn:
+            self._opened.catch_up()
+            bag = self._present_bag(model, bag, plain)
+            known = self._label_of(user)
+            learned = [name for name in names if known(name) is not None]
+            if learned:
+                # One mail in two forms, each learned before: it must not count twice, nor as both labels.
+                changes = [Change("forget", name) for name in learned[1:]]
+                before = known(learned[0])
+                if before != label:
+                    changes.append(Change("correct", learned[0], label))
+                if changes:
+                    self._change(changes, user)
+                return "unchanged" if before == label else "corrected"
+            held = next(
+                (tokens for name in names if (tokens := self._tokens_of(name, user)) is not None), None
+            )
+            self._change([Change("learn", names[0], label, bag.tokens if held is None else held)], user)
+            return "learned"
+
+    def _label_of(self, user: str | None) -> Callable[[str], Any]:
+        """Return the function from ids to the labels that a user, or the site, has learned."""
+        if user is None:
+            return self._opened.model.label_of
+        opened = self._users.find(user)
+        return (lambda name: None) if opened is None else opened.model.label_of
+
+    def _tokens_of(self, name: str, user: str | None) -> dict[str, int] | None:
+        """Return the tokens of a mail that was judged, for this user or for the site."""
+        own = None if user is None else self._held.get(_held_name(name, user))
+        return self._held.get(name) if own is None else own
+
+    def _named(self, raw: bytes) -> list[str]:
+        """Return the id in the header of a mail that this filter wrote, if any."""
+        found = None if self._key is None else self._key.id_in(raw)
+        return [] if found is None else [found]
+
+    def correct(self, given: str, label: str, user: str | None = None) -> str:
+        """Set the label of a mail by its id, learned or only judged. Return as `learn` does.
+
+        Raises
+        ------
+        NotLearned
+            If neither is known of this id.
+        """
+        with self._turn:
+            self._opened.catch_up()
+            name = self._whole_id(given, user)
+            before = self._label_of(user)(name)
+            if before == label:
+                return "unchanged"
+            if before is not None:
+                self._change([Change("correct", name, label)], user)
+                return "corrected"
+            self._change([Change("learn", name, label, self._tokens_of(name, user) or {})], user)
+            return "learned"
+
+    def forget(self, given: str, user: str | None = None) -> None:
+        """Remove everything that a mail added, and its tokens if it was only judged.
+
+        Raises
+        ------
+        NotLearned
+            If the mail was neither learned nor judged lately.
+        """
+        with self._turn:
+            self._opened.catch_up()
+            name = self._whole_id(given, user)
+            if self._label_of(user)(name) is not None:
+                self._change([Change("forget", name)], user)
+            self._held.remove([_held_name(name, user)])
+
+    def forget_mail(self, raw: bytes, user: str | None = None) -> None:
+        """Remove everything that a mail added, by its header's id or its content. Raises as `forget` does."""
+        plain = without_own_fields(raw)
+        names = [*self._named(raw), id_of_mail(plain)]
+        with self._turn:
+            self._opened.catch_up()
+            label_of = self._label_of(user)
+            known = [name for name in names if label_of(name) is not None]
+            self.forget(known[0] if known else names[0], user)
+
+    def _change(self, changes: list[Change], user: str | None) -> None:
+        """Change the filter of a user or of the site."""
+        if user is None:
+            self._opened.change(changes)
+        else:
+            user = checked_user(user)
+            # The site first: repeated after a crash between the two, the change is made in both.
+            if self._teach_site and (taught := self._taught(changes, user)):
+                self._opened.change(taught)
+            self._users.change(user, changes)
+        self.changed += 1
+
+    def _taught(self, changes: list[Change], user: str) -> list[Change]:
+        """Return the changes of the site's filter that follow from those of a user."""
+        taught = []
+        for change in changes:
+            name = f"{change.id}@{user}"  # so that two users never correct each other
+            before = self._opened.model.label_of(name)
+            if change.verb == "learn" and before not in (None, change.label):
+                taught.append(Change("correct", name, change.label))
+            elif (change.verb == "learn") == (before is None) and before != change.label:
+                taught.append(replace(change, id=name))
+        return taught
+
+    def forget_user(self, user: str) -> int:
+        """Delete everything that a user taught, in the site's filter too, and the mails held for the user.
+
+        Return the number of mails that the site had learned from this user. Those older than its receipts stay.
+
+        Raises
+        ------
+        NotLearned
+            If there is nothing of this user.
+        """
+        user = checked_user(user)
+        with self._turn:
+            self._opened.catch_up()
+            taught = [name for name in self._opened.model.ids() if name.partition("@")[2] == user]
+            if taught:
+                self._opened.change([Change("forget", name) for name in taught])
+            held = self._held.remove([name for name in self._held.ids() if name.startswith(f"{user}/")])
+            if not self._users.forget(user) and not taught and not held:
+                raise NotLearned(f"there is no user {user}: nobody of this name has taught the filter")
+            self.changed += 1
+        return len(taught)
+
+    def _whole_id(self, given: str, user: str | None) -> str:
+        """Return the only id that is meant: a whole one, a signed one, or the first characters of one."""
+        signed = SIGNED.fullmatch(given)
+        if signed is not None:
+            given = signed[1]
+        known = self._ids(user)
+        found = [given] if given in known else []
+        if not found and len(given) >= MIN_PREFIX:
+            found = list(dict.fromkeys(key for key in known if key.startswith(given)))
+        if len(found) > 1:
+            raise BadValue(f"{len(found)} ids begin with {given!r}")
+        if not found:
+            raise NotLearned(
+                f"no message with the id {given!r} can be corrected or forgotten: it was never learned or judged by "
+                "the server, or too long ago; pass the message itself, with --mail"
+            )
+        return found[0]
+
+    def _ids(self, user: str | None) -> list[str]:
+        """Return the ids of the mails that a user, or the site, can correct or forget."""
+        model, held = self._opened.model, self._held.ids()
+        site = [name for name in held if "/" not in name]
+        if user is None:
+            return [*model.ids(), *site]
+        opened, own = self._users.find(user), f"{checked_user(user)}/"
+        learned = [] if opened is None else opened.model.ids()
+        return [*learned, *(name.removeprefix(own) for name in held if name.startswith(own)), *site]
+
+    def clean_users(self) -> None:
+        """Delete files of forgotten users that a killed process left behind."""
+        self._users.clean()
+
+    # -- folding ------------------------------------------------------------------------------------------------------
+
+    def tend(self) -> None:
+        """Fold a long journal into the snapshot, in a thread. Call this from time to time."""
+        with self._turn:
+            holds_forgotten = self._opened.holds_forgotten or self._users.holds_forgotten
+            is_due = self._opened.fold_is_due or self._users.folds_are_due
+        if not holds_forgotten:
+            self._forgot_at = None
+        elif self._forgot_at is None:
+            self._forgot_at = time.monotonic()
+        late = self._forgot_at is not None and time.monotonic() - self._forgot_at > FORGET_SECONDS
+        if (late or is_due) and (self._folding is None or not self._folding.is_alive()):
+            self._folding = threading.Thread(target=self._fold, name="fold")
+            self._folding.start()
+
+    def _fold(self) -> None:
+        try:
+            with self._turn:
+                self._users.fold_due()
+                self._opened.catch_up()
+                if not (self._opened.holds_forgotten or self._opened.fold_is_due):
+                    return
+                snapshot, version = self._opened.snapshot()
+            self._opened.write_folded(snapshot)
+            with self._turn:
+                self._opened.adopt_folded(snapshot, version)
+        except (StreamBayesError, OSError) as error:
+            logger.warning("the journal of changes is not folded into the snapshot yet: %s", error)
+
+    def close(self) -> None:
+        """Finish a fold. Forgotten mails leave the disk."""
+        if self._folding is not None:
+            self._folding.join()
+        self._fold()
+        self._users.close()
+
+
+def _held_name(name: str, user: str | None) -> str:
+    """Return the name under which the tokens of a mail are held that was judged for a user."""
+    return name if user is None else f"{checked_user(user)}/{name}"
+
+
+def _tokenizer(model: SpamFilter) -> tuple[Any, ...]:
+    """Return the settings on which a mail's tokens depend."""
+    return model.pairs, model.parser, model.limits, model.key

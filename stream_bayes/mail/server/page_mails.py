@@ -1,0 +1,62 @@
+"""Learning of mails by a filter in a directory of its own, as `stream-bayes spam` keeps it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stream_bayes.core.values.values import shown
+from stream_bayes.errors import BadLabel, NotLearned
+from stream_bayes.mail.server.filter_service import FilterService
+from stream_bayes.mail.store.home import SpamHome
+from stream_bayes.mail.store.identity import id_of_mail
+from stream_bayes.serve.plain_values import by_text, label_name
+from stream_bayes.serve.problems import Refused
+
+__all__ = ["MailLearner"]
+
+
+class MailLearner:
+    """Learns and corrects mails under the directory's lock. A change is appended to the filter's journal and synced.
+
+    Parameters
+    ----------
+    home
+        The directory.
+    """
+
+    def __init__(self, home: SpamHome) -> None:
+        self._filter = FilterService(home)
+
+    def learn(self, raw: bytes, label: str) -> dict[str, Any]:
+        """Learn a mail, or correct it if it was learned with another label."""
+        given = self._checked(label)
+        return self._answer(self._filter.learn(raw, given), id_of_mail(raw), given)
+
+    def correct(self, name: str, label: str) -> dict[str, Any]:
+        """Set the label of a mail by its id, learned or only judged."""
+        given = self._checked(label)
+        try:
+            return self._answer(self._filter.correct(name, given), name, given)
+        except NotLearned:
+            raise Refused(
+                404,
+                "not-learned",
+                f"the filter holds no mail {shown(name)}; send the mail itself as message/rfc822 with ?label=",
+            ) from None
+
+    def close(self) -> None:
+        """Fold a long journal into the snapshot."""
+        self._filter.close()
+
+    def _checked(self, label: str) -> Any:
+        labels = self._filter.labels
+        given = by_text(label, labels)
+        if given not in labels:
+            wanted, unwanted = map(label_name, labels)
+            raise BadLabel(f"expected the label {wanted} or {unwanted}, got {label!r}")
+        return given
+
+    def _answer(self, outcome: str, name: str, label: Any) -> dict[str, Any]:
+        self._filter.tend()
+        outcome = "repeated" if outcome == "unchanged" else outcome
+        return {"outcome": outcome, "id": name, "label": label_name(label)}

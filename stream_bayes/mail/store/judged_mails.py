@@ -1,0 +1,214 @@
+"""Tokens of mails that were judged, for a while, so that one can be learned by its id.
+
+    judged-new    records as in the journal; the content is JSON: id, time and tokens; without an id, of a removed mail
+    judged-old    the file before; deleted when the next one begins
+
+A file is full at half of the bytes allowed, or when its first mail is as old as allowed. A mail that is too old is not
+found any more, and has left the disk when it is twice as old. Records are not synced: a power cut loses the last few,
+and a mail can still be learned from its bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from stream_bayes.mail.filter.messages import checked_bag
+from stream_bayes.mail.store.change_journal import FRAME, decoded_records, encode_record
+from stream_bayes.saving.snapshots.file_system import FileSystem
+
+__all__ = ["DAYS", "MAX_BYTES", "JudgedMails"]
+
+MAX_BYTES = 64 << 20
+DAYS = 14.0
+DAY = 86_400.0  # seconds
+NEW, OLD = "judged-new", "judged-old"
+
+
+class _Place(NamedTuple):
+    """The place of a mail's record."""
+
+    file: str
+    start: int
+    stop: int
+    time: float
+
+
+class JudgedMails:
+    """The tokens of the mails judged last, by id. Not thread-safe.
+
+    Parameters
+    ----------
+    directory
+        The filter's directory.
+    max_bytes
+        The most bytes on disk; 0 holds nothing.
+    days
+        The number of days for which a mail is held.
+    files
+        The file system.
+    clock
+        Returns the time, in seconds since 1970.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as directory:
+    ...     judged = JudgedMails(Path(directory))
+    ...     judged.put("9f86", {"pills": 2})
+    ...     judged.get("9f86"), judged.get("0000")
+    ({'pills': 2}, None)
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        max_bytes: int = MAX_BYTES,
+        days: float = DAYS,
+        files: FileSystem | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.directory = directory
+        self.max_bytes = max_bytes
+        self.days = days
+        self._files = FileSystem() if files is None else files
+        self._clock = clock
+        self._places: dict[str, _Place] = {}
+        self._began = clock()  # the time of the first record of the new file
+        self._size = 0  # of the new file
+        for name in (OLD, NEW):
+            self._index(name)
+        self._expire()
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def put(self, name: str, tokens: dict[str, int]) -> None:
+        """Hold the tokens of a mail; a mail that is held already stays as it is."""
+        self._expire()
+        if name in self._places or not self.max_bytes:
+            return
+        now = self._clock()
+        record = self._record(name, now, tokens)
+        if self._size and (
+            2 * (self._size + len(record)) > self.max_bytes or now - self._began > self.days * DAY
+        ):
+            self._rotate()
+        if not self._size:
+            self._began = now
+        self._append(NEW, record)
+        self._places[name] = _Place(NEW, self._size, self._size + len(record), now)
+        self._size += len(record)
+
+    def get(self, name: str) -> dict[str, int] | None:
+        """Return the tokens of a mail; None if they are not held."""
+        self._expire()
+        place = self._places.get(name)
+        if place is None or self._clock() - place.time > self.days * DAY:
+            return None
+        return self._tokens(place, name)
+
+    def ids(self) -> list[str]:
+        """Return the ids of the mails held, oldest first."""
+        return list(self._places)
+
+    def remove(self, names: Iterable[str]) -> int:
+        """Remove mails from the disk: blank their records. Return the number of those that were held."""
+        gone = {name: place for name in names if (place := self._places.pop(name, None)) is not None}
+        for place in gone.values():
+            with suppress(FileNotFoundError):
+                self._blank(place)
+        return len(gone)
+
+    def _blank(self, place: _Place) -> None:
+        """Overwrite a record by a blank one of the same size."""
+        content = _content("", place.time, {}).ljust(place.stop - place.start - FRAME.size)
+        descriptor = self._files.open(self.directory / place.file, os.O_RDWR)
+        try:
+            os.lseek(descriptor, place.start, os.SEEK_SET)
+            self._files.write(descriptor, encode_record(0, content))
+        finally:
+            self._files.close(descriptor)
+
+    def _record(self, name: str, now: float, tokens: dict[str, int]) -> bytes:
+        return encode_record(0, _content(name, now, tokens))
+
+    def _tokens(self, place: _Place, name: str) -> dict[str, int] | None:
+        try:
+            with (self.directory / place.file).open("rb") as file:
+                file.seek(place.start)
+                record = next(decoded_records(file.read(place.stop - place.start), 0), None)
+        except FileNotFoundError:
+            return None
+        if record is None:
+            return None
+        found, _, tokens = json.loads(record.content)
+        return checked_bag(tokens) if found == name else None
+
+    def _index(self, file: str) -> None:
+        """Read where the mails of a file are; cut off a record that a crash has torn."""
+        path = self.directory / file
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            data = b""
+        start, first = 0, None
+        for record in decoded_records(data, 0):
+            name, when, _ = json.loads(record.content)
+            first = when if first is None else first
+            if name:  # else it was removed
+                self._places[name] = _Place(file, start, record.stop, when)
+            start = record.stop
+        if start < len(data):
+            self._write(path, b"", os.O_RDWR, cut=start)
+        if file == NEW:
+            self._size = start
+            self._began = self._clock() if first is None else first
+
+    def _expire(self) -> None:
+        """Delete a file when all of its mails are too old, and forget those that are."""
+        oldest = self._clock() - self.days * DAY
+        late = 0
+        for place in self._places.values():  # oldest first
+            if place.time >= oldest:
+                break
+            late += 1
+        if not late:
+            return
+        for name in list(self._places)[:late]:
+            del self._places[name]
+        held = {place.file for place in self._places.values()}
+        for file in (OLD, NEW):
+            if file not in held:
+                with suppress(FileNotFoundError):
+                    self._files.unlink(self.directory / file)
+                if file == NEW:
+                    self._size = 0
+
+    def _rotate(self) -> None:
+        self._places = {
+            name: place._replace(file=OLD) for name, place in self._places.items() if place.file == NEW
+        }
+        self._files.rename(self.directory / NEW, self.directory / OLD)
+        self._size = 0
+
+    def _append(self, file: str, record: bytes) -> None:
+        self._write(self.directory / file, record, os.O_RDWR | os.O_CREAT | os.O_APPEND, cut=self._size)
+
+    def _write(self, path: Path, data: bytes, flags: int = os.O_RDWR | os.O_CREAT, cut: int = 0) -> None:
+        descriptor = self._files.open(path, flags)
+        try:
+            if self._files.size(descriptor) != cut:  # a record that the disk did not take whole
+                self._files.truncate(descriptor, cut)
+            self._files.write(descriptor, data)
+        finally:
+            self._files.close(descriptor)
+
+
+def _content(name: str, now: float, tokens: dict[str, int]) -> bytes:
+    return json.dumps([name, now, tokens], separators=(",", ":")).encode()

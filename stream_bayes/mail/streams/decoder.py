@@ -1,0 +1,69 @@
+"""Raw mails as events. A mail becomes tokens on arrival, so samples that wait for labels hold no attachments."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from stream_bayes.core.events.event import ONE, SAMPLE, Event, Partition, Position
+from stream_bayes.data.schema import Schema
+from stream_bayes.mail.filter.messages import digest_of
+from stream_bayes.mail.streams.subject_and_sender import headings_of
+from stream_bayes.mail.text.transformer import EmailTokens
+from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES, RawDecoder
+from stream_bayes.streams.records.decoders import register_decoder
+from stream_bayes.streams.records.fields import Fields
+
+__all__ = ["MailDecoder"]
+
+
+@register_decoder
+class MailDecoder(RawDecoder):
+    r"""Decodes a mail (RFC 822) to an event whose `x` is `{"id": ..., "tokens": {token: count}}`, for a `SpamFilter`.
+
+    The id is the record's key or, without a key, the SHA-256 of the mail; never a header of the sender's. Only a mail
+    that is too long is a bad record: other defects become tokens.
+
+    Parameters
+    ----------
+    fields, schema, max_record_bytes
+        As of a `RawDecoder`: a mail has neither fields nor label.
+    tokens
+        The tokenizer; `EmailTokens()`, if not given.
+    headings
+        Of `"subject"` and `"sender"`, those that are added to `x`, for people to read.
+
+    Examples
+    --------
+    >>> MailDecoder().decode(b"Subject: lunch\n\nnotes", key="mail-1").x["tokens"]["notes"]
+    1
+    """
+
+    name = "mail"
+
+    def __init__(
+        self,
+        fields: Fields | None = None,
+        schema: Schema | None = None,
+        max_record_bytes: int = MAX_RECORD_BYTES,
+        tokens: EmailTokens | None = None,
+        headings: Collection[str] = (),
+    ) -> None:
+        super().__init__(fields, schema, max_record_bytes)
+        self.headings = headings
+        self.tokens = EmailTokens() if tokens is None else tokens
+
+    def _made(
+        self,
+        raw: bytes,
+        position: Position,
+        partition: Partition,
+        length: int,
+        key: Any,
+        time: float | None,
+    ) -> Event:
+        name = key if isinstance(key, str) else digest_of(raw)
+        x = {"id": name, "tokens": self.tokens.transform_one(raw)}
+        if self.headings:
+            x |= headings_of(raw, self.headings)
+        return Event(x, None, key, time, position, ONE, SAMPLE, partition, length)

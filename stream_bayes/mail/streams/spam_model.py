@@ -1,0 +1,125 @@
+"""The spam filter as the engine uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from stream_bayes.core.values.payloads import Payload
+from stream_bayes.errors import BadState, BadValue, NotSupported, StreamBayesError
+from stream_bayes.mail.filter.filter import Message, SpamFilter
+from stream_bayes.streams.served.answers import Answer, Answers, process_one_by_one
+
+__all__ = ["ServedFilter"]
+
+FIELDS = ("tokens", "mail", "text")
+
+
+class ServedFilter:
+    """A `SpamFilter`, which keeps a receipt for each message by the message's id.
+
+    The `x` of an event holds the message as `"tokens"` (a bag), `"mail"` (RFC 822) or `"text"`, and its `"id"`, if
+    any. The decision is the verdict of the filter.
+
+    Parameters
+    ----------
+    model
+        The filter. Loading a state replaces it; `model` is the present one.
+
+    Examples
+    --------
+    >>> served = ServedFilter(SpamFilter())
+    >>> served.learn({"id": "1", "text": "free pills"}, "spam", 1.0)
+    >>> served.relearn(served.content({"id": "1", "text": "free pills"}), "spam", "ham", 1.0, None)
+    >>> served.model.label_of("1")
+    'ham'
+    """
+
+    name = "SpamFilter"
+    generation = 0
+    is_unsupervised = False
+    is_timed = False
+    drifts = None
+    clock = None  # a receipt is enough to unlearn a message
+
+    def __init__(self, model: SpamFilter) -> None:
+        self.model = model
+
+    def answer(self, x: Any, /) -> Answer:
+        return self.model.predict_proba_one(_message(x))
+
+    def learn(self, x: Any, y: Any, w: float, /) -> None:
+        _check_weight(w)
+        self.model.learn_one(_message(x), y, id=self._id(x))
+
+    def predict_then_learn(self, x: Any, y: Any, w: float, /) -> Answer:
+        _check_weight(w)
+        message = _message(x)
+        answer = self.model.predict_proba_one(message)
+        self.model.learn_one(message, y, id=self._id(x))
+        return answer
+
+    def process(
+        self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
+    ) -> tuple[Answers, StreamBayesError | None]:
+        return process_one_by_one(self.answer, self.predict_then_learn, xs, ys, ws)
+
+    def decide(self, answer: Answer, /) -> Any:
+        return self.model.decide(answer)
+
+    def hold(self, x: Any) -> Any:
+        return x
+
+    def content(self, x: Any) -> Payload:
+        return self._id(x)
+
+    def relearn(self, content: Payload, was: Any, y: Any, w: float, clock: int | None) -> None:
+        self.model.correct(content, y)
+
+    def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
+        # After a correction the receipt is of the new label.
+        if self.model.label_of(content) in (None, y):
+            self.model.forget(content)
+
+    def work(self) -> bool:
+        return False
+
+    def unlearning_fault(self, *, is_read_again: bool) -> str | None:
+        return None  # a message without a receipt is refused when it is unlearned
+
+    def settings(self) -> dict[str, Any]:
+        return {"learner": self.name, "parameters": self.model.settings()}
+
+    def freeze(self) -> Callable[[], dict[str, Any]]:
+        state = self.model.state()
+        return lambda: state
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        loaded = SpamFilter.from_state(state, self.model.key)
+        saved, own = loaded.settings(), self.model.settings()
+        others = [f"{name}={saved[name]!r}, not {own[name]!r}" for name in own if saved[name] != own[name]]
+        if others:
+            raise BadState(f"the state is of a SpamFilter with other arguments: {', '.join(others)}")
+        self.model = loaded
+
+    def _id(self, x: Any) -> str:
+        given = x.get("id")
+        return given if isinstance(given, str) else self.model.id_of(_message(x))
+
+
+def _message(x: Any) -> Message:
+    """Return the message in the features of an event."""
+    found = [name for name in FIELDS if x.get(name) is not None]
+    if len(found) != 1:
+        raise BadValue(
+            f"expected a message in one of the fields {', '.join(FIELDS)}, got an event with {sorted(x)}"
+        )
+    message: Any = x[found[0]]
+    if found[0] == "mail" and isinstance(message, str):
+        return message.encode("utf-8", "surrogatepass")
+    return message  # type: ignore[no-any-return]  # the filter checks it
+
+
+def _check_weight(w: float) -> None:
+    if w != 1.0:
+        raise NotSupported(f"a SpamFilter takes no weights; this message has {w!r}")

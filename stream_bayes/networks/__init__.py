@@ -1,0 +1,173 @@
+"""Bayesian networks: learn them from a stream, query them, search for their structure, read and write them.
+
+Learn and query
+    BayesNet                a joint model of all variables, learned one event at a time
+    BayesNetClassifier      River's classifier over a graph that contains the class
+    ConditionalTable        P(variable | parents) with credible intervals, from `BayesNet.cpt`
+
+Networks as values
+    Structure               a directed acyclic graph: d-separation, Markov blankets, moral graph, CPDAG, SHD
+    DiscreteNetwork         a structure with its conditional tables
+    read_bif, write_bif     files in the Interchange Format (BIF)
+    to_pgmpy, from_pgmpy, to_pyagrum, from_pyagrum      models of these packages
+    Difference, EquivalenceClass        structures compared; the structures that no data can distinguish
+
+Infer
+    Inference               exact (junction tree), likelihood weighting, Gibbs sampling, most probable explanation
+    Posterior, MostProbable, Sampled    its answers
+
+Search for a structure
+    sample_of(rows)         a data frame, columns or dicts as a `Sample`; `BayesNet.recent()` returns one, too
+    HillClimbing            by score, with tabu list and restarts
+    K2Search                by score, with a known order of the variables
+    PC                      by tests of independence; its test is `g_test`, which returns a `GTest`
+    chow_liu_tree, tan_structure        trees by mutual information
+    BIC, AIC, BDeu, K2, LogLikelihood   scores, all of them a `Score`
+    score(structure, rows)  the score of a given structure
+    edge_confidence         the share of bootstrap replicates that have an edge
+    FamilyScorer            scores of families, cached between searches
+    SearchResult, Move, ConstraintResult    results
+
+Examples
+--------
+>>> from stream_bayes.networks import BayesNet, HillClimbing, Inference, sample_of
+>>> rows = [{"rain": rain, "lawn": lawn} for rain, lawn in 20 * [("yes", "wet"), ("no", "dry"), ("no", "wet")]]
+>>> found = HillClimbing(max_parents=2).search(sample_of(rows))
+>>> found.structure.cpdag().reversible
+(('lawn', 'rain'),)
+>>> model = BayesNet(found.structure)
+>>> model.learn_many(rows)
+>>> round(model.query("rain", {"lawn": "wet"})["yes"], 3)
+0.5
+>>> Inference(model.to_network()).most_probable({"lawn": "dry"})["rain"]
+'no'
+"""
+
+from typing import TYPE_CHECKING
+
+from stream_bayes.fronts import front
+
+if TYPE_CHECKING:
+    from stream_bayes.core.inference.inference import Inference
+    from stream_bayes.core.inference.posterior import MostProbable, Posterior, Sampled
+    from stream_bayes.core.networks.discrete_network import DiscreteNetwork
+    from stream_bayes.core.networks.equivalence import Difference, EquivalenceClass
+    from stream_bayes.core.networks.structure import Structure
+    from stream_bayes.core.search.family_scorer import FamilyScorer
+    from stream_bayes.core.search.hill_climbing import HillClimbing
+    from stream_bayes.core.search.k2 import K2Search
+    from stream_bayes.core.search.pc import PC, ConstraintResult, GTest, g_test
+    from stream_bayes.core.search.sample import Sample
+    from stream_bayes.core.search.scores import AIC, BIC, K2, BDeu, LogLikelihood, Score
+    from stream_bayes.core.search.search_result import Move, SearchResult
+    from stream_bayes.core.search.structure_score import edge_confidence, score
+    from stream_bayes.core.search.trees import chow_liu_tree, tan_structure
+    from stream_bayes.networks.bayes_net import BayesNet
+    from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
+    from stream_bayes.networks.conditional_table import ConditionalTable
+    from stream_bayes.networks.files.bif import read_bif, write_bif
+    from stream_bayes.networks.files.other_tools import from_pgmpy, from_pyagrum, to_pgmpy, to_pyagrum
+    from stream_bayes.networks.samples import sample_of
+
+__all__ = [
+    "AIC",
+    "BIC",
+    "K2",
+    "PC",
+    "BDeu",
+    "BayesNet",
+    "BayesNetClassifier",
+    "ConditionalTable",
+    "ConstraintResult",
+    "Difference",
+    "DiscreteNetwork",
+    "EquivalenceClass",
+    "FamilyScorer",
+    "GTest",
+    "HillClimbing",
+    "Inference",
+    "K2Search",
+    "LogLikelihood",
+    "MostProbable",
+    "Move",
+    "Posterior",
+    "Sample",
+    "Sampled",
+    "Score",
+    "SearchResult",
+    "Structure",
+    "chow_liu_tree",
+    "edge_confidence",
+    "from_pgmpy",
+    "from_pyagrum",
+    "g_test",
+    "read_bif",
+    "sample_of",
+    "score",
+    "tan_structure",
+    "to_pgmpy",
+    "to_pyagrum",
+    "write_bif",
+]
+
+__getattr__, __dir__ = front(
+    __name__,
+    {
+        "core.inference.inference": ("Inference",),
+        "core.inference.posterior": (
+            "MostProbable",
+            "Posterior",
+            "Sampled",
+        ),
+        "core.networks.discrete_network": ("DiscreteNetwork",),
+        "core.networks.equivalence": (
+            "Difference",
+            "EquivalenceClass",
+        ),
+        "core.networks.structure": ("Structure",),
+        "core.search.family_scorer": ("FamilyScorer",),
+        "core.search.hill_climbing": ("HillClimbing",),
+        "core.search.k2": ("K2Search",),
+        "core.search.pc": (
+            "PC",
+            "ConstraintResult",
+            "GTest",
+            "g_test",
+        ),
+        "core.search.sample": ("Sample",),
+        "core.search.scores": (
+            "AIC",
+            "BIC",
+            "K2",
+            "BDeu",
+            "LogLikelihood",
+            "Score",
+        ),
+        "core.search.search_result": (
+            "Move",
+            "SearchResult",
+        ),
+        "core.search.structure_score": (
+            "edge_confidence",
+            "score",
+        ),
+        "core.search.trees": (
+            "chow_liu_tree",
+            "tan_structure",
+        ),
+        "networks.files.bif": (
+            "read_bif",
+            "write_bif",
+        ),
+        "networks.files.other_tools": (
+            "from_pgmpy",
+            "from_pyagrum",
+            "to_pgmpy",
+            "to_pyagrum",
+        ),
+        "networks.bayes_net": ("BayesNet",),
+        "networks.bayes_net_classifier": ("BayesNetClassifier",),
+        "networks.conditional_table": ("ConditionalTable",),
+        "networks.samples": ("sample_of",),
+    },
+)

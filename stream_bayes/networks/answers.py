@@ -1,0 +1,401 @@
+"""Answers from a network whose tables are counts: evidence by the values it has, tables, the network itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Mapping
+from typing import Any
+
+import numpy as np
+import scipy  # its submodules load on first use
+from numpy.typing import NDArray
+
+from stream_bayes.core.encoding._features import Encoder
+from stream_bayes.core.inference.coded_network import Network
+from stream_bayes.core.inference.inference import Inference
+from stream_bayes.core.inference.posterior import MostProbable, Posterior
+from stream_bayes.core.live_networks.counted_network import CountedNetwork
+from stream_bayes.core.live_networks.labelled_network import LabelledNetwork
+from stream_bayes.core.live_networks.live_inference import LiveInference
+from stream_bayes.core.live_networks.novelty import novel_share, novel_values
+from stream_bayes.core.networks.discrete_network import DiscreteNetwork
+from stream_bayes.core.values.inputs import read_number
+from stream_bayes.core.values.values import OTHER, Value, canonical, is_missing, shown
+from stream_bayes.errors import BadValue, ImpossibleEvidence, NoValueKnown, UnknownFeature
+from stream_bayes.learners.base.intervals import Cumulants, logistic_interval
+from stream_bayes.networks.conditional_table import ConditionalTable, checked_level
+from stream_bayes.networks.surprise import Surprise
+
+__all__ = [
+    "UNSEEN",
+    "as_network",
+    "conditional_table",
+    "credible_intervals",
+    "explain",
+    "log_likelihood",
+    "marginals",
+    "most_probable",
+    "probabilities",
+    "probability_of_evidence",
+    "query",
+]
+
+X = Mapping[Any, Any]
+UNINFORMED = 0.5  # samples of each value: Jeffreys' prior
+UNSEEN = ("novel", "ignore", "error")  # the policies for values that were never learned
+
+
+def query(
+    live: LiveInference,
+    targets: Any,
+    evidence: X | None,
+    unseen: str,
+    level: float | None = None,
+    **settings: Any,
+) -> Posterior:
+    """Return the probabilities of one variable's values, or of the combinations of several variables' values."""
+    engine, network = live.engine(), live.network()
+    given, novel = _evidence(network, evidence, unseen)
+    for variable in targets if isinstance(targets, list) else [targets]:
+        if variable in network.structure:
+            _check_has_value(variable, network)
+    answer = _noted(engine.query(targets, given, **settings), novel)
+    if level is not None:
+        answer.intervals = credible_intervals(engine, network, targets, given, answer, checked_level(level))
+    return answer
+
+
+def credible_intervals(
+    engine: Inference,
+    network: CountedNetwork | LabelledNetwork,
+    targets: Any,
+    given: X,
+    answer: Posterior,
+    level: float,
+) -> dict[Any, tuple[float, float]]:
+    """Return the credible interval of each probability by the delta method, for its log-odds.
+
+    The log-odds of p = P(t | e) change with the logarithm of a cell of a table by (F(t, e) - F(e)) / (1 - p), with F
+    the probability of that cell. The rows of the tables are independent Dirichlet variables, the cumulants of whose
+    logarithms are known. So only the sums over what is not observed are taken to first order.
+    """
+    several = targets if isinstance(targets, list) else [targets]
+    found = {v: posterior_weights(network, v) for v in network.structure.variables}
+    weights = {v: each for v, each in found.items() if each is not None}
+    average = engine.families(given)
+    intervals = {}
+    for label, share in answer.items():
+        if not 0.0 < share < 1.0:
+            intervals[label] = (share, share)
+            continue
+        values = label if isinstance(targets, list) else (label,)
+        own = engine.families({**given, **dict(zip(several, values, strict=True))})
+        slopes = {v: (own[v] - average[v]) / (1.0 - share) for v in weights}
+        odds = sum(
+            (_cumulants(slopes[v], weights[v]) for v in weights), Cumulants(math.log(share / (1.0 - share)))
+        )
+        low, high = logistic_interval(odds, level)
+        intervals[label] = min(low, share), max(high, share)
+    return intervals
+
+
+def _cumulants(slopes: NDArray[np.float64], weights: NDArray[np.float64]) -> Cumulants:
+    """Return the cumulants of sum(slopes * log(share / its mean)) over rows of Dirichlet parameters."""
+    held = weights > 0.0
+    times, own = slopes[held], weights[held]
+    times_of_rows, totals = slopes.sum(axis=-1), weights.sum(axis=-1)
+    psi = scipy.special.polygamma
+    return Cumulants(
+        *(
+            float((times**order * one).sum() - (times_of_rows**order * all_of_row).sum())
+            for order, one, all_of_row in (
+                (1, scipy.special.digamma(own) - np.log(own), scipy.special.digamma(totals) - np.log(totals)),
+                (2, psi(1, own), psi(1, totals)),
+                (3, psi(2, own), psi(2, totals)),
+            )
+        )
+    )
+
+
+def probability_of_evidence(live: LiveInference, evidence: X, unseen: str) -> float:
+    """Return the probability of evidence; likelihoods are not normalised."""
+    return math.exp(_log_probability(live, evidence, unseen)[0])
+
+
+def _log_probability(live: LiveInference, evidence: X, unseen: str) -> tuple[float, dict[Value, Value]]:
+    """Return the logarithm of the probability of evidence, and the new values in it."""
+    engine, network = live.engine(), live.network()
+    given, novel = _evidence(network, evidence, unseen)
+    return engine.log_probability(given) + sum(_log_novel(network, v, unseen) for v in novel), novel
+
+
+def _within(network: CountedNetwork, x: X) -> dict[Any, Any]:
+    """Return an event without what the network does not have."""
+    return {name: given for name, given in x.items() if name in network.structure}
+
+
+def _is_soft(x: X) -> bool:
+    """Return True if there is soft evidence: likelihoods of values."""
+    return any(isinstance(given, Mapping) for given in x.values())
+
+
+def marginals(
+    live: LiveInference, evidence: X | None, unseen: str, level: float | None = None, **settings: Any
+) -> dict[Any, Posterior]:
+    """Return the probabilities of every variable's values; of a new value in the evidence, its certainty."""
+    engine, network = live.engine(), live.network()
+    given, novel = _evidence(network, evidence, unseen)
+    found = {v: _noted(answer, novel) for v, answer in engine.marginals(given, **settings).items()}
+    if level is not None:
+        for v, answer in found.items():
+            answer.intervals = credible_intervals(engine, network, v, given, answer, checked_level(level))
+    for v, value in novel.items():
+        found[v] = _noted(Posterior({value: 1.0}, found[v].method, found[v].reason), novel)
+        found[v].intervals = None if level is None else {value: (1.0, 1.0)}
+    return found
+
+
+def most_probable(live: LiveInference, evidence: X | None, unseen: str) -> MostProbable:
+    """Return the most probable values of all variables together; a new value in the evidence as it is given."""
+    engine, network = live.engine(), live.network()
+    given, novel = _evidence(network, evidence, unseen)
+    found = engine.most_probable(given)
+    return MostProbable({**found, **novel}, found.log_probability) if novel else found
+
+
+def _noted(answer: Posterior, novel: Mapping[Value, Value]) -> Posterior:
+    """Return an answer whose reason names the new values of the evidence, which count as missing."""
+    if novel:
+        listed = ", ".join(f"{shown(v)} = {shown(value)}" for v, value in novel.items())
+        answer.reason += f"; never learned, so not taken as observed: {listed}"
+    return answer
+
+
+def log_likelihood(
+    live: LiveInference, encoder: Encoder, x: X, unseen: str
+) -> tuple[float, dict[Value, Value]]:
+    """Return the logarithm of the probability of an event, and the values in it that were never learned.
+
+    It is read from the counts where that is enough, and inferred otherwise.
+    """
+    try:
+        row = encoder.lookup(x)
+    except BadValue:
+        if not _is_soft(x):
+            raise
+        return _log_probability(live, _within(live.network(), x), unseen)
+    reading = live.joint_reading()
+    found = math.nan if reading is None else reading.log_probability(row)
+    if reading is not None and reading.observed == len(x) and not math.isnan(found):
+        return found, {}
+    network = live.network()
+    if x and encoder.declared and not any(name in network.structure for name in x):
+        raise UnknownFeature(
+            f"the event has none of the network's variables, {shown(list(network.structure))}: {shown(dict(x))}"
+        )
+    if math.isnan(found):
+        found = float(live.engine().log_likelihoods(network.codes_of(row))[0])
+    novel = _novel(network, x, unseen)
+    return found + sum(_log_novel(network, v, unseen) for v in novel), novel
+
+
+def probabilities(
+    live: LiveInference, encoder: Encoder, variable: Any, x: X, hidden: Container[Any], unseen: str
+) -> dict[Any, float]:
+    """Return P(variable | event without it and without hidden variables); empty if no value is known or the rest is
+    impossible.
+    """
+    network = live.network()
+    if variable not in network.structure:
+        if not encoder.declared:
+            return {}  # it may come yet
+        raise UnknownFeature(
+            f"the network has no variable {shown(variable)}; its variables: {shown(list(network.structure))}"
+        )
+    states = network.states[variable]
+    if states[0] is None:
+        return {}
+    known = {
+        name: value
+        for name, value in x.items()
+        if name != variable and name not in hidden and name in network.structure and not is_missing(value)
+    }
+    reading, joint = live.joint_reading(), [math.nan]
+    if reading is not None and not encoder.features[variable].measured and not _is_soft(known):
+        joint = [reading.log_probability(encoder.lookup({**known, variable: state})) for state in states]
+    if any(map(math.isnan, joint)):
+        try:
+            return dict(query(live, variable, known, unseen))
+        except ImpossibleEvidence:
+            return {}
+    top = max(joint)
+    if top == -math.inf:
+        return {}
+    shares = [math.exp(one - top) for one in joint]
+    total = math.fsum(shares)
+    return {state: share / total for state, share in zip(states, shares, strict=True)}
+
+
+def explain(live: LiveInference, x: X, unseen: str) -> Surprise:
+    """Return the surprise of each value of an event."""
+    engine, network = live.engine(), live.network()
+    novel = _novel(network, {v: value for v, value in x.items() if not isinstance(value, Mapping)}, unseen)
+    given = {
+        name: _value(network, name, value)
+        for name, value in x.items()
+        if name in network.structure and name not in novel and not is_missing(value)
+    }
+    nats: dict[Any, float] = {}
+    expected: dict[Any, float] = {}
+    before: dict[Any, Any] = {}
+    for variable in network.structure.topological_order:
+        if variable in novel:
+            nats[variable] = -_log_novel(network, variable, unseen)
+            expected[variable] = 0.0
+        elif isinstance(likelihoods := given.get(variable), Mapping):
+            ahead = engine.log_probability(before)
+            found = engine.log_probability({**before, variable: likelihoods})
+            nats[variable] = ahead - found
+            expected[variable] = -math.log(max(likelihoods.values()))
+            if found > -math.inf:
+                before[variable] = likelihoods
+        elif variable in given:
+            shares = engine.query(variable, before)
+            share = shares[given[variable]]
+            nats[variable] = -math.log(share) if share > 0.0 else math.inf
+            expected[variable] = -math.fsum(p * math.log(p) for p in shares.values() if p > 0.0)
+            if share > 0.0:  # nothing follows from an impossible value
+                before[variable] = given[variable]
+    return Surprise(nats, expected, tuple(novel))
+
+
+def _log_novel(network: CountedNetwork, variable: Value, unseen: str) -> float:
+    """Return the logarithm of the probability that a variable has a new value."""
+    if unseen == "ignore":
+        return 0.0
+    share = novel_share(network, variable)
+    return math.log(share) if share > 0.0 else -math.inf
+
+
+def _novel(network: CountedNetwork, x: X, unseen: str) -> dict[Value, Value]:
+    """Return the new values of an event; with `unseen="error"` raise `BadValue` if there is one."""
+    novel = novel_values(network, x)
+    if novel and unseen == "error":
+        variable, value = next(iter(novel.items()))
+        raise BadValue(
+            f"variable {shown(variable)}: expected one of {shown(network.states[variable])}, got {shown(value)}, which "
+            "was never learned"
+        )
+    return novel
+
+
+def conditional_table(network: CountedNetwork, variable: Any) -> ConditionalTable:
+    """Return P(variable | its parents) with credible intervals."""
+    structure = network.structure
+    if variable not in structure:
+        raise UnknownFeature(
+            f"the network has no variable {shown(variable)}; its variables: {shown(list(structure))}"
+        )
+    _check_has_value(variable, network)
+    parents = structure.parents(variable)
+    weights = posterior_weights(network, variable)
+    assert weights is not None  # no counted network has a given prior alone
+    states = [network.states[name] for name in (*parents, variable)]
+    return ConditionalTable(variable, parents, states, network.table(variable), weights)
+
+
+def posterior_weights(network: CountedNetwork | LabelledNetwork, variable: Any) -> NDArray[np.float64] | None:
+    """Return the parameters of each row's Dirichlet posterior; without any prior, with Jeffreys' prior.
+
+    None for a class whose probabilities were given, and so are certain.
+    """
+    weights = network.weights(variable)
+    is_given = isinstance(network, CountedNetwork) and network.given is not None and network.weight
+    if weights is not None and not network.strength and not is_given:
+        weights = weights + UNINFORMED
+    return weights
+
+
+def _evidence(
+    network: CountedNetwork, evidence: X | None, unseen: str
+) -> tuple[dict[Any, Any], dict[Value, Value]]:
+    """Return evidence by the values that the network has, and the new values in it, which are no evidence.
+
+    Numbers become their bins, and values past a limit `<other>`.
+    """
+    if evidence is None:
+        return {}, {}
+    if not isinstance(evidence, Mapping):
+        raise BadValue(f"evidence comes as a dict {{variable: value}}, not as {shown(evidence)}")
+    states = network.states
+    given, doubtful = {}, {}
+    for variable, known in evidence.items():
+        if type(known) is str and variable in states and known in states[variable]:
+            given[variable] = known  # a text that is held is a value as it stands
+            continue
+        value = given[variable] = _value(network, variable, known)
+        if _is_value(value):
+            doubtful[variable] = value
+    novel = {} if unseen == "error" or not doubtful else novel_values(network, doubtful)
+    if novel:
+        given = {variable: known for variable, known in given.items() if variable not in novel}
+    return given, novel
+
+
+def _is_value(given: Any) -> bool:
+    """Return True for what may be a variable's value; False for likelihoods, lists and the like."""
+    try:
+        canonical(given)
+    except BadValue:
+        return False
+    return True
+
+
+def _value(network: CountedNetwork, variable: Any, given: Any) -> Any:
+    if variable not in network.structure or is_missing(given):
+        return given
+    _check_has_value(variable, network)
+    if isinstance(given, Mapping):
+        return given
+    encoder = network.counts.encoder
+    feature = encoder.features[variable]
+    values = feature.vocabulary
+    if feature.measured and not isinstance(given, str):
+        number = read_number(variable, given, True)
+        bins: Any = encoder.bins
+        return values.values[bins.code_of(feature.slot, number)]
+    try:
+        value = canonical(given, feature=variable)
+    except BadValue:
+        return given  # no value at all: the engine's error names what may be evidence
+    return OTHER if values.find(value) < 0 <= values.other else value
+
+
+def as_network(network: Network, given: DiscreteNetwork | None = None) -> DiscreteNetwork:
+    """Return a learned network as a `DiscreteNetwork`, with the name and properties of one given beforehand."""
+    for variable in network.structure.variables:
+        _check_has_value(variable, network)
+    states = {v: tuple(map(_label, network.states[v])) for v in network.structure.variables}
+    if given is None:
+        return DiscreteNetwork(network.structure, states, network.tables)
+    return DiscreteNetwork(
+        network.structure,
+        states,
+        network.tables,
+        name=given.name,
+        properties=given.properties,
+        properties_of=given.properties_of,
+        tolerance=given.tolerance,
+    )
+
+
+def _check_has_value(variable: Any, network: Network) -> None:
+    """Raise `NoValueKnown` unless the network has a value of the variable."""
+    if not network.states[variable] or network.states[variable][0] is None:
+        raise NoValueKnown(
+            f"no value of {shown(variable)} is known yet; learn events that have it, or declare its values in a schema"
+        )
+
+
+def _label(value: Any) -> Value:
+    return "<other>" if value is OTHER else value

@@ -1,0 +1,515 @@
+"""A Bayesian network as a classifier: one variable, the class, is predicted from the others."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Container, Mapping
+from typing import Any, Self
+
+from stream_bayes.core.encoding._features import read_weight
+from stream_bayes.core.inference.inference import Inference
+from stream_bayes.core.inference.posterior import MostProbable, Posterior
+from stream_bayes.core.inference.questions import NamedQuestions
+from stream_bayes.core.live_networks.class_reading import ClassReading
+from stream_bayes.core.live_networks.labelled_counts import LabelledCounts
+from stream_bayes.core.networks.discrete_network import DiscreteNetwork
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.readings._reading import Reading
+from stream_bayes.core.search.hill_climbing import HillClimbing
+from stream_bayes.core.search.sample import Sample
+from stream_bayes.core.values.values import Value, canonical, is_missing, shown
+from stream_bayes.data.frames import Native
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import (
+    BadLabel,
+    BadStructure,
+    BadValue,
+    CannotMerge,
+    CountsForgotten,
+    NotSupported,
+    NoValueKnown,
+    UnknownFeature,
+)
+from stream_bayes.learners.base.arguments import check_choice, check_count
+from stream_bayes.learners.base.base import X
+from stream_bayes.learners.base.binning import Binning
+from stream_bayes.learners.base.intervals import Cumulants, log_share, log_weight
+from stream_bayes.learners.base.pair_classifier import PairClassifier
+from stream_bayes.learners.base.traits import Traits
+from stream_bayes.networks.answers import as_network, credible_intervals
+from stream_bayes.networks.class_growth import ClassGrowth, GrowingReading
+from stream_bayes.networks.conditional_table import checked_level
+from stream_bayes.networks.growing_learner import GrowingLearner
+from stream_bayes.networks.growth import GROWING_WINDOW, LEARN
+from stream_bayes.networks.view import ClassifierView
+
+__all__ = ["BayesNetClassifier"]
+
+
+class _AllBut:
+    """All names but one."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __contains__(self, name: object) -> bool:
+        return name != self.name
+
+
+class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
+    """A Bayesian network as a classifier: the class is one of its variables and is predicted from its Markov blanket.
+
+    Parameters
+    ----------
+    structure
+        The parents of each variable, class included: a `Structure`, or `{variable: [parent, ...]}`. Features outside it
+        are ignored. `"learn"` grows one: at first every feature depends on the class alone. The structure is searched
+        again after half as many events as there were, over the newest `window` events, and replaced when a trial on the
+        events that follow proves that another one predicts the class better; `changes` is the log. None makes every
+        feature depend on the class alone for good, as in naive Bayes.
+    target
+        The name of the class in the structure; None takes the schema's, or `"class"`. A feature of an event with that
+        name is ignored: the class is given by the label alone.
+    class_prior
+        `"counted"`, `"uniform"`, or `{label: probability}`. A class with parents is always counted.
+    unlabelled
+        The treatment of `learn_one(x, None)`: `"refuse"` raises an error; `"em"` (expectation maximisation) learns the
+        event in each class with the probability that the model gives it. That helps if labels are few and the structure
+        is right.
+    memory_budget
+        The most bytes that the tables may take. Growth beyond it raises `BudgetExceeded` and learns nothing. Exact
+        inference, used if values of the Markov blanket are missing, may take as many again, 2**28 if not given.
+    prior, strength, half_life, binning, schema, max_values
+        As in `AODE`. Numbers are read as bins.
+    search
+        For a structure that grows: the search, with tiers, required and forbidden edges, and limits. None is
+        `HillClimbing()`.
+    window
+        For a structure that grows: the number of newest events that are searched, and from which the tables of a new
+        structure are counted. None is 20,000.
+    seed
+        The seed of the restarts of searches, and of `edge_confidence`.
+
+    Notes
+    -----
+    Promises: the counts are exact, whatever the order, batches or merged shards of the events; an unlearned event
+    leaves no trace. Cuts found from the data depend on the order of events. A structure that grows depends on the order
+    of events, too: the same events give the same bytes, and it cannot be merged. A search is done in slices, one with
+    each event, so that no event waits for a whole search; `work` does them in idle moments.
+
+    A prediction reads P(class | its parents) and P(child | its parents) of each child of the class, and takes time in
+    proportion to their number. If a value of the Markov blanket is missing, exact inference sums over it; that takes
+    half a millisecond or more. P(value | parents) is (n + s / V) / (N + s); a row without samples is uniform.
+
+    Memory: 8 bytes a cell of each feature with its parents, times the classes (16 with fractional weights or fading),
+    and for a structure that grows its window: 4 bytes for each event and nominal feature, 8 for each and numeric one.
+
+    Examples
+    --------
+    >>> from stream_bayes import BayesNetClassifier
+    >>> model = BayesNetClassifier({"season": [], "rain": ["season"], "lawn": ["rain"]}, target="rain")
+    >>> for season, rain, lawn in [("wet", "yes", "wet"), ("dry", "no", "dry"), ("dry", "no", "wet")]:
+    ...     model.learn_one({"season": season, "lawn": lawn}, rain)
+    >>> model.predict_one({"season": "dry", "lawn": "wet"}), model.predict_one({"lawn": "dry"})
+    ('no', 'no')
+    """
+
+    _reading: ClassReading
+    _store: LabelledCounts
+
+    def __init__(
+        self,
+        structure: Any = LEARN,
+        target: str | None = None,
+        prior: str = "m-estimate",
+        strength: float = 1.0,
+        class_prior: Any = "counted",
+        unlabelled: str = "refuse",
+        half_life: float | str | None = None,
+        binning: str | Binning | None = "quantile",
+        schema: Schema | None = None,
+        max_values: int | None = None,
+        memory_budget: int | None = None,
+        search: HillClimbing | None = None,
+        window: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.target = target
+        self.unlabelled = unlabelled
+        self.search = search
+        self.window = window
+        self.seed = seed
+        self.is_growing = isinstance(structure, str) and structure == LEARN
+        if target is not None and not isinstance(target, str):
+            raise BadValue(f"target must be the name of the class, a str, or None, not {shown(target)}")
+        check_choice("unlabelled", unlabelled, ("refuse", "em"))
+        self._check_growth()
+        self._structure: Structure | None = None if self.is_growing else structure  # checked in `_begin`
+        super().__init__(prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget)
+
+    def _check_growth(self) -> None:
+        """Check the arguments of a structure that grows."""
+        if self.search is not None and not isinstance(self.search, HillClimbing):
+            raise BadValue(f"search must be HillClimbing(...), or None, not {shown(self.search)}")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
+            raise BadValue(f"seed is a whole number of at least 0, not {shown(self.seed)}")
+        if self.window is not None:
+            check_count("window", self.window)
+        if self.is_growing and self.unlabelled == "em":
+            raise BadValue(
+                "unlabelled='em' needs a structure that stays: give one, or structure=None for naive Bayes"
+            )
+        for name in ("search", "window"):
+            if not self.is_growing and getattr(self, name) is not None:
+                raise BadValue(f"{name} is for structure={LEARN!r}, which grows; leave it out")
+
+    def _begin(self) -> None:
+        self._structure = self._checked(self._structure)  # it depends on the schema and the class prior
+        super()._begin()
+
+    def _checked(self, given: Any) -> Structure | None:
+        if given is None:
+            return None
+        if not isinstance(given, (Structure, Mapping)):
+            raise BadValue(
+                f"structure must be a Structure, a dict {{variable: [parent, ...]}}, {LEARN!r} or None, not "
+                f"{shown(given)}; for edges there is Structure.from_edges, for a graph Structure.from_networkx"
+            )
+        structure = given if isinstance(given, Structure) else Structure(given)
+        if self._target not in structure:
+            raise BadStructure(
+                f"the structure has no variable {shown(self._target)}, the class; name it with target, one of "
+                f"{shown(list(structure))}"
+            )
+        if structure.parents(self._target) and self.class_prior != "counted":
+            raise BadStructure("a class that has parents in the structure is counted; leave class_prior out")
+        if isinstance(self.schema, Schema):
+            for name in structure:
+                if name != self._target and name not in self.schema.features:
+                    raise UnknownFeature(
+                        f"the structure has the variable {shown(name)}, which is not declared"
+                    )
+        return structure
+
+    @property
+    def _target(self) -> str:
+        """The name of the class."""
+        return super()._target if self.target is None else self.target
+
+    def _store_of(self, encoder: Any, **settings: Any) -> LabelledCounts:
+        if self.schema is None:
+            encoder.wanted = self._features_of(self._structure)
+        return LabelledCounts(encoder, self._structure, self._target, window=self.kept_events, **settings)
+
+    @property
+    def kept_events(self) -> int | None:
+        if not self.is_growing:
+            return None
+        return GROWING_WINDOW if self.window is None else self.window
+
+    def _make_reading(self, store: Any, class_prior: str) -> Reading:
+        settings = self._settings(class_prior)
+        if not self.is_growing:
+            return ClassReading(store, **settings)
+        search = HillClimbing() if self.search is None else self.search
+        return GrowingReading(store, search, self.seed, **settings)
+
+    @property
+    def traits(self) -> Traits:
+        known, takes_all = super().traits, self.is_growing or self._structure is None
+        return known._replace(
+            is_order_dependent=self.is_growing,
+            is_mergeable=not self.is_growing,
+            accepts_new_features=known.accepts_new_features and takes_all,
+        )
+
+    def _get_params(self) -> dict[str, Any]:
+        params = super()._get_params()
+        return params | {"structure": LEARN} if self.is_growing else params
+
+    def merge(self, other: Self) -> Self:
+        """Add the counts of another learner of the same class and settings, which stays unchanged.
+
+        Raises `CannotMerge` if the structure grows.
+        """
+        if self.is_growing:
+            raise CannotMerge(
+                "a structure that grows depends on the order of events, so it cannot be merged; give the structure, as "
+                "BayesNetClassifier(model.structure)"
+            )
+        return super().merge(other)
+
+    # -- learning -----------------------------------------------------------------------------------------------------
+
+    def learn_one(self, x: X, y: Any, w: float = 1.0, at: float | None = None) -> None:
+        """Learn a sample: all of it, or nothing if anything is refused.
+
+        Parameters
+        ----------
+        x
+            The features, `{name: value}`. Absent features, None and NaN are missing.
+        y
+            The label; None if it is unknown, with `unlabelled="em"`.
+        w
+            The sample's weight.
+        at
+            With `half_life` in stream time: the sample's own time, in seconds since 1970.
+        """
+        if y is not None or self.unlabelled == "refuse":
+            super().learn_one(x, y, w, at)
+            return
+        weight, shares = read_weight(w), self.predict_proba_one(x)
+        if not shares:
+            raise BadLabel(
+                "no class is known yet, so nothing is expected of an event without a label; learn one with"
+            )
+        self._store.learn_shares(x, {label: weight * share for label, share in shares.items()}, at)
+
+    def fit(self, X: Native, y: Native = None, w: Native = None) -> Self:
+        """Learn many samples, as `learn_many` does, and return the classifier."""
+        self.learn_many(X, y, w)
+        return self
+
+    def predict_proba(self, X: Native) -> Any:
+        """Return the probabilities of many rows, as `predict_proba_many` does."""
+        return self.predict_proba_many(X)
+
+    # -- structure ----------------------------------------------------------------------------------------------------
+
+    @property
+    def structure(self) -> Structure | None:
+        """The parents of each variable; None while every feature depends on the class alone.
+
+        It can be set: families of both structures keep their counts, new families begin now with the warning
+        `CountsForgotten`, and the cuts of numbers stay. Unlearning a sample then needs `at`, the clock when it was
+        learned. In a structure that grows, new families are counted from the window, and growth goes on from there.
+        """
+        return self._store.structure
+
+    @structure.setter
+    def structure(self, structure: Any) -> None:
+        wanted = self._checked(structure)
+        store = self._store
+        before = set(store.wanted_families())
+        store.change_structure(wanted)
+        if isinstance(self._reading, GrowingReading):
+            self._reading.growth.drop()
+            return
+        self._structure = wanted
+        if self.schema is None:
+            encoder: Any = store.encoder
+            encoder.wanted = self._features_of(wanted)
+        names: dict[int, Any] = {feature.slot: name for name, feature in store.encoder.features.items()}
+        begun = [names[child] for child, above in store.wanted_families() if (child, above) not in before]
+        if begun and any(store.tables.class_samples):
+            warnings.warn(
+                f"events are not kept, so the tables of {shown(begun)} given their parents begin anew; a "
+                "BayesNetClassifier made with this structure would count all events in them",
+                CountsForgotten,
+                stacklevel=2,
+            )
+
+    @property
+    def _growth(self) -> ClassGrowth | None:
+        return self._reading.growth if isinstance(self._reading, GrowingReading) else None
+
+    def recent(self) -> Sample:
+        """Return the newest events, class included, as a sample to search structures over; numbers are in bins.
+
+        Raises
+        ------
+        NotSupported
+            If the structure is a given one: then no events are kept.
+        """
+        return self._growing().recent()
+
+    def _growing(self) -> ClassGrowth:
+        if self._growth is None:
+            raise NotSupported(f"no events are kept to search over; that is for structure={LEARN!r}")
+        return self._growth
+
+    def _features_of(self, structure: Structure | None) -> Container[Any]:
+        """Return the features to learn if nothing is declared."""
+        return _AllBut(self._target) if structure is None else frozenset(structure) - {self._target}
+
+    # -- intervals ----------------------------------------------------------------------------------------------------
+
+    def _log_odds(self, x: X) -> dict[Any, Cumulants] | None:
+        """Return the log-odds from inference if values of the blanket are missing: then the classes share tables."""
+        row = self._store.encoder.lookup(x)
+        if self._reading.shares(row) is not None:
+            return None
+        return {label: Cumulants(*odds) for label, odds in self._reading.log_odds(row).items()}
+
+    def _log_joint_cumulants(self, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
+        # Never None here: `_log_odds` handles rows with missing values of the blanket.
+        shares: Any = self._reading.shares(self._store.encoder.lookup(x))
+        if self.structure is not None and self.structure.parents(self._target):
+            # The first factor is that of the class. Its sum is common to all classes and cancels in the odds.
+            return {
+                label: sum([log_share(*share) for share in shares[code][1:]], log_weight(shares[code][0][0]))
+                for label, code in codes.items()
+            }
+        own = self._prior_parameters()
+        if own is not None and not any(shares):
+            return None  # the prior alone: an exact interval
+        fixed = self._log_prior()
+        return {
+            label: sum(
+                [log_share(*share) for share in shares[code]],
+                Cumulants(fixed[label]) if own is None else log_weight(own[label]),
+            )
+            for label, code in codes.items()
+        }
+
+    def _log_likelihood_cumulants(self, x: X, label: int) -> Cumulants:
+        """Return zero: this is called only if the prior alone decides."""
+        return Cumulants()
+
+    # -- the model ----------------------------------------------------------------------------------------------------
+
+    def conditional(self, feature: Any, given: Mapping[Any, Any] | None = None) -> dict[Any, Any]:
+        """Return P(feature | class, ...) as the model has it now, by exact inference.
+
+        Parameters
+        ----------
+        feature
+            The name of the feature.
+        given
+            The class, under its name in the structure, and values of other features. Without the class, a table for
+            each class is returned.
+
+        Returns
+        -------
+        `{value: probability}`.
+        """
+        label, known = self._split_given(given)
+        engine = self._reading.engine()
+        for name in (feature, *known):
+            if name not in engine.structure or name == self._target:
+                raise UnknownFeature(
+                    f"no feature {name!r} is in the network; there are {shown(list(engine.structure))}"
+                )
+        evidence = {name: self._value(name, value) for name, value in known.items()}
+        return self._by_class(label, lambda y: dict(engine.query(feature, {**evidence, self._target: y})))
+
+    def joint(self, feature: Any = ...) -> dict[Any, Any]:
+        """Return P(y), or P(y, feature) as `{label: {value: probability}}`, as the model has it now."""
+        engine = self._reading.engine()
+        if feature is ...:
+            return dict(engine.query(self._target))
+        both = engine.query([self._target, feature])
+        return {y: {value: p for (label, value), p in both.items() if label == y} for y in self.classes_}
+
+    def query(
+        self, targets: Any, evidence: X | None = None, level: float | None = None, **settings: Any
+    ) -> Posterior:
+        """Return the probabilities of variables given evidence, as `BayesNet.query` does. The class is one of them.
+
+        Parameters
+        ----------
+        targets
+            A variable, or a list of variables. The class has the name `target`, or "class" without one.
+        evidence
+            `{variable: value}`, or `{variable: {value: likelihood}}` for soft evidence. Numbers become their bins.
+        level
+            The level of the credible interval of each probability, such as 0.95: `intervals` of the answer. None: no
+            intervals. `predict_interval_one` gives those of the class in less time.
+        settings
+            As `Inference.query` takes them.
+
+        Examples
+        --------
+        >>> from stream_bayes import BayesNetClassifier
+        >>> model = BayesNetClassifier({"rain": [], "lawn": ["rain"]}, target="rain", strength=0)
+        >>> for lawn, rain in [("wet", "yes"), ("dry", "no"), ("wet", "no"), ("dry", "no")]:
+        ...     model.learn_one({"lawn": lawn}, rain)
+        >>> model.query("lawn", {"rain": "yes"})["wet"], model.query("rain", {"lawn": {"wet": 0.9, "dry": 0.3}})["yes"]
+        (1.0, 0.375)
+        """
+        given = self._evidence(evidence)
+        answer = self._engine().query(targets, given, **settings)
+        self._add_intervals(answer, targets, given, level)
+        return answer
+
+    def marginals(
+        self, evidence: X | None = None, level: float | None = None, **settings: Any
+    ) -> dict[Any, Posterior]:
+        """Return the probabilities of every variable's values given evidence, the class included; see `query`."""
+        given = self._evidence(evidence)
+        found = self._engine().marginals(given, **settings)
+        for variable, answer in found.items():
+            self._add_intervals(answer, variable, given, level)
+        return found
+
+    def _add_intervals(self, answer: Posterior, targets: Any, given: X, level: float | None) -> None:
+        """Give an answer the credible intervals of its probabilities; None as the level gives none."""
+        if level is not None:
+            engine, network = self._reading.engine(), self._reading.network()
+            answer.intervals = credible_intervals(
+                engine, network, targets, given, answer, checked_level(level)
+            )
+
+    def most_probable(self, evidence: X | None = None) -> MostProbable:
+        """Return the most probable values of all variables together given evidence, the class included."""
+        return self._engine().most_probable(self._evidence(evidence))
+
+    def probability_of_evidence(self, evidence: X) -> float:
+        """Return the probability of evidence, which may include the class; likelihoods are not normalised."""
+        return self._engine().probability_of_evidence(self._evidence(evidence))
+
+    def do(self, values: X) -> DiscreteNetwork:
+        """Return the network as it is now after an intervention, for `Inference`."""
+        return self.to_network().do(values)
+
+    def _engine(self) -> Inference:
+        if not self.classes_:
+            raise NoValueKnown("no class is known yet; learn samples first")
+        return self._reading.engine()
+
+    def _evidence(self, evidence: X | None) -> dict[Any, Any]:
+        """Return evidence by the values that the network has."""
+        given = evidence or {}
+        return {
+            name: known
+            if name == self._target
+            or name not in self._store.encoder.features
+            or isinstance(known, Mapping)
+            or is_missing(known)
+            else self._value(name, known)
+            for name, known in given.items()
+        }
+
+    def to_network(self) -> DiscreteNetwork:
+        """Return the network as it is now, class included, as a `DiscreteNetwork`; `write_bif` takes it.
+
+        Raises
+        ------
+        NoValueKnown
+            If a variable has no known value, or no class was learned.
+
+        Examples
+        --------
+        >>> from stream_bayes import BayesNetClassifier
+        >>> model = BayesNetClassifier({"rain": [], "lawn": ["rain"]}, target="rain", strength=0)
+        >>> for lawn, rain in [("wet", "yes"), ("dry", "no"), ("wet", "no"), ("dry", "no")]:
+        ...     model.learn_one({"lawn": lawn}, rain)
+        >>> model.to_network().tables["rain"].tolist()
+        [0.25, 0.75]
+        """
+        return as_network(self._reading.network())
+
+    def view(self) -> ClassifierView:
+        """Return the classifier as it is now, for other threads and processes to use while learning goes on.
+
+        It copies the tables. Call it in the thread that learns.
+        """
+        return ClassifierView(self, self.structure, self.clock, self.classes_)
+
+    def _value(self, name: Any, value: Any) -> Value:
+        known = self._tables.feature(name)
+        if known.measured and not isinstance(value, str):
+            row = self._store.encoder.lookup({name: value})
+            held: Value = known.vocabulary.values[row.code[0]]
+            return held
+        return canonical(value, feature=name)

@@ -1,0 +1,150 @@
+"""The conditional table of one variable of a learned network, with credible intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.drawing.html import plain_table
+from stream_bayes.core.drawing.text import text_of
+from stream_bayes.core.values.values import Value, shown
+from stream_bayes.errors import BadValue, UnknownRow
+from stream_bayes.learners.base.intervals import beta_interval
+
+__all__ = ["ConditionalTable", "checked_level"]
+
+Row = tuple[Any, ...]  # the values of the parents
+Numbers = NDArray[np.float64]
+
+MOST_SHOWN = 100  # rows of a table
+
+
+class ConditionalTable(Mapping[Row, dict[Any, float]]):
+    """P(variable | parents) as a mapping from the parents' values to the probability of each value.
+
+    It takes 16 bytes a cell. Rows are made on access.
+
+    Parameters
+    ----------
+    variable, parents
+        The variable and its parents. The key of a row has the parents' values in this order.
+    states
+        The values of each parent, then those of the variable.
+    shares
+        The probabilities, with an axis for each of `states`.
+    weights
+        The parameters of each row's Dirichlet posterior, with the same axes.
+
+    Examples
+    --------
+    >>> shares, weights = np.array([[0.75, 0.25], [0.5, 0.5]]), np.array([[3.0, 1.0], [1.0, 1.0]])
+    >>> table = ConditionalTable("lawn", ("rain",), [("yes", "no"), ("wet", "dry")], shares, weights)
+    >>> table["yes",]["wet"], table.interval({"rain": "yes"}, level=0.9)["dry"]
+    (0.75, (0.0169..., 0.6315...))
+    >>> table["yes"]
+    Traceback (most recent call last):
+        ...
+    stream_bayes.errors.UnknownRow: 'yes' is not a row of P('lawn' | ...); a row is a tuple of values of ('rain',), ...
+    """
+
+    __slots__ = ("_codes", "_shares", "_states", "_weights", "parents", "variable")
+
+    def __init__(
+        self,
+        variable: Value,
+        parents: tuple[Value, ...],
+        states: Sequence[tuple[Any, ...]],
+        shares: Numbers,
+        weights: Numbers,
+    ) -> None:
+        self.variable = variable
+        self.parents = parents
+        self._states = tuple(states)
+        self._codes = [{value: code for code, value in enumerate(values)} for values in self._states[:-1]]
+        self._shares = shares
+        self._weights = weights
+
+    def __getitem__(self, values: Row) -> dict[Any, float]:
+        place = self._place(values)
+        if place is None:
+            raise UnknownRow(
+                f"{shown(values)} is not a row of P({shown(self.variable)} | ...); a row is a tuple of values of "
+                f"{shown(self.parents)}, as {shown(next(iter(self)))}"
+            )
+        return dict(zip(self._states[-1], self._shares[place].tolist(), strict=True))
+
+    def __contains__(self, values: object) -> bool:
+        return self._place(values) is not None
+
+    def __iter__(self) -> Iterator[Row]:
+        return product(*self._states[:-1])
+
+    def __len__(self) -> int:
+        return math.prod(map(len, self._codes))
+
+    def _place(self, values: object) -> tuple[int, ...] | None:
+        """Return the position of a row; None if there is no such row."""
+        if not isinstance(values, tuple) or len(values) != len(self.parents):
+            return None
+        try:
+            return tuple([codes[value] for codes, value in zip(self._codes, values, strict=True)])
+        except (KeyError, TypeError):  # TypeError: a list, say
+            return None
+
+    def interval(
+        self, given: Mapping[Any, Any] | None = None, level: float = 0.95
+    ) -> dict[Any, tuple[float, float]]:
+        """Return the central credible interval of each probability of a row, from its Beta distribution.
+
+        Parameters
+        ----------
+        given
+            The value of each parent.
+        level
+            The posterior probability of the interval.
+        """
+        known = dict(given or {})
+        missing = [parent for parent in self.parents if parent not in known]
+        place = self._place(tuple(known[parent] for parent in self.parents if parent in known))
+        if missing or place is None:
+            raise BadValue(
+                f"given: expected a known value of each of {shown(list(self.parents))}, got {shown(known)}"
+            )
+        return self._intervals_at(place, checked_level(level))
+
+    def intervals(self, level: float = 0.95) -> dict[Row, dict[Any, tuple[float, float]]]:
+        """Return the intervals of every row."""
+        level = checked_level(level)
+        places = np.ndindex(*self._shares.shape[:-1])
+        return {row: self._intervals_at(place, level) for row, place in zip(self, places, strict=True)}
+
+    def _intervals_at(self, place: tuple[int, ...], level: float) -> dict[Any, tuple[float, float]]:
+        own = self._weights[place].tolist()
+        total = math.fsum(own)
+        return {
+            value: beta_interval(weight, total - weight, level) if total > 0.0 else (0.0, 1.0)
+            for value, weight in zip(self._states[-1], own, strict=True)
+        }
+
+    def _repr_html_(self) -> str:
+        given = ", ".join(map(text_of, self.parents))
+        caption = f"P({text_of(self.variable)}{' | ' if given else ''}{given})"
+        rows = ((*row, *shares.values()) for row, shares in self.items())
+        return plain_table(caption, (*self.parents, *self._states[-1]), rows)
+
+    def __repr__(self) -> str:
+        rows = dict(islice(self.items(), MOST_SHOWN))
+        more = f", {len(self) - len(rows):,} more rows" if len(self) > len(rows) else ""
+        return f"ConditionalTable({self.variable!r}, {self.parents!r}, {rows!r}{more})"
+
+
+def checked_level(level: float) -> float:
+    """Return the probability of an interval; raise `BadValue` unless it lies between 0 and 1."""
+    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0.0 < level < 1.0:
+        raise BadValue(f"level lies between 0 and 1, not {level!r}")
+    return level

@@ -1,0 +1,147 @@
+"""Tables from the probability blocks of a BIF file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stream_bayes.core.networks.discrete_network import Table, first_bad_row
+from stream_bayes.core.values.values import shown
+from stream_bayes.networks.files.bif_tokens import Scanner, Token
+
+__all__ = ["Distribution", "Row", "table_of"]
+
+# A short text with a `default` row can request any number of cells; this many doubles are 1 GiB.
+MOST_CELLS = 2**27
+
+
+class Row(NamedTuple):
+    """The numbers of an entry, the labels of the parents that they are for, and the position where the entry begins."""
+
+    start: int
+    labels: list[Token]
+    values: list[float]
+
+
+@dataclass
+class Distribution:
+    """A probability block as read, before its variables are resolved."""
+
+    child: Token
+    parents: list[Token]
+    rows: list[Row] = field(default_factory=list)
+    default: Row | None = None  # for combinations of labels without a row
+    table: Row | None = None  # all numbers at once
+    properties: list[str] = field(default_factory=list)
+
+
+def table_of(
+    block: Distribution, states: Mapping[str, Sequence[str]], scanner: Scanner, tolerance: float
+) -> Table:
+    """Return the probabilities of a block, with an axis for each parent in the order of the file and the child's last.
+
+    Every row is a distribution.
+
+    Raises
+    ------
+    BadFormat
+        If a row is missing, given twice, of the wrong length, or not a distribution.
+    """
+    child = block.child.text
+    labels = [states[parent.text] for parent in block.parents]
+    shape = [len(several) for several in labels]
+    rows, width = math.prod(shape), len(states[child])
+    if rows * width > MOST_CELLS:
+        scanner.fail(
+            f"the table of {shown(child)} has {rows * width:,} cells; at most {MOST_CELLS:,} are read",
+            block.child.start,
+        )
+    if block.table is not None:
+        table, starts = _whole(block, block.table, rows, width, scanner)
+    else:
+        table, starts = _by_row(block, labels, rows, width, scanner)
+    if found := first_bad_row(table, tolerance):
+        row, complaint = found
+        scanner.fail(f"the table of {shown(child)}{_at(labels, row)}: {complaint}", int(starts[row]))
+    return table.reshape(*shape, width)
+
+
+def _whole(
+    block: Distribution, given: Row, rows: int, width: int, scanner: Scanner
+) -> tuple[Table, npt.NDArray[np.int64]]:
+    if len(given.values) != rows * width:
+        scanner.fail(
+            f"the table of {shown(block.child.text)}: expected {rows * width} numbers, {width} for each of {rows} "
+            f"combinations of its parents' labels; got {len(given.values)}",
+            given.start,
+        )
+    # In the format the labels of the first variable, the child, vary slowest.
+    table = np.ascontiguousarray(np.array(given.values).reshape(width, rows).T)
+    return table, np.full(rows, given.start)
+
+
+def _by_row(
+    block: Distribution, labels: list[Sequence[str]], rows: int, width: int, scanner: Scanner
+) -> tuple[Table, npt.NDArray[np.int64]]:
+    child = block.child.text
+    codes = [{label: code for code, label in enumerate(several)} for several in labels]
+    given: dict[int, Row] = {}
+    for row in block.rows:
+        place = _place(block, row, codes, scanner)
+        if place in given:
+            scanner.fail(f"the table of {shown(child)}{_at(labels, place)} is given twice", row.start)
+        given[place] = row
+    for row in (*block.rows, *([] if block.default is None else [block.default])):
+        if len(row.values) != width:
+            scanner.fail(
+                f"the table of {shown(child)}: expected {width} numbers, one for each of its labels, "
+                f"got {len(row.values)}",
+                row.start,
+            )
+    table = np.empty((rows, width))
+    starts = np.full(rows, -1)
+    if block.default is not None:
+        table[:] = block.default.values
+        starts[:] = block.default.start
+    elif len(given) < rows:
+        absent = next(row for row in range(rows) if row not in given)
+        scanner.fail(
+            f"the table of {shown(child)}{_at(labels, absent)} is missing; give it, or a 'default' entry",
+            block.child.start,
+        )
+    places = list(given)
+    table[places] = [row.values for row in given.values()] if given else np.empty((0, width))
+    starts[places] = [row.start for row in given.values()]
+    return table, starts
+
+
+def _place(block: Distribution, row: Row, codes: list[dict[str, int]], scanner: Scanner) -> int:
+    """Return the number of a row among all combinations of the parents' labels; the last parent varies fastest."""
+    if len(row.labels) != len(codes):
+        scanner.fail(
+            f"the table of {shown(block.child.text)}: expected a label for each of its {len(codes)} parents, "
+            f"got {len(row.labels)}",
+            row.start,
+        )
+    place = 0
+    for parent, label, known in zip(block.parents, row.labels, codes, strict=True):
+        code = known.get(label.text)
+        if code is None:
+            scanner.fail(
+                f"{shown(parent.text)} has no label {label}; it has {shown(list(known))}", label.start
+            )
+        place = place * len(known) + code
+    return place
+
+
+def _at(labels: list[Sequence[str]], row: int) -> str:
+    """Return the labels of the parents in a row, for a message."""
+    if not labels:
+        return ""
+    places = map(int, np.unravel_index(row, [len(several) for several in labels]))
+    return f", row {shown(tuple([several[place] for several, place in zip(labels, places, strict=True)]))}"

@@ -1,0 +1,299 @@
+"""Saving a model to a file and loading it again, without pickle.
+
+The file is a snapshot (see `saving.snapshots.snapshot`): a zip of numbers and JSON that is checked byte for byte when
+it is read, so a file from a stranger cannot run code. It names a class, never anything to import. Snapshots that a
+pipeline takes are loaded in the same way, and `stream-bayes explain` and `run --warm-start` read what `save` writes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from stream_bayes.core.values.checks import refusing_bad_state
+from stream_bayes.errors import (
+    BadSnapshot,
+    BadState,
+    NoSnapshot,
+    NotSupported,
+    OtherConfiguration,
+    StreamBayesError,
+)
+from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
+from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.base.state import loaded_parameter, saved_parameter
+from stream_bayes.learners.catalogue import LEARNERS, Learner
+from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
+from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.networks.bayes_net import BayesNet
+from stream_bayes.saving.snapshots.file import read_snapshot, write_snapshot
+from stream_bayes.saving.snapshots.snapshot import Snapshot
+from stream_bayes.saving.snapshots.store import SnapshotStore
+
+__all__ = ["load", "load_explainable", "load_learner", "restored", "save"]
+
+SECTION = "model"
+
+
+def save(model: Any, path: str | os.PathLike[str], *, key: bytes | None = None) -> None:
+    """Save a model to a file, readable by its owner only. A file of that name is replaced in one step.
+
+    Parameters
+    ----------
+    model
+        A learner of this package, a `SpamFilter`, or a River pipeline, transformer or metric whose classes are
+        registered (see `stream_bayes.saving.river`).
+    path
+        The file, such as `"model.zip"`.
+    key
+        A secret of at least 16 bytes to sign the file with. `load` then needs it and refuses altered files.
+
+    Raises
+    ------
+    CannotSave
+        If a part of the model cannot be saved, such as a function in a pipeline; the message names it.
+    SnapshotNotWritten
+        If the disk refuses the file, or the model is too large for one.
+
+    Examples
+    --------
+    >>> import stream_bayes
+    >>> from tempfile import TemporaryDirectory
+    >>> model = stream_bayes.NaiveBayes()
+    >>> model.learn_one({"sky": "grey"}, "rain")
+    >>> with TemporaryDirectory() as directory:
+    ...     stream_bayes.save(model, f"{directory}/model.zip")
+    ...     stream_bayes.load(f"{directory}/model.zip").predict_one({"sky": "grey"})
+    'rain'
+    """
+    if _has_own_state(model):
+        state = model.state()
+    else:
+        from stream_bayes.saving.river.model_state import model_state  # loads River's detectors, for a second
+
+        state = model_state(model)
+    write_snapshot(Path(path), Snapshot(learner=type(model).__name__, sections={SECTION: state}), key)
+
+
+def load(path: str | os.PathLike[str], model: Any = None, *, key: bytes | None = None) -> Any:
+    """Return the model that was saved to a file, or the model in a snapshot of a pipeline.
+
+    Parameters
+    ----------
+    path
+        A file that `save` or `stream-bayes snapshot export` wrote, or a pipeline's directory of snapshots, of which
+        the newest sound one is read.
+    model
+        A model constructed with the same arguments as the saved one. It stays unchanged; the result is a new model with
+        the saved state. Learners of this package and `SpamFilter` do not need it, except a filter with hashed tokens,
+        for its key. Other objects of River need it, because a file never names classes to import.
+    key
+        The key that the file is signed with.
+
+    Raises
+    ------
+    NoSnapshot
+        If there is no such file.
+    BadState
+        If the file is not a saved model, is broken, or its signature does not match.
+    OtherConfiguration
+        If `model` has other settings than the saved one; the message names the parameter.
+    NotSupported
+        If the saved model needs `model`, and it is not given.
+
+    Examples
+    --------
+    >>> import stream_bayes
+    >>> from river import preprocessing
+    >>> from tempfile import TemporaryDirectory
+    >>> def make():
+    ...     return preprocessing.StandardScaler() | stream_bayes.GaussianNB()
+    >>> model = make()
+    >>> for height, label in [(1.5, "short"), (1.9, "tall"), (1.6, "short"), (2.0, "tall")]:
+    ...     model.learn_one({"height": height}, label)
+    >>> with TemporaryDirectory() as directory:
+    ...     stream_bayes.save(model, f"{directory}/model.zip", key=b"sixteen or more bytes")
+    ...     loaded = stream_bayes.load(f"{directory}/model.zip", make(), key=b"sixteen or more bytes")
+    >>> loaded.predict_one({"height": 1.55})
+    'short'
+    """
+    snapshot = _snapshot_at(Path(path), key)
+    state = _model_section(snapshot, path)
+    if model is None:
+        if snapshot.learner in _FROM_PARAMETERS:
+            return _FROM_PARAMETERS[snapshot.learner](state)
+        if snapshot.learner not in _KINDS:
+            raise NotSupported(
+                f"{path} holds a {snapshot.learner}; pass a model that was made as the saved one was: "
+                f"stream_bayes.load({str(path)!r}, model)"
+            )
+        return _KINDS[snapshot.learner].from_state(state)
+    if not _has_own_state(model):
+        from stream_bayes.saving.river.model_state import restore_model
+
+        return restore_model(model, state)
+    if snapshot.learner != type(model).__name__:
+        raise OtherConfiguration(f"{path} holds a {snapshot.learner}, not a {type(model).__name__}")
+    loaded = type(model).from_state(state, *([model.key] if isinstance(model, SpamFilter) else []))
+    _compare(_parameters(loaded), _parameters(model), path)
+    return loaded
+
+
+def restored(name: str, state: Mapping[str, Any], key: bytes | None = None) -> Any:
+    """Return the model of a class of this package from its state; None for a class that `load` needs a model for.
+
+    Parameters
+    ----------
+    name
+        The name of the class, as a snapshot holds it.
+    state
+        The state.
+    key
+        The key of a filter's hashed tokens.
+
+    Raises
+    ------
+    BadState
+        If the state is not valid.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes
+    >>> restored("NaiveBayes", NaiveBayes().state()).clock, restored("Pipeline", {})
+    (0, None)
+    """
+    if name in _FROM_PARAMETERS:
+        return _FROM_PARAMETERS[name](state)
+    kind = _KINDS.get(name)
+    return None if kind is None else kind.from_state(state, *([key] if kind is SpamFilter else []))
+
+
+def load_learner(path: Path, key: bytes | None = None) -> Learner:
+    """Return the classifier in a file or directory; of a `DriftAdaptive`, its present model.
+
+    Raises
+    ------
+    NotSupported
+        If the snapshot holds no classifier of this package.
+    """
+    learner = load_explainable(path, key)
+    if not isinstance(learner, SpamFilter):
+        return learner
+    raise _no_learner(path, type(learner).__name__)
+
+
+def load_explainable(path: Path, key: bytes | None = None) -> Learner | SpamFilter:
+    """Return the classifier or the spam filter in a file or directory.
+
+    Raises
+    ------
+    NotSupported
+        If the snapshot holds neither, or a filter whose tokens are hashed.
+    """
+    from stream_bayes.saving.river.drift_logs import answering_state
+
+    snapshot = _snapshot_at(path, key)
+    state = _model_section(snapshot, path)
+    if snapshot.learner in _FROM_PARAMETERS:
+        made: Learner = _FROM_PARAMETERS[snapshot.learner](state)
+        return made
+    answering = answering_state(state)
+    name, state = (snapshot.learner, state) if answering is None else (str(answering["learner"]), answering)
+    kind = _KINDS.get(name)
+    if kind is None or not issubclass(kind, (BayesClassifier, SpamFilter)):
+        raise _no_learner(path, name)
+    learner: BayesClassifier | SpamFilter = kind.from_state(state)
+    return learner
+
+
+def _no_learner(path: Path, name: str) -> NotSupported:
+    return NotSupported(
+        f"{path} holds a {name}, which only the program that made it can load; expected one of "
+        f"{', '.join(kind.__name__ for kind in LEARNERS.values())}"
+    )
+
+
+def _adaptive_bayes(state: Mapping[str, Any]) -> AdaptiveBayes:
+    """Return the `AdaptiveBayes` of a state, made with the arguments in it."""
+    from stream_bayes.saving.river.model_state import restore_model
+
+    with refusing_bad_state():
+        saved = state["model"]
+        schema = saved["holds"]["_members"][0]["state"]["parameters"]["schema"]
+        try:
+            model = AdaptiveBayes(**saved["parameters"], schema=loaded_parameter(schema))
+        except (TypeError, StreamBayesError) as error:
+            raise BadState(f"the state's parameters do not make an AdaptiveBayes: {error}") from error
+    restored: AdaptiveBayes = restore_model(model, state)
+    return restored
+
+
+def _half_life_choice(state: Mapping[str, Any]) -> HalfLifeChoice:
+    """Return the `HalfLifeChoice` of a state, made with the arguments in it."""
+    from stream_bayes.saving.river.model_state import restore_model
+
+    with refusing_bad_state():
+        given = dict(state["model"]["parameters"])
+        template = given.pop("learner")["object"]
+        lives = given.pop("half_lives")
+        try:
+            arguments = {
+                name: loaded_parameter(value) for name, value in template["state"]["parameters"].items()
+            }
+            learner = _KINDS[template["class"]](**arguments)
+            choice = HalfLifeChoice(
+                learner, tuple(lives["tuple"]) if isinstance(lives, Mapping) else list(lives), **given
+            )
+        except (TypeError, StreamBayesError) as error:
+            raise BadState(f"the state's parameters do not make a HalfLifeChoice: {error}") from error
+    found: HalfLifeChoice = restore_model(choice, state)
+    return found
+
+
+# The classes that are made with the arguments in a state, and then restored.
+_FROM_PARAMETERS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+    AdaptiveBayes.__name__: _adaptive_bayes,
+    HalfLifeChoice.__name__: _half_life_choice,
+}
+
+# The classes whose own `from_state` makes an object.
+_OWN: tuple[type[Any], ...] = (
+    *(kind for kind in LEARNERS.values() if kind.__name__ not in _FROM_PARAMETERS),
+    BayesNet,
+    SpamFilter,
+)
+_KINDS: dict[str, Any] = {kind.__name__: kind for kind in _OWN}
+
+
+def _has_own_state(model: Any) -> bool:
+    # A pipeline of River passes for an instance of its last step's class, so its own type counts.
+    return issubclass(type(model), (BayesClassifier, BayesNet, SpamFilter))
+
+
+def _snapshot_at(path: Path, key: bytes | None) -> Snapshot:
+    if not path.is_dir():
+        return read_snapshot(path, key)
+    found = SnapshotStore(path, key=key).latest()
+    if found is None:
+        raise NoSnapshot(f"there are no snapshots in {path}")
+    return found.snapshot
+
+
+def _model_section(snapshot: Snapshot, path: object) -> Mapping[str, Any]:
+    if SECTION not in snapshot.sections:
+        raise BadSnapshot(f"{path} holds no model, but {sorted(snapshot.sections)}")
+    return snapshot.sections[SECTION]
+
+
+def _parameters(model: Any) -> dict[str, Any]:
+    if isinstance(model, SpamFilter):
+        return model.settings()
+    return {name: saved_parameter(value) for name, value in model._get_params().items()}
+
+
+def _compare(saved: Mapping[str, Any], own: Mapping[str, Any], path: object) -> None:
+    others = [f"{name}={saved[name]!r}, not {own[name]!r}" for name in own if saved[name] != own[name]]
+    if others:
+        raise OtherConfiguration(f"{path} holds a model with other arguments: {', '.join(others)}")

@@ -1,0 +1,38 @@
+"""Codecs of River's transformers that rename, select and group features, and of mail tokens."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+from typing import Any
+
+from river import compose
+
+from stream_bayes.core.values.values import name_order
+from stream_bayes.mail.text.transformer import EmailTokens
+from stream_bayes.saving.river.codecs import DictOf
+from stream_bayes.saving.river.registry import OBJECT, register
+
+__all__: list[str] = []
+
+
+def _order_keys(held: Any) -> None:
+    # It hands the features on in the order of a set, so of hashes; a dict's keys serve it as well.
+    held.keys = dict.fromkeys(sorted(held.keys, key=name_order))
+
+
+KEYS = {"keys": lambda held: frozenset(held.keys)}
+register(compose.Select, parameters=KEYS, fix_order=_order_keys)
+register(compose.Discard, parameters=KEYS)
+register(compose.SelectType)
+register(compose.Prefixer)
+register(compose.Suffixer)
+register(compose.Renamer)
+register(compose.Grouper, {"transformers": DictOf(OBJECT)})
+
+
+def _limits(held: Any) -> tuple[int, ...] | None:
+    return None if held.limits is None else astuple(held.limits)
+
+
+# Every parser finds the same tokens, so which one there is does not matter.
+register(EmailTokens, derived=["_decode", "_limits"], parameters={"parser": None, "limits": _limits})

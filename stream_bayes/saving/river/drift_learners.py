@@ -1,0 +1,343 @@
+"""Codecs of classifiers that replace their model after drift."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from stream_bayes.core.values.values import JSONValue
+from stream_bayes.drift.adaptive import DriftAdaptive
+from stream_bayes.drift.candidates import FRESH, GROWN, Basis, SearchTask
+from stream_bayes.drift.families import FamilyWatch
+from stream_bayes.drift.log import DriftLog
+from stream_bayes.drift.recent_events import RecentEvents
+from stream_bayes.drift.trial import Trial
+from stream_bayes.learners.base.state import loaded_parameter
+from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
+from stream_bayes.saving.river.codecs import COUNT, FLAG, PLAIN, WEIGHT, Leaf, ListOf, OrNone, ValueCodec
+from stream_bayes.saving.river.location import Location
+from stream_bayes.saving.river.registry import OBJECT, OBJECTS, decode_object, encode_object, register
+
+__all__: list[str] = []
+
+
+def _choice_fits(held: Any) -> bool:
+    """Return True if there is a loss for each half-life, and the leader is one of them."""
+    members = len(held.half_lives)
+    return len(held._losses) == members and held._leader < members and held._since <= held.clock
+
+
+register(
+    HalfLifeChoice,
+    {"_members": OBJECTS, "_losses": ListOf(WEIGHT), "_leader": COUNT, "_since": COUNT},
+    fits=_choice_fits,
+)
+
+
+# -- trials -----------------------------------------------------------------------------------------------------------
+
+SEARCHED = ("structure",)  # arguments of learners that a search may have changed
+
+
+@dataclass(frozen=True)
+class _Model(ValueCodec):
+    """A learner like the one that the user gave, but for what a search has found."""
+
+    held: DriftAdaptive
+
+    def encode(self, held: Any, location: Location) -> JSONValue:
+        return encode_object(held, location)
+
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        learner = self.held.learner
+        state = saved.get("state") if isinstance(saved, Mapping) else None
+        parameters = state.get("parameters") if isinstance(state, Mapping) else None
+        if not isinstance(parameters, Mapping):
+            raise location.altered("the state of a learner", saved)
+        own = learner._get_params()
+        given = {
+            name: loaded_parameter(parameters[name])
+            for name in SEARCHED
+            if name in own and name in parameters
+        }
+        return decode_object(learner.clone(given), saved, location)
+
+
+@dataclass(frozen=True)
+class _Named(ValueCodec):
+    """[name, learner] of candidates and retired models."""
+
+    held: DriftAdaptive
+
+    def encode(self, held: Any, location: Location) -> JSONValue:
+        return [[name, encode_object(model, location)] for name, model in held]
+
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        pairs = [location.items(pair) for pair in location.items(saved)]
+        if not all(len(pair) == 2 and isinstance(pair[0], str) for pair in pairs):
+            raise location.altered("models by name", saved)
+        return [(name, _Model(self.held).decode(model, None, location)) for name, model in pairs]
+
+
+class _Trial(ValueCodec):
+    """[begun, since, caught, length, events, lost, gains, squares, earlier]."""
+
+    def encode(self, held: Any, location: Location) -> JSONValue:
+        *rest, gains, squares, earlier = held
+        return Leaf("a trial", _is_trial).encode([*rest, list(gains), list(squares), earlier], location)
+
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        *rest, gains, squares, earlier = Leaf("a trial", _is_trial).decode(saved, made, location)
+        return Trial._make([*rest, tuple(gains), tuple(squares), earlier])
+
+
+def _is_trial(value: object) -> bool:
+    if not isinstance(value, list) or len(value) != 9:
+        return False
+    counts, (lost, gains, squares, earlier) = value[:5], value[5:]
+    if not isinstance(gains, list) or not isinstance(squares, list) or len(gains) != len(squares):
+        return False
+    return (
+        all(type(count) is int and 0 <= count < 2**62 for count in counts)
+        and all(
+            type(number) is float and math.isfinite(number) for number in (lost, earlier, *gains, *squares)
+        )
+        and counts[4] < counts[3]
+        and 0 < counts[1] <= counts[0]
+        and lost >= 0.0
+        and all(square >= 0.0 for square in squares)
+    )
+
+
+# -- events -----------------------------------------------------------------------------------------------------------
+
+
+class _Arrays(NamedTuple):
+    """Arrays that stand beside the JSON values, as those of a learner do."""
+
+    arrays: Mapping[str, Any]
+
+    def state(self) -> dict[str, Any]:
+        return {"arrays": dict(self.arrays)}
+
+
+def _saved_arrays(arrays: Mapping[str, Any], location: Location) -> JSONValue:
+    location.learners.append(({}, _Arrays(arrays)))  # type: ignore[arg-type]  # only its state is used
+    return len(location.learners) - 1
+
+
+def _loaded_arrays(saved: Any, names: Sequence[str], location: Location) -> dict[str, Any]:
+    if type(saved) is not int or any(f"{saved}-{name}" not in location.arrays for name in names):
+        raise location.altered("the number of arrays", saved)
+    location.taken.update(f"{saved}-{name}" for name in names)
+    return {name: location.arrays[f"{saved}-{name}"] for name in names}
+
+
+COLUMNS = ("window_codes", "window_numbers", "window_labels", "window_weights", "window_clocks")
+
+
+@dataclass(frozen=True)
+class _Recent(ValueCodec):
+    """The newest events, by the codes of the model that answers."""
+
+    held: DriftAdaptive
+
+    def encode(self, held: Any, location: Location) -> JSONValue:
+        return _saved_arrays(held.arrays(), location)
+
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        arrays = _loaded_arrays(saved, (*COLUMNS, "signals"), location)
+        recent = RecentEvents(self.held.model_, self.held._succession.settings.window)
+        recent.load(arrays, arrays["signals"])
+        return recent
+
+
+@dataclass(frozen=True)
+class _Task(ValueCodec):
+    """The input of a search, so that it can be run again."""
+
+    held: DriftAdaptive
+
+    def encode(self, held: Any, location: Location) -> JSONValue:
+        basis = held.basis
+        return {
+            "begun": held.begun,
+            "since": held.since,
+            "basis": [basis.name, _saved_state(basis.state, location), basis.is_searched, basis.is_whole],
+            "events": _saved_arrays(held.events, location),
+            "only": PLAIN.encode(list(held.only), location),
+        }
+
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        begun, since, basis, number, only = location.fields(
+            saved, "begun", "since", "basis", "events", "only"
+        )
+        begun, since = COUNT.decode(begun, None, location), COUNT.decode(since, None, location)
+        events = _loaded_arrays(number, COLUMNS, location)
+        known = self._basis(location.items(basis), location)
+        search = self.held._succession.settings.search
+        return SearchTask(begun, since, known, events, search, tuple(PLAIN.decode(only, None, location)))
+
+    def _basis(self, saved: list[Any], location: Location) -> Basis:
+        if (
+            len(saved) != 4
+            or saved[0] not in (self.held.policy, GROWN, FRESH)
+            or not all(type(part) is bool for part in saved[2:])
+        ):
+            raise location.altered("a candidate before it has learned", saved)
+        name, state, is_searched, is_whole = saved
+        model = _Model(self.held).decode(state, None, location)
+        return Basis(name, type(model), model.state(), is_searched, is_whole)
+
+
+def _saved_state(state: Mapping[str, Any], location: Location) -> JSONValue:
+    """Return a learner's state as `encode_object` writes that of a learner."""
+    written = {key: value for key, value in state.items() if key != "arrays"}
+    return {"class": state["learner"], "state": written, "number": _saved_arrays(state["arrays"], location)}
+
+
+class _Log(ValueCodec):
+    """The entries of a log, how many there were of each kind, and how long some took: these alone are no events'."""
+
+    def encode(self, held: Any, location: Location) -> JSONValue:
+        return {
+            "entries": ListOf(PLAIN).encode(held.entries, location),
+            "counts": dict(held.counts),
+            "seconds": [[number, took] for number, took in held.seconds.items()],
+        }
+
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        written, counts, seconds = location.fields(saved, "entries", "counts", "seconds")
+        entries = ListOf(PLAIN).decode(written, None, location)
+        if not all(map(_is_entry, entries)):
+            raise location.altered("entries of a log", saved)
+        if not isinstance(counts, Mapping) or not all(
+            type(n) is int and 0 < n < 2**62 for n in counts.values()
+        ):
+            raise location.altered("how many entries there were of each kind", counts)
+        log = DriftLog(entries)
+        if any(counts.get(what, 0) < number for what, number in log.counts.items()):
+            raise location.altered("at least as many entries of each kind as there are", counts)
+        took = dict(ListOf(Leaf("seconds of an entry", _is_seconds)).decode(seconds, None, location))
+        return DriftLog(entries, counts, took)
+
+
+def _is_entry(value: object) -> bool:
+    return (
+        isinstance(value, Mapping)
+        and all(isinstance(key, str) for key in value)
+        and isinstance(value.get("what"), str)
+        and all(type(value.get(name)) is int for name in ("event", "number"))
+    )
+
+
+def _is_seconds(value: object) -> bool:
+    if not isinstance(value, list) or len(value) != 2:
+        return False
+    number, took = value
+    return type(number) is int and type(took) is float and 0.0 <= took < math.inf
+
+
+@dataclass(frozen=True)
+class _Families(ValueCodec):
+    """A detector for each family, and the sums of what they were fed."""
+
+    def encode(self, held: Any, location: Location) -> JSONValue:
+        arrays = {"events": held.events, "sums": held.sums, "recent": held.recent}
+        return {
+            "detectors": [encode_object(detector, location) for detector in held.detectors],
+            "sums": _saved_arrays(arrays, location),
+        }
+
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        detectors, number = location.fields(saved, "detectors", "sums")
+        watch = FamilyWatch(made.detector)
+        watch.reserve(len(location.items(detectors)))
+        arrays = _loaded_arrays(number, ("events", "sums", "recent"), location)
+        for name, array in arrays.items():
+            fresh = getattr(watch, name)
+            if array.shape != fresh.shape or array.dtype != fresh.dtype or not (array >= 0).all():
+                raise location.altered("a sum for each detector", name)
+            setattr(watch, name, array.copy())
+        pairs = zip(watch.detectors, detectors, strict=True)
+        watch.detectors = [decode_object(detector, one, location) for detector, one in pairs]
+        return watch
+
+
+@dataclass(frozen=True)
+class _Part(ValueCodec):
+    """The attributes of a part that an object of the same configuration has, too.
+
+    They are decoded in order: later ones read earlier ones.
+    """
+
+    holds: Mapping[str, ValueCodec]
+
+    def encode(self, held: Any, location: Location) -> JSONValue:
+        return {name: kind.encode(vars(held)[name], location.at(name)) for name, kind in self.holds.items()}
+
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        for (name, kind), value in zip(self.holds.items(), location.fields(saved, *self.holds), strict=True):
+            setattr(made, name, kind.decode(value, vars(made)[name], location.at(name)))
+        return made
+
+
+def _adaptive(held: DriftAdaptive) -> dict[str, ValueCodec]:
+    model = _Model(held)
+    succession = {
+        "model": model,
+        "recent": _Recent(held),
+        "clock": COUNT,
+        "generation": COUNT,
+        "task": OrNone(_Task(held)),
+        "candidates": _Named(held),
+        "trial": OrNone(_Trial()),
+        "retired": _Named(held),
+        "changed_again": OrNone(COUNT),
+        "is_renewing": FLAG,
+        "since": COUNT,
+        "renewals": _Part({"next_search": COUNT, "next_fresh": COUNT, "next": COUNT}),
+    }
+    watch = {"detector": OBJECT, "families": OrNone(_Families()), "fed": COUNT, "log": _Log()}
+    return {
+        "_watch": _Part(watch),
+        "_succession": _Part(succession),
+        "_warned": OrNone(COUNT),
+        "_shadow": OrNone(model),
+    }
+
+
+def _adaptive_fits(held: DriftAdaptive) -> bool:
+    """Return True if candidates have a trial, no search runs meanwhile, and nothing happened later than now."""
+    succession, now = held._succession, held.clock
+    trial, task = succession.trial, succession.task
+    tried = len(succession.candidates) if trial is None else len(trial.gains)
+    return (
+        (held.signal_ == "family") == (held._watch.families is not None)
+        and (trial is None or not trial.gains or tried == len(succession.candidates))
+        and (trial is not None or not succession.candidates)
+        and (trial is None or task is None)
+        and (not succession.is_renewing or trial is not None or task is not None)
+        and (trial is None or trial.begun <= now)
+        and (task is None or 0 < task.since <= task.begun <= now)
+        and (succession.changed_again is None or trial is not None or task is not None)
+        and (succession.changed_again or 0) <= now
+        and len(succession.retired) <= held.retired
+        and (held._warned or 0) <= now
+        and 0 < succession.since <= now + 1
+        and succession.recent.newest <= now
+    )
+
+
+def _search(held: DriftAdaptive) -> str | None:
+    return None if held.search is None else repr(held.search)
+
+
+register(
+    DriftAdaptive,
+    _adaptive,
+    parameters={"search": _search, "signal": lambda held: held.signal_},
+    fits=_adaptive_fits,
+)

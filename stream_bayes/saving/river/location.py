@@ -1,0 +1,76 @@
+"""The location of a value in a model: for messages, and for learners, whose arrays are stored apart from the JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from numpy.typing import NDArray
+
+from stream_bayes.core.values.values import shown
+from stream_bayes.errors import BadState, CannotSave
+from stream_bayes.learners.base.state import Content
+
+__all__ = ["MAX_DEPTH", "Location"]
+
+MAX_DEPTH = (
+    16  # objects within objects: each takes up to five of the levels that `sections` leaves around payloads
+)
+
+
+@dataclass(frozen=True)
+class Location:
+    """The location of a value in a model.
+
+    Examples
+    --------
+    >>> print(Location().step("StandardScaler").at("means"))
+    step 'StandardScaler', means
+    >>> Location().step("StandardScaler").at("means").altered("a number", "five")
+    BadState("step 'StandardScaler', means: the state was altered: expected a number, got 'five'")
+    """
+
+    names: tuple[str, ...] = ()
+    depth: int = 0
+    # Those to be written, and what they held.
+    learners: list[tuple[dict[str, Any], Content]] = field(default_factory=list)
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)  # of the whole state that is read
+    taken: set[str] = field(default_factory=set)  # names of those that were given back
+
+    def __str__(self) -> str:
+        return ", ".join(self.names) or "the model"
+
+    def at(self, name: str) -> Location:
+        """Return the location of an attribute here."""
+        return replace(self, names=(*self.names, name))
+
+    def step(self, name: object) -> Location:
+        """Return the location of a step of a pipeline, or of another named part."""
+        return self.at(f"step {shown(name)}")
+
+    def inside(self) -> Location:
+        """Return the same location, one object deeper. Raise `CannotSave` beyond the limit."""
+        if self.depth == MAX_DEPTH:
+            raise CannotSave(f"{self}: more than {MAX_DEPTH} objects stand within one another; nest fewer")
+        return replace(self, depth=self.depth + 1)
+
+    def cannot_save(self, why: str) -> CannotSave:
+        """Return the error for a value here that no snapshot can hold."""
+        return CannotSave(f"{self}: {why}")
+
+    def altered(self, expected: str, got: object) -> BadState:
+        """Return the error for a saved value here that was never written so."""
+        return BadState(f"{self}: the state was altered: expected {expected}, got {shown(got)}")
+
+    def fields(self, saved: object, *names: str) -> list[Any]:
+        """Return the values of a JSON object that has exactly these names."""
+        if not isinstance(saved, Mapping) or saved.keys() != set(names):
+            raise self.altered(f"an object with {', '.join(names)}", saved)
+        return [saved[name] for name in names]
+
+    def items(self, saved: object) -> list[Any]:
+        """Return the items of a JSON array."""
+        if not isinstance(saved, list):
+            raise self.altered("an array", saved)
+        return saved

@@ -1,5 +1,0 @@
-"""A snapshot as the bytes of one file: model, scores and positions, never code.
-
-`snapshot` holds the content, its format number and meta.json; `sections` writes states as JSON and `.npy` entries;
-`archive` draws the zip, which has exactly one valid form. Files and directories of snapshots are in `streams/files`.
-"""

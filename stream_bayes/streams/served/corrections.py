@@ -1,0 +1,82 @@
+"""Corrections of learned samples: unlearn one, or replace its label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stream_bayes.core.values.durations import MICROSECOND
+from stream_bayes.core.values.payloads import Payload
+from stream_bayes.errors import StreamBayesError
+from stream_bayes.learners.base.base import BayesClassifier
+
+__all__ = ["relabel", "unlearn", "unlearning_fault"]
+
+
+def unlearning_fault(model: Any, *, is_read_again: bool) -> str | None:
+    """Return the reason why a model cannot unlearn samples exactly; None if it can.
+
+    Parameters
+    ----------
+    model
+        The model: a learner, or anything else.
+    is_read_again
+        True for samples that are read again from the log: when each was learned is not known.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes
+    >>> unlearning_fault(NaiveBayes(half_life=100), is_read_again=False)
+    >>> unlearning_fault(NaiveBayes(half_life=100), is_read_again=True)
+    'a NaiveBayes with half_life or window unlearns a sample by the moment at which it was learned, which only ...'
+    """
+    if not isinstance(model, BayesClassifier):
+        return f"{type(model).__name__} cannot unlearn"
+    if is_read_again and (model.half_life is not None or model._store.window is not None):
+        return (
+            f"a {type(model).__name__} with half_life or window unlearns a sample by the moment at which it was "
+            "learned, which only remembered samples have; raise labels.most_correctable and correct_within"
+        )
+    return None
+
+
+def unlearn(learner: BayesClassifier, content: Payload, y: Any, w: float, clock: int | None) -> None:
+    """Unlearn a sample that was learned at `clock`.
+
+    With fading or a window, exactly that sample is unlearned, not an equal one of another time.
+    """
+    if learner._store.tables.timed:
+        learner._store.unlearn(content, y, w, clock)
+        return
+    by_moment = learner.half_life is not None or learner._store.window is not None
+    learner.unlearn_one(content, y, w, clock if by_moment else None)
+
+
+def relabel(
+    learner: BayesClassifier, content: Payload, was: Any, y: Any, w: float, clock: int | None
+) -> None:
+    """Replace the label of a learned sample; if that is refused, keep the old one.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes
+    >>> model = NaiveBayes()
+    >>> model.learn_one({"sky": "grey"}, "sun")
+    >>> relabel(model, {"sky": "grey"}, "sun", "rain", 1.0, model.clock)
+    >>> model.predict_proba_one({"sky": "grey"})
+    {'rain': 1.0}
+    """
+    if learner._store.slides:  # first, else the new sample would evict another one
+        unlearn(learner, content, was, w, clock)
+        try:
+            learner.learn_one(content, y, w)
+        except StreamBayesError:
+            learner.learn_one(content, was, w)
+            raise
+        return
+    timed = learner._store.tables.timed  # its clock is the sample's own time
+    learner.learn_one(content, y, w, clock * MICROSECOND if timed and clock is not None else None)
+    try:
+        unlearn(learner, content, was, w, clock)
+    except StreamBayesError:
+        unlearn(learner, content, y, w, clock if timed else learner.clock)
+        raise

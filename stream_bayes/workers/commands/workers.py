@@ -1,0 +1,115 @@
+"""Running the workers of a pipeline with [workers]: one in this process, or several processes that end together."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import typer
+
+from stream_bayes.cli.output import note, print_json
+from stream_bayes.errors import BadConfig
+from stream_bayes.streams.pipelines.config import PipelineConfig
+from stream_bayes.streams.service.signals import stopping_on_signals
+
+__all__ = ["run_processes", "run_worker"]
+
+POLL_SECONDS = 0.2
+END_SECONDS = 45.0  # for the other processes to end after one has
+
+
+def run_worker(
+    config: PipelineConfig,
+    directory: Path,
+    *,
+    instance_id: str | None,
+    accept_gap: bool,
+    until_end: bool,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Run one worker until a signal comes, and print its figures."""
+    from stream_bayes.workers.metrics import serving_worker
+    from stream_bayes.workers.pipeline.parts import build_worker
+
+    worker = build_worker(config, directory, instance_id=instance_id, accept_gap=accept_gap)
+    assert config.kafka is not None and config.workers is not None
+    lines = [
+        f"Kafka client: {config.kafka.client}; {config.workers.shards} shards, published in {config.name}.model"
+    ]
+    if config.snapshots is not None:
+        lines.append(
+            f"Snapshots are in the topic {config.name}.state, as often as [snapshots] has it; nothing "
+            f"is written to {config.snapshots.directory}"
+        )
+    note(lines, quiet=quiet)
+    with ExitStack() as around:
+        if config.ops is not None:
+            around.enter_context(serving_worker(worker, config.ops.host, config.ops.port))
+        with stopping_on_signals(worker.stop):
+            worker.run(until_end=until_end)
+    summary = worker.summary()
+    if json:
+        print_json(summary)
+    else:
+        typer.echo(f"{summary['records']:,} records in this run, {summary['rebalances']} rebalances")
+
+
+def run_processes(
+    file: Path, count: int, instance_id: str | None, options: list[str], port: int | None
+) -> int:
+    """Start workers as processes, and end them together. Return the first exit code that is not 0.
+
+    Parameters
+    ----------
+    file
+        The pipeline file.
+    count
+        The number of processes.
+    instance_id
+        The prefix of their instance ids; None for none.
+    options
+        Further options of each.
+    port
+        The port of the first one's metrics; the others take the next ones. None without metrics.
+    """
+    if count < 1:
+        raise BadConfig(f"--workers: expected at least 1, got {count}")
+    commands = [
+        [sys.executable, "-m", "stream_bayes", "run", str(file), *options]
+        + ([] if instance_id is None else ["--instance-id", f"{instance_id}-{number}"])
+        + ([] if not port else ["--ops-port", str(port + number)])
+        for number in range(count)
+    ]
+    stopping = False
+
+    def stop() -> None:
+        nonlocal stopping
+        stopping = True
+
+    processes: list[subprocess.Popen[bytes]] = []
+    with stopping_on_signals(stop):
+        try:
+            processes += map(subprocess.Popen, commands)
+            while not stopping and all(process.poll() is None for process in processes):
+                time.sleep(POLL_SECONDS)
+            if not stopping and all(process.poll() in (None, 0) for process in processes):
+                for process in processes:  # with --until-end each ends by itself
+                    while process.poll() is None and not stopping:
+                        time.sleep(POLL_SECONDS)
+        finally:
+            for process in processes:
+                if process.poll() is None:
+                    process.send_signal(signal.SIGTERM)
+            deadline = time.monotonic() + END_SECONDS
+            for process in processes:
+                try:
+                    process.wait(max(0.0, deadline - time.monotonic()))
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+    return next((process.returncode for process in processes if process.returncode), 0)

@@ -1,0 +1,1 @@
+"""The parts of a worker that a pipeline file with `[workers]` describes."""

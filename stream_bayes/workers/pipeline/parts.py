@@ -1,0 +1,268 @@
+"""Construction of a worker from a pipeline file with [workers]."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from pathlib import Path
+
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadConfig, BrokerError
+from stream_bayes.kafka.cluster import Cluster
+from stream_bayes.kafka.pipeline.config import KafkaSinkConfig, KafkaSourceConfig
+from stream_bayes.kafka.pipeline.parts import kafka_source
+from stream_bayes.kafka.sink import KafkaDeadLetters, KafkaSink
+from stream_bayes.kafka.source import Share
+from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.mail.streams.shard_filter import FilterTotal, ShardFilterModel
+from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.engine.saving import Schedule
+from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.pipelines.config import PipelineConfig
+from stream_bayes.streams.pipelines.pipeline import make_model, make_pending
+from stream_bayes.streams.served.served import digest, served
+from stream_bayes.workers.model_topic import ModelPublisher
+from stream_bayes.workers.publication import Publisher, Source
+from stream_bayes.workers.replicas import Replicas
+from stream_bayes.workers.shard import JournalSink, Shard, ShardRecovery, ShardTransactions
+from stream_bayes.workers.shard_model import ShardModel
+from stream_bayes.workers.snapshot_cache import SnapshotCache
+from stream_bayes.workers.snapshot_topic import SnapshotTopic
+from stream_bayes.workers.state_parts import PART_BYTES
+from stream_bayes.workers.summable import learner_of
+from stream_bayes.workers.topic_reader import TopicReader
+from stream_bayes.workers.total import Total
+from stream_bayes.workers.worker import Worker
+
+__all__ = ["build_worker"]
+
+logger = logging.getLogger(__name__)
+
+
+def build_worker(
+    config: PipelineConfig,
+    directory: Path = Path(),
+    *,
+    instance_id: str | None = None,
+    schema: Schema | None = None,
+    accept_gap: bool = False,
+) -> Worker:
+    """Build a worker of a pipeline. It connects to no broker before it runs.
+
+    Parameters
+    ----------
+    config
+        The contents of the file.
+    directory
+        The directory of relative paths in it.
+    instance_id
+        The worker's id in the group.
+    schema
+        The stream's schema, used if the file declares none.
+    accept_gap
+        True to continue where records of a topic expired before they were read.
+
+    Raises
+    ------
+    StreamBayesError
+        If a part cannot be made, or the learner cannot be summed.
+    """
+    return _Parts(config, directory, schema, instance_id, accept_gap).worker()
+
+
+class _Parts:
+    """The parts that the shards of a worker share."""
+
+    def __init__(
+        self,
+        config: PipelineConfig,
+        directory: Path,
+        schema: Schema | None,
+        instance_id: str | None,
+        accept_gap: bool,
+    ) -> None:
+        if config.workers is None or config.kafka is None:
+            raise BadConfig("workers: is missing; add [workers] with the number of shards")
+        self.config = config
+        self.own = config.workers
+        self.kafka = config.kafka
+        self.connection = config.kafka.connection()
+        self.schema = config.schema_of_stream() or schema
+        self.instance_id = instance_id
+        self.accept_gap = accept_gap
+        self.cache = None if config.snapshots is None else directory / config.snapshots.directory
+        model = make_model(config, self.schema, directory)
+        self.total: Total | FilterTotal
+        if isinstance(model, SpamFilter) and model.learner is None:
+            self.total = FilterTotal(model, self.own.memory_budget)
+        else:
+            learner = learner_of(model)
+            decide = served(model).decide
+            self.total = Total(
+                learner, decide, config.model.max_names, config.model.max_skew, self.own.memory_budget
+            )
+        self.settings = config.settings()
+        self.key = None if self.own.key is None else self.own.key.get_secret_value().encode()
+        self.part_bytes = min(PART_BYTES, self.kafka.max_message_bytes // 2)
+        self.partitions = 0  # of the input topics; known after `prepare`
+        self.journal = f"{config.name}.journal"
+        self.model_topic = f"{config.name}.model"
+        self.snapshot_topic = f"{config.name}.state"
+
+    def worker(self) -> Worker:
+        return Worker(
+            self.config.name,
+            self.connection,
+            self.own.shards,
+            self.total,
+            prepare=self.prepare,
+            make_replicas=self.make_replicas,
+            make_shard=self.make_shard,
+            instance_id=self.instance_id,
+            session_seconds=self.own.session_seconds,
+        )
+
+    # -- topics -------------------------------------------------------------------------------------------------------
+
+    @property
+    def input_topics(self) -> list[str]:
+        source, labels = self.config.source, self.config.labels
+        assert isinstance(source, KafkaSourceConfig)
+        return [source.topic, *([] if labels is None or labels.topic is None else [labels.topic])]
+
+    @property
+    def output_topics(self) -> list[str]:
+        sinks = (self.config.predictions, self.config.dead_letters)
+        return [part.topic for part in sinks if isinstance(part, KafkaSinkConfig)]
+
+    def prepare(self) -> None:
+        """Check all topics, then create those of the pipeline that are missing."""
+        shards, cluster = self.own.shards, Cluster(self.connection)
+        try:
+            cluster.check_topics(self.input_topics, self.output_topics)
+            found = cluster.require_topics(self.input_topics)
+            counts = {topic: found[topic].partitions for topic in self.input_topics}
+            if len(set(counts.values())) > 1:
+                (samples, first), (labels, second) = counts.items()
+                raise BrokerError(
+                    f"topic {samples!r} has {first} partitions, and {labels!r} has {second}: a sample and its label "
+                    "would come to different shards. Create the topics with equal numbers of partitions, and write "
+                    "both with the same partitioner"
+                )
+            self.partitions = counts[self.input_topics[0]]
+            if shards > self.partitions:
+                raise BrokerError(
+                    f"topic {self.input_topics[0]!r} has {self.partitions} partitions, and [workers] has {shards} "
+                    f"shards: a shard needs one. Use at most {self.partitions} shards, or a topic with more partitions"
+                )
+            own = [self.journal, self.model_topic, self.snapshot_topic]
+            for topic, described in cluster.topics(own).items():
+                if described.partitions != shards:
+                    raise BrokerError(
+                        f"topic {topic!r} has {described.partitions} partitions, and [workers] has {shards} shards: "
+                        f"the pipeline began with {described.partitions}, or without [workers]. The number of shards "
+                        "stays; set it back, or give the pipeline another name to begin anew"
+                    )
+                if topic != self.journal:
+                    cluster.check_compacted(topic)
+            for topic in own[1:]:
+                cluster.create_compacted(topic, self.kafka.replication_factor, shards)
+            cluster.create_journal(self.journal, self.kafka.replication_factor, shards)
+        finally:
+            cluster.close()
+
+    @property
+    def origin(self) -> Source:
+        """The origin of this pipeline's publications."""
+        return Source(self.config.name, digest(self.settings), self.own.shards, self.partitions)
+
+    def reader(self, topic: str, shards: range, cluster: Cluster | None = None) -> TopicReader:
+        return TopicReader(self.connection, topic, shards, self.key, self.origin, cluster)
+
+    def make_replicas(self) -> Replicas:
+        return Replicas(self.reader(self.model_topic, range(self.own.shards)), self.total)
+
+    # -- a shard ------------------------------------------------------------------------------------------------------
+
+    def make_shard(self, number: int, until_end: bool) -> Shard:
+        config = self.config
+        share = Share(number, self.own.shards, self.partitions)
+        source = kafka_source(config, self.schema, share)
+        model: ShardModel | ShardFilterModel
+        if isinstance(self.total, FilterTotal):
+            model = ShardFilterModel(number, self.total)
+        else:
+            model = ShardModel(number, self.total.clone(), self.total)
+        delivery = ShardTransactions(
+            self.connection,
+            config.name,
+            source.identity,
+            shard=number,
+            replication_factor=self.kafka.replication_factor,
+            transaction_seconds=self.kafka.transaction_seconds,
+            max_message_bytes=self.kafka.max_message_bytes,
+        )
+        # A shard's parts run in one thread, so they share the connections for requests.
+        cluster = delivery.cluster = source.cluster
+        letters = predictions = None
+        if isinstance(config.dead_letters, KafkaSinkConfig):
+            letters = KafkaDeadLetters(delivery, config.dead_letters.topic)
+        if isinstance(config.predictions, KafkaSinkConfig):
+            predictions = KafkaSink(delivery, config.predictions.topic, letters)
+        delivery.topics += [self.model_topic, self.snapshot_topic]
+        mine = range(number, number + 1)
+        store = SnapshotTopic(
+            partial(self.reader, self.snapshot_topic, mine, cluster),
+            self.snapshot_topic,
+            number,
+            self.origin,
+            self.part_bytes,
+            self.key,
+            self._cache(number),
+        )
+        changed = Publisher(self.origin, number, self.key)
+        publisher = ModelPublisher(
+            self.model_topic,
+            model,
+            self.total,
+            changed,
+            every_seconds=self.own.publish_seconds,
+            every_events=self.own.publish_events,
+            part_bytes=self.part_bytes,
+        )
+        delivery.store, delivery.publisher, delivery.take_tape = store, publisher, model.take_tape
+        step = Step(
+            model, config.name, pending=make_pending(config.labels), max_dead_share=config.max_dead_share
+        )
+        publisher.events = lambda: step.processed
+        engine = Engine(
+            step,
+            source,
+            predictions=predictions if letters or predictions else JournalSink(delivery),
+            dead_letters=letters,
+            recovery=ShardRecovery(source, config.name, delivery, model=model, accept_gap=self.accept_gap),
+            store=store,  # type: ignore[arg-type]  # it has the methods of a store that the engine calls
+            schedule=self._schedule(),
+            settings=self.settings,
+            batch=config.batch,
+        )
+
+        def prepare() -> None:
+            """Read which parts the model's topic holds: only others are published."""
+            reader = self.reader(self.model_topic, mine, cluster)
+            try:
+                reader.read_to_end()
+                changed.continue_from(reader.assemblies[number].digests)
+            finally:
+                reader.close()
+
+        return Shard(number, engine, delivery, publisher, prepare, until_end)
+
+    def _cache(self, number: int) -> SnapshotCache | None:
+        if self.cache is None:
+            return None
+        return SnapshotCache(self.cache, self.config.name, number, self.part_bytes)
+
+    def _schedule(self) -> Schedule:
+        own = self.config.snapshots
+        return Schedule(every_seconds=60.0) if own is None else Schedule(own.every_events, own.every_seconds)

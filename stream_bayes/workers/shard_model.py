@@ -1,0 +1,227 @@
+"""A shard's model: it learns into the counts of its shard, and answers from the sum of all shards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from stream_bayes.core.values.payloads import Payload
+from stream_bayes.errors import SourceError, StreamBayesError
+from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.streams.served.answers import Answer, AnswerColumns, Answers
+from stream_bayes.streams.served.served import ServedLearner
+from stream_bayes.workers.tape import Rows, Tape, rows_of, tape_of
+from stream_bayes.workers.total import Total
+
+__all__ = ["ShardModel"]
+
+
+class ShardModel:
+    """The model of one shard, as the engine serves it.
+
+    It is replaying until `go_live`. During a replay the answers come from tapes, and the sum is left alone. Live, the
+    sum answers and learns, the counts learn what the sum accepted, and the answers are recorded for `take_tape`.
+    The state that the engine saves is the shard's counts.
+
+    Parameters
+    ----------
+    shard
+        The shard's number.
+    learner
+        A learner without counts: the shard's.
+    total
+        The sum of all shards, which the shards of a worker share.
+
+    Attributes
+    ----------
+    model
+        The counts of the shard.
+    is_live
+        True once everything was replayed.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes
+    >>> total = Total(NaiveBayes())
+    >>> one, other = (ShardModel(number, NaiveBayes(), total) for number in (0, 1))
+    >>> one.go_live(), other.go_live()
+    (None, None)
+    >>> one.learn({"sky": "grey"}, "rain", 1.0)
+    >>> other.answer({"sky": "grey"}), other.model.predict_proba_one({"sky": "grey"})
+    ({'rain': 1.0}, {})
+    """
+
+    drifts = None
+    generation = 0
+    is_unsupervised = False
+    is_timed: bool
+
+    def __init__(self, shard: int, learner: BayesClassifier, total: Total) -> None:
+        self.shard = shard
+        self._own = ServedLearner(learner)
+        self._total = total
+        self.name = self._own.name
+        self.is_timed = self._own.is_timed
+        self.model: BayesClassifier = learner
+        self.decide: Callable[[Answer], Any] = total.served.decide
+        self.is_live = False
+        self._tape = Tape(b"")
+        self._calls: list[Rows] = []
+
+    # -- live or replaying --------------------------------------------------------------------------------------------
+
+    def replay(self, tape: bytes) -> None:
+        """Take the answers of the next batch from a tape."""
+        self._tape.check_end()
+        self._tape = Tape(tape)
+
+    def go_live(self) -> None:
+        """Add the shard's counts to the sum, and answer from it."""
+        self._tape.check_end()
+        self.is_live = True
+        self._total.replace({self.shard: self.model})
+
+    def take_tape(self) -> bytes:
+        """Return the answers since the last call, to be written into the journal."""
+        calls, self._calls = self._calls, []
+        return tape_of(calls)
+
+    # -- the verbs of `Served` ----------------------------------------------------------------------------------------
+
+    def answer(self, x: Any, /) -> Answer:
+        if not self.is_live:
+            rows = self._tape.next()
+            _raise(rows.error())
+            return rows.first()
+        with self._total.lock, self._recording_refusal():
+            answer = self._total.served.answer(x)
+        self._calls.append(_row(answer))
+        return answer
+
+    def hold(self, x: Any, /) -> Any:
+        return x
+
+    def learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> None:
+        if not self.is_live:
+            _raise(self._tape.next().error())
+            self._own.learn(x, y, w, at)
+            return
+        with self._total.lock, self._recording_refusal():
+            self._total.served.learn(x, y, w, at)
+            self._add([x], [y], [w], [at])
+        self._calls.append(_row({}))
+
+    def predict_then_learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> Answer:
+        if not self.is_live:
+            rows = self._tape.next()
+            _raise(rows.error())
+            self._own.learn(x, y, w, at)
+            return rows.first()
+        with self._total.lock, self._recording_refusal():
+            answer = self._total.served.predict_then_learn(x, y, w, at)
+            self._add([x], [y], [w], [at])
+        self._calls.append(_row(answer))
+        return answer
+
+    def process(
+        self,
+        xs: Sequence[Any],
+        ys: Sequence[Any],
+        ws: Sequence[float],
+        ats: Sequence[float | None] | None = None,
+        /,
+    ) -> tuple[Answers, StreamBayesError | None]:
+        times = [None] * len(xs) if ats is None else ats
+        if not self.is_live:
+            rows = self._tape.next()
+            self._add(xs[: rows.samples], ys, ws, times)
+            return rows.answers(), rows.error()
+        with self._total.lock:
+            answers, refused = self._total.served.process(xs, ys, ws, ats)
+            self._add(xs[: len(answers)], ys, ws, times)
+        assert isinstance(answers, AnswerColumns)
+        self._calls.append(rows_of(answers.table, answers.labels, refused))
+        return answers, refused
+
+    def _add(
+        self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], ats: Sequence[float | None]
+    ) -> None:
+        """Add samples that the sum has learned to the shard's counts; those without a label were only predicted."""
+        known = [sample for sample in zip(xs, ys, ws, ats, strict=False) if sample[1] is not None]
+        if not known:
+            return
+        try:
+            if len(known) == 1:
+                self._own.learn(*known[0])
+                return
+            features, labels, weights, times = (list(column) for column in zip(*known, strict=True))
+            self.model.learn_many(features, labels, weights, times if self.is_timed else None)
+        except StreamBayesError as error:
+            raise SourceError(
+                f"shard {self.shard} refuses samples that the sum of all shards has learned: {error}. Declare all "
+                "features in [schema.features], so that the shards agree on their kinds"
+            ) from error
+
+    def _recording_refusal(self) -> _Refusals:
+        return _Refusals(self._calls)
+
+    @property
+    def clock(self) -> int | None:
+        return self._own.clock
+
+    def content(self, x: Any) -> Payload:
+        return self._own.content(x)
+
+    def relearn(self, content: Payload, was: Any, y: Any, w: float, clock: int | None) -> None:
+        # The shard decides: a sample that is corrected was learned here. So a replay needs no tape.
+        with self._total.lock:
+            self._own.relearn(content, was, y, w, clock)
+            if self.is_live:
+                self._total.served.relearn(content, was, y, w, clock)
+
+    def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
+        with self._total.lock:
+            self._own.unlearn(content, y, w, clock)
+            if self.is_live:
+                self._total.served.unlearn(content, y, w, clock)
+
+    def work(self) -> bool:
+        return self._own.work()
+
+    def unlearning_fault(self, *, is_read_again: bool) -> str | None:
+        return "the counts of a shard are a part of a sum, which other workers hold"
+
+    def settings(self) -> dict[str, Any]:
+        return self._own.settings()
+
+    def freeze(self) -> Callable[[], dict[str, Any]]:
+        return self._own.freeze()
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        self._own.load(state)
+        self.model = self._own.model
+
+
+class _Refusals:
+    """Records an error of the model on the tape, and lets it pass."""
+
+    def __init__(self, calls: list[Rows]) -> None:
+        self._calls = calls
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, StreamBayesError):
+            self._calls.append(rows_of(np.zeros((0, 0)), [], error))
+
+
+def _row(answer: Answer) -> Rows:
+    return rows_of(np.array([list(answer.values())], np.float64), list(answer))
+
+
+def _raise(error: StreamBayesError | None) -> None:
+    if error is not None:
+        raise error

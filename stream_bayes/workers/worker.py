@@ -1,0 +1,275 @@
+"""A worker: runs the shards that the group assigns to it, and sums them with those of the others."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from stream_bayes.errors import BrokerAway
+from stream_bayes.kafka.clients.client import Interrupted
+from stream_bayes.kafka.clients.connection import Connection
+from stream_bayes.kafka.cluster import Cluster
+from stream_bayes.kafka.membership import Membership, Subscription, join
+from stream_bayes.mail.streams.shard_filter import FilterTotal
+from stream_bayes.workers.assignment_check import AssignmentCheck
+from stream_bayes.workers.replicas import Replicas
+from stream_bayes.workers.shard import Shard
+from stream_bayes.workers.total import Total
+
+__all__ = ["Worker"]
+
+logger = logging.getLogger(__name__)
+
+POLL_SECONDS = 0.1
+STOP_SECONDS = 30.0
+RESTART_SECONDS = 1.0  # after a start at which no broker answered
+
+
+class Worker:
+    """One of the workers of a pipeline.
+
+    Parameters
+    ----------
+    name
+        The pipeline's name: its group.
+    connection
+        The cluster.
+    shards
+        The number of shards.
+    total
+        The sum of all shards.
+    prepare
+        Checks and creates the topics. Called first; what it refuses changes nothing.
+    make_replicas
+        Makes what follows the other shards.
+    make_shard
+        Makes the shard of a number.
+    instance_id
+        The worker's id in the group, which keeps its shards over a restart; None for a member without one.
+    session_seconds
+        Seconds without a sign of life after which the group gives a worker's shards to others.
+
+    Attributes
+    ----------
+    rebalances
+        Number of times that shards came or went.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        connection: Connection,
+        shards: int,
+        total: Total | FilterTotal,
+        *,
+        prepare: Callable[[], None],
+        make_replicas: Callable[[], Replicas],
+        make_shard: Callable[[int, bool], Shard],
+        instance_id: str | None = None,
+        session_seconds: float = 10.0,
+    ) -> None:
+        self.name = name
+        self.connection = connection
+        self.shards = shards
+        self.total = total
+        self.instance_id = instance_id
+        self.session_seconds = session_seconds
+        self.rebalances = 0
+        self.replicas: Replicas | None = None
+        self._prepare = prepare
+        self._make_replicas = make_replicas
+        self._make_shard = make_shard
+        self._lock = threading.RLock()  # callbacks of the group come in another thread
+        self._assigned: set[int] = set()
+        self._running: dict[int, Shard] = {}
+        self._restart_at: dict[int, float] = {}
+        self._ended: set[int] = set()
+        # Records, publications and their bytes of shards that have ended.
+        self._finished = self._publications = self._bytes_published = 0
+        self._is_stopping = False
+        self._is_running = False
+        self._until_end = False
+
+    @property
+    def owned(self) -> Mapping[int, Shard]:
+        """The shards that run here, by number. Thread-safe."""
+        with self._lock:
+            return dict(self._running)
+
+    @property
+    def healthy(self) -> bool:
+        """True while it takes part in the group, and its shards can read and write. Thread-safe."""
+        replicas = self.replicas
+        shards = [shard for shard in self.owned.values() if shard.restore_seconds is not None]
+        return (
+            self._is_running
+            and (replicas is None or replicas.failure is None)
+            and all(shard.engine.healthy for shard in shards)
+        )
+
+    @property
+    def processed_in_run(self) -> int:
+        """Number of records that this worker has processed."""
+        return self._finished + sum(shard.processed for shard in self.owned.values())
+
+    @property
+    def publications(self) -> int:
+        """Number of publications that this worker has made."""
+        return self._publications + sum(shard.publisher.published for shard in self.owned.values())
+
+    @property
+    def bytes_published(self) -> int:
+        """Bytes of these publications."""
+        return self._bytes_published + sum(shard.publisher.bytes_published for shard in self.owned.values())
+
+    def stop(self) -> None:
+        """Let the worker end: each shard commits, publishes, and is left to the others. For signal handlers."""
+        self._is_stopping = True
+
+    def run(self, until_end: bool = False) -> None:
+        """Take part in the group until `stop`, or, with `until_end`, until all shards here have reached their ends.
+
+        Raises
+        ------
+        StreamBayesError
+            If a shard, the group or the model's topic fails.
+        """
+        self._until_end = until_end
+        self._prepare()
+        replicas = self.replicas = self._make_replicas()
+        member: Membership | None = None
+        cluster, journal = Cluster(self.connection), f"{self.name}.journal"
+        check = AssignmentCheck(cluster, self.name, journal, self.shards, self.session_seconds)
+        try:
+            replicas.start()
+            while not replicas.wait_until_current(POLL_SECONDS) and not self._is_stopping:
+                self._raise_failure(replicas)
+            if self._is_stopping:
+                return
+            self._is_running = True
+            member = join(
+                Subscription(
+                    self.connection,
+                    self.name,
+                    journal,
+                    instance_id=self.instance_id,
+                    session_seconds=self.session_seconds,
+                    assigned=self._on_assigned,
+                    revoked=self._on_revoked,
+                )
+            )
+            while not self._is_stopping and not self._is_done():
+                try:
+                    member.poll(POLL_SECONDS)
+                except (BrokerAway, Interrupted) as error:
+                    logger.warning("the group %s does not answer: %s", self.name, error)
+                    time.sleep(POLL_SECONDS)
+                self._check_shards()
+                self._raise_failure(replicas)
+                check.check()
+        finally:
+            self._is_running = False
+            self._release(set(self._running), STOP_SECONDS)
+            if member is not None:
+                member.close()
+            cluster.close()
+            replicas.stop()
+
+    # -- the group ----------------------------------------------------------------------------------------------------
+
+    def _on_assigned(self, numbers: frozenset[int]) -> None:
+        with self._lock:
+            self.rebalances += 1
+            self._assigned |= numbers  # and started by `run`: this may be the thread of heartbeats
+
+    def _on_revoked(self, numbers: frozenset[int]) -> None:
+        with self._lock:
+            self.rebalances += 1
+            self._assigned -= numbers
+        # Shards that do not end in time are fenced by their next owners.
+        self._release(set(numbers), self.session_seconds / 2)
+
+    def _start(self, number: int) -> None:
+        assert self.replicas is not None
+        self._restart_at.pop(number, None)
+        self.replicas.own(number)
+        shard = self._running[number] = self._make_shard(number, self._until_end)
+        shard.publisher.owned = self._count
+        shard.start()
+
+    def _count(self) -> int:
+        return max(1, len(self._running))
+
+    def _release(self, numbers: set[int], seconds: float) -> None:
+        with self._lock:
+            leaving = [self._running[number] for number in numbers if number in self._running]
+        for shard in leaving:
+            shard.stop()
+        deadline = time.monotonic() + seconds
+        for shard in leaving:
+            shard.join(max(0.0, deadline - time.monotonic()))
+        with self._lock:
+            for shard in leaving:
+                self._forget(shard)
+
+    def _forget(self, shard: Shard) -> None:
+        if self._running.get(shard.number) is shard:
+            del self._running[shard.number]
+            self._finished += shard.processed
+            self._publications += shard.publisher.published
+            self._bytes_published += shard.publisher.bytes_published
+            assert self.replicas is not None
+            self.replicas.release(shard.number)
+
+    # -- shards -------------------------------------------------------------------------------------------------------
+
+    def _check_shards(self) -> None:
+        """Start shards that came, or found no broker; drop those that others have; raise the errors of the rest."""
+        now = time.monotonic()
+        with self._lock:
+            for number, shard in list(self._running.items()):
+                if not shard.has_ended:
+                    continue
+                if shard.is_fenced:
+                    self._forget(shard)
+                    self._restart_at[number] = now + self.session_seconds
+                elif isinstance(
+                    shard.failure, (BrokerAway, Interrupted)
+                ):  # shards also move while brokers are away
+                    self._forget(shard)
+                    self._restart_at[number] = now + RESTART_SECONDS
+                elif shard.failure is not None and number in self._assigned:
+                    raise shard.failure
+                elif self._until_end:
+                    self._ended.add(number)
+            # Fenced, and still assigned: the other owner is gone again.
+            self._restart_at = {
+                number: due for number, due in self._restart_at.items() if number in self._assigned
+            }
+            for number in sorted(self._assigned - set(self._running)):
+                if now >= self._restart_at.get(number, now):
+                    self._start(number)
+
+    def _is_done(self) -> bool:
+        if not self._until_end:
+            return False
+        with self._lock:
+            return bool(self._assigned) and self._assigned == set(self._running) & self._ended
+
+    def _raise_failure(self, replicas: Replicas) -> None:
+        if replicas.failure is not None:
+            raise replicas.failure
+
+    # -- figures ------------------------------------------------------------------------------------------------------
+
+    def summary(self) -> dict[str, Any]:
+        """Return the figures of a run as JSON values."""
+        return {
+            "records": self.processed_in_run,
+            "shards": sorted(self.owned),
+            "rebalances": self.rebalances,
+            "publications": 0 if self.replicas is None else self.replicas.applied,
+        }

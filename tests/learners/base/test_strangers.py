@@ -1,0 +1,59 @@
+"""Learners that differ, in kind or in any one setting, are not merged, and say what they differ in."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from typing import Any
+
+import pytest
+
+from stream_bayes import BernoulliNB
+from stream_bayes.errors import CannotMerge, NeverEligible
+from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.testing.assertions import changes_nothing
+from stream_bayes.testing.public_learners import SETTINGS
+
+PAIRS = [
+    (kind, settings, others)
+    for kind, listed in SETTINGS.items()
+    for settings, others in itertools.combinations(listed, 2)
+]
+
+
+def make(kind: type[BayesClassifier], settings: dict[str, Any]) -> BayesClassifier:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NeverEligible)
+        return kind(**settings)
+
+
+def refused(model: BayesClassifier, other: Any) -> str:
+    with changes_nothing(model, "refusing to merge"), pytest.raises(CannotMerge) as caught:
+        model.merge(other)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "others"), PAIRS, ids=lambda value: getattr(value, "__name__", "")
+)
+def test_learners_that_differ_in_a_setting_name_it(kind: Any, settings: Any, others: Any) -> None:
+    one, other = make(kind, settings), make(kind, others)
+    mine, theirs = one._get_params(), other._get_params()
+    differing = [name for name in mine if mine[name] != theirs[name] and name != "memory_budget"]
+    assert differing
+    for model, stranger in ((one, other), (other, one)):
+        # What can never be merged says so, whatever else differs.
+        expected = f"differ in {differing[0]}" if model.traits.is_mergeable else "cannot be merged"
+        assert expected in refused(model, stranger)
+
+
+@pytest.mark.parametrize(
+    ("kind", "stranger"), list(itertools.permutations(SETTINGS, 2)), ids=lambda kind: kind.__name__
+)
+def test_learners_of_different_kinds_name_both(kind: Any, stranger: Any) -> None:
+    message = refused(make(kind, SETTINGS[kind][0]), make(stranger, SETTINGS[stranger][0]))
+    assert kind.__name__ in message and stranger.__name__ in message
+
+
+def test_a_threshold_is_a_setting_too() -> None:
+    assert "differ in true_threshold" in refused(BernoulliNB(), BernoulliNB(true_threshold=1))

@@ -1,0 +1,91 @@
+"""Shards of a worker that end: started again, dropped, or an error of the worker."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from stream_bayes import NaiveBayes
+from stream_bayes.errors import BrokerAway, Fenced, SourceError
+from stream_bayes.kafka.clients.client import Interrupted
+from stream_bayes.kafka.clients.connection import Connection
+from stream_bayes.workers import worker as module
+from stream_bayes.workers.total import Total
+from stream_bayes.workers.worker import Worker
+
+
+class Ending:
+    """A shard that has ended with an error, or runs."""
+
+    def __init__(self, number: int, failure: BaseException | None) -> None:
+        self.number, self.failure = number, failure
+        self.has_ended = failure is not None
+        self.is_fenced = isinstance(failure, Fenced)
+        self.processed = 0
+        self.publisher: Any = type("Publisher", (), {"published": 0, "bytes_published": 0})()
+
+    def start(self) -> None:
+        pass
+
+
+class Following:
+    """The other shards, of which only ownership matters."""
+
+    def __init__(self) -> None:
+        self.own_shards: set[int] = set()
+
+    def own(self, shard: int) -> None:
+        self.own_shards.add(shard)
+
+    def release(self, shard: int) -> None:
+        self.own_shards.discard(shard)
+
+
+def worker_of(failures: list[BaseException | None]) -> tuple[Worker, Following]:
+    """Return a worker with shard 3 assigned, whose starts end with these errors in turn."""
+    left: list[Any] = list(failures)
+
+    def make(number: int, until_end: bool) -> Any:
+        return Ending(number, left.pop(0))
+
+    worker = Worker(
+        "p",
+        Connection(servers=("nowhere:1",), client="kafka-python"),
+        4,
+        Total(NaiveBayes()),
+        prepare=lambda: None,
+        make_replicas=lambda: None,  # type: ignore[arg-type, return-value]  # set below
+        make_shard=make,
+    )
+    following: Any = Following()
+    worker.replicas = following
+    worker._on_assigned(frozenset({3}))
+    return worker, following
+
+
+@pytest.mark.parametrize("failure", [BrokerAway("no broker"), Interrupted("timed out")])
+def test_a_shard_that_finds_no_broker_is_started_again(
+    failure: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "RESTART_SECONDS", 0.01)
+    worker, following = worker_of([failure, failure, None])
+    for _ in range(3):
+        worker._check_shards()
+        worker._check_shards()
+        time.sleep(0.02)
+    assert not worker.owned[3].has_ended
+    assert following.own_shards == {3}
+
+
+def test_a_shard_with_another_error_ends_the_worker_and_one_that_was_fenced_is_dropped() -> None:
+    worker, _ = worker_of([SourceError("partitions were added")])
+    worker._check_shards()
+    with pytest.raises(SourceError, match="partitions were added"):
+        worker._check_shards()
+    worker, following = worker_of([Fenced("another worker")])
+    worker._check_shards()
+    worker._check_shards()
+    assert not worker.owned
+    assert not following.own_shards
