@@ -115,6 +115,12 @@ bench: setup  ## measure speed and accuracy, on the compiled build
 	$(call say,benchmarks)
 	@$(BIN)/python -m benchmarks
 
+# Needs valgrind (apt-get install valgrind); a minute and a half.
+.PHONY: bench-guard
+bench-guard: setup  ## count the instructions of kernels and paths, and make them the baseline of .ci/run
+	$(call say,benchmarks: a new baseline of instructions)
+	@$(BIN)/python -m benchmarks.guard --renew
+
 EVENTS ?= 5000# of each stream
 
 .PHONY: bench-streams
