@@ -349,7 +349,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         self._live.reset()
         if self._growth is not None:
             self._growth.drop()
-        begun = [v for v in wanted if v not in before or wanted.parents(v) != before.parents(v)]
+        begun = [v for v in wanted if v not in before or set(wanted.parents(v)) != set(before.parents(v))]
         if begun and not kept:
             warnings.warn(
                 f"no events are kept, so the tables of {shown(begun)} begin anew; a BayesNet with window= counts those "

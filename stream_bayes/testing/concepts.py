@@ -53,7 +53,7 @@ def drawn_network(variables: int, seed: int, most_parents: int = 2, labels: int 
     for place, name in enumerate(names):
         most = min(most_parents, place)
         number = int(rng.integers(min(1, most), most + 1))
-        parents[name] = [names[above] for above in rng.permutation(place)[:number].tolist()]
+        parents[name] = sorted([names[above] for above in rng.permutation(place)[:number].tolist()])
     structure = Structure(parents)
     states = {name: tuple(f"{name}={code}" for code in range(labels)) for name in names}
     tables = {name: _drawn_table(structure, states, name, rng) for name in structure.variables}
@@ -100,7 +100,9 @@ def with_edges(
     for edge in added:
         structure = structure.with_edge(*edge)
     changed = {
-        name for name in structure.variables if structure.parents(name) != network.structure.parents(name)
+        name
+        for name in structure.variables
+        if set(structure.parents(name)) != set(network.structure.parents(name))
     }
     return _rebuilt(network, structure, changed, np.random.default_rng(seed))
 

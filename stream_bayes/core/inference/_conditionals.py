@@ -38,7 +38,7 @@ class Conditionals:
     sizes
         The number of values of each variable.
     parents
-        The parents of each, ascending.
+        The parents of each, in the order of the axes.
     """
 
     def __init__(self, sizes, parents):

@@ -40,7 +40,7 @@ class Network(Protocol):
 
     @property
     def tables(self) -> Tables:
-        """The table of each variable: an axis for each parent, by name, and the variable's own axis last."""
+        """The table of each variable: an axis for each parent as the structure lists them, the variable's own last."""
 
 
 class CodedNetwork:
@@ -80,8 +80,8 @@ class CodedNetwork:
         self._set(network, tables)
 
     def matches(self, network: Network) -> bool:
-        """Return True if another network has this structure and as many labels of each variable."""
-        return network.structure == self.structure and self.sizes == [
+        """Return True if another network has this structure, its axes included, and as many labels of each variable."""
+        return network.structure.lists_parents_as(self.structure) and self.sizes == [
             len(_required(network.states, v, "labels")) for v in self.variables
         ]
 

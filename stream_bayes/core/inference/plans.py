@@ -138,7 +138,7 @@ def plan_for(
     tree
         The result of `tree_for`.
     parents
-        The parents of each variable, ascending.
+        The parents of each variable, in the order of the axes.
     sizes
         The number of values of each variable.
     """

@@ -170,9 +170,8 @@ class CountedNetwork:
 
     def _known_by_slot(self, variable: Value, given: DiscreteNetwork) -> Numbers:
         """Return a table given beforehand with the parents in the order of slots; its labels are the first codes."""
-        parents = given.structure.parents(variable)
-        order = sorted(range(len(parents)), key=lambda k: self.counts.slot_of(parents[k]))
-        return np.ascontiguousarray(np.asarray(given.tables[variable]).transpose(*order, len(parents)))
+        parents = sorted(given.structure.parents(variable), key=self.counts.slot_of)
+        return np.ascontiguousarray(given.table(variable, parents))
 
     def fill(self, conditionals: Conditionals) -> None:
         """Write all tables into those of an inference engine with the same values."""
@@ -261,8 +260,9 @@ class CountedNetwork:
 
     def _known(self, variable: Value, given: DiscreteNetwork) -> Numbers:
         """Return the probabilities given beforehand; zeros for values that the given network lacks."""
-        known = given.tables[variable]
-        family = (*given.structure.parents(variable), variable)
+        parents = self.structure.parents(variable)
+        known = np.ascontiguousarray(given.table(variable, parents))
+        family = (*parents, variable)
         if all(self.states[name] == given.states[name] for name in family):
             return known
         padded = np.zeros([len(self.states[name]) for name in family])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from stream_bayes.core.counts._tables import Tables
 from stream_bayes.core.counts.families import Family
 from stream_bayes.core.counts.memory_use import Coming
-from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.counts.store import CountStore, StoreContent
 from stream_bayes.core.encoding._features import Encoder, RowEncoder
 from stream_bayes.core.encoding._rows import Batch
 from stream_bayes.core.encoding._vocabulary import Vocabulary
@@ -25,8 +25,6 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import (
-    BadState,
-    BadStructure,
     BadValue,
     CannotMerge,
     NotLearned,
@@ -247,13 +245,10 @@ class FamilyCounts(CountStore):
         for name in structure.variables:
             self.encoder.name_feature(name, False)
         self.make_room()
-        families = [
-            self._family_of(each, name)
-            for each in (structure, tried)
-            if each is not None
-            for name in each.variables
-        ]
-        before, self.tables.families = self.tables.families, self.choose(families)
+        before, self.tables.families = (
+            self.tables.families,
+            self.choose(self._wanted_families(structure, tried)),
+        )
         try:
             self.make_room()
         except BaseException:
@@ -261,6 +256,16 @@ class FamilyCounts(CountStore):
             raise
         self.structure, self.tried = structure, tried
         self._places = self._places_in(self.tables.families.families, structure)
+
+    def _wanted_families(self, structure: Structure, tried: Structure | None) -> list[Family]:
+        """Return the families of a structure, then those that only another one has."""
+        families = [
+            self._family_of(each, name)
+            for each in (structure, tried)
+            if each is not None
+            for name in each.variables
+        ]
+        return list(dict.fromkeys(families))
 
     def _places_in(self, families: Sequence[Family], structure: Structure) -> dict[Value, int]:
         numbers = {family: number for number, family in enumerate(families)}
@@ -441,6 +446,14 @@ class FamilyCounts(CountStore):
 
     # -- merging and state --------------------------------------------------------------------------------------------
 
+    def content(self) -> StoreContent:
+        held = super().content()
+        structures = {
+            name: None if structure is None else structure.to_json()
+            for name, structure in (("structure", self.structure), ("tried", self.tried))
+        }
+        return held._replace(parts=held.parts | structures)
+
     def merge(self, other: CountStore) -> None:
         """Add the counts of another store of the same structure, by name.
 
@@ -454,28 +467,21 @@ class FamilyCounts(CountStore):
         """Fill an empty store from a state; raise `BadState` if it is not valid."""
         with refusing_bad_state():
             super().load(state)
+            structure, tried = (
+                None if saved is None else Structure.from_json(saved)
+                for saved in (state["meta"]["structure"], state["meta"]["tried"])
+            )
+            expect(structure is not None, "it has no structure")
+            assert structure is not None
+            named = {*structure, *(() if tried is None else tried)}
+            expect(named <= self.encoder.features.keys(), "its structure has other variables than its values")
             families = self.tables.families.families
-            children = list(dict.fromkeys(child for child, _ in families))
-            self.structure = self._structure_of(families[: len(children)])
-            self._places = self._places_in(families, self.structure)
-            self.tried = None
-            if len(families) > len(children):
-                changed = dict(families[len(children) :])
-                expect(len(changed) == len(families) - len(children), "a variable has three families")
-                own = [(child, changed.get(child, above)) for child, above in families[: len(children)]]
-                self.tried = self._structure_of(own)
-
-    def _structure_of(self, families: Sequence[Family]) -> Structure:
-        names = [feature.name for feature in self.encoder.nominal]
-        parents = {names[child]: [names[slot] for slot in above] for child, above in families}
-        expect(len(parents) == len(families), "a variable has two families")
-        try:
-            structure = Structure(parents)
-        except BadStructure as error:
-            raise BadState(f"the state does not fit: {error}") from None
-        expected = [self._family_of(structure, name) for name in structure.variables]
-        expect(families == expected, "its families are out of order")
-        return structure
+            expect(
+                families == self._wanted_families(structure, tried),
+                "its families are not those of its structure",
+            )
+            self.structure, self.tried = structure, tried
+            self._places = self._places_in(families, structure)
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], encoder: Encoder, **settings: Any) -> Self:

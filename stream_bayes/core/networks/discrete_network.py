@@ -31,7 +31,8 @@ TOLERANCE = 1e-6
 class DiscreteNetwork:
     """A structure, the labels of each variable and P(variable | parents) as tables. Immutable.
 
-    Two networks are equal when all labels, names, properties and bits of the tables are. The tolerance is not compared.
+    Two networks are equal when all labels, names, properties and bits of the tables are; the order of parents, and with
+    it of the tables' axes, may differ. The tolerance is not compared.
 
     Parameters
     ----------
@@ -41,8 +42,8 @@ class DiscreteNetwork:
         The labels of each variable, at least one each.
     tables
         For each variable an array of probabilities, with one axis for each of `structure.parents(variable)` in that
-        order and the variable's own axis last. Along an axis, labels are in the order of `states`. Arrays are copied
-        and read-only.
+        order, the one in which they were written, and the variable's own axis last. Along an axis, labels are in the
+        order of `states`. Arrays are copied and read-only.
     name
         The network's name.
     properties
@@ -115,6 +116,22 @@ class DiscreteNetwork:
         family = (*self.structure.parents(variable), variable)
         at = {**(given or {}), variable: label}
         return float(self.tables[variable][tuple([self._code(v, at) for v in family])])
+
+    def table(self, variable: Value, parents: Sequence[Value]) -> Table:
+        """Return a variable's table with the axes of its parents in another order.
+
+        Examples
+        --------
+        >>> both = DiscreteNetwork(
+        ...     Structure({"a": [], "b": [], "or": ["b", "a"]}),
+        ...     states={"a": [0, 1], "b": [0, 1], "or": [0, 1]},
+        ...     tables={"a": [0.5, 0.5], "b": [0.5, 0.5], "or": [[[1, 0], [0, 1]], [[0.25, 0.75], [0, 1]]]},
+        ... )
+        >>> both.table("or", ("a", "b"))[0, 1].tolist()
+        [0.25, 0.75]
+        """
+        written = self.structure.parents(variable)
+        return self.tables[variable].transpose(*map(written.index, parents), len(written))
 
     def do(self, values: Mapping[Any, Value]) -> DiscreteNetwork:
         """Return the network after an intervention: some variables are set to labels, whatever their parents are.
@@ -207,7 +224,8 @@ class DiscreteNetwork:
         if not isinstance(other, DiscreteNetwork):
             return NotImplemented
         return self._description() == other._description() and all(
-            table.tobytes() == other.tables[v].tobytes() for v, table in self.tables.items()
+            table.tobytes() == other.table(v, self.structure.parents(v)).tobytes()
+            for v, table in self.tables.items()
         )
 
     def __hash__(self) -> int:

@@ -45,8 +45,9 @@ Variables: TypeAlias = Value | list[Value] | AbstractSet[Value]
 class Structure:
     """The parents of each variable of a Bayesian network: a directed acyclic graph. Immutable.
 
-    Variables are always in the order of their names, so equal structures give equal results, ties included. Names are
-    strings, numbers, bools, bytes or tuples of these.
+    Variables are in the order of their names. The parents of a variable keep the order in which they were written: that
+    of the axes of its table. Structures with the same edges are equal, whatever that order, and give equal results,
+    ties included. Names are strings, numbers, bools, bytes or tuples of these.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ class Structure:
     --------
     >>> lawn = Structure({"rain": [], "sprinkler": ["rain"], "wet": ["sprinkler", "rain"]})
     >>> lawn
-    Structure({'rain': (), 'sprinkler': ('rain',), 'wet': ('rain', 'sprinkler')})
+    Structure({'rain': (), 'sprinkler': ('rain',), 'wet': ('sprinkler', 'rain')})
     >>> lawn.children("rain")
     ('sprinkler', 'wet')
     >>> Structure({"chicken": ["egg"], "egg": ["chicken"]})
@@ -77,8 +78,10 @@ class Structure:
     """
 
     variables: tuple[Value, ...]
-    _parents: tuple[tuple[int, ...], ...]  # positions in `variables`, ascending, and so in the order of names
-    _children: tuple[tuple[int, ...], ...] = field(compare=False)
+    _parents: tuple[tuple[int, ...], ...] = field(
+        compare=False
+    )  # positions in `variables`, as they were written
+    _children: tuple[tuple[int, ...], ...]  # ascending; with `variables`, they are all that is compared
     _order: tuple[int, ...] = field(compare=False)  # parents before children
     _place: dict[Value, int] = field(compare=False)
 
@@ -112,7 +115,7 @@ class Structure:
         Parameters
         ----------
         edges
-            Every name in them is a variable.
+            Every name in them is a variable. The parents of a variable are in the order of its edges.
         variables
             Further variables: those without edges. Variables of edges may be repeated here.
 
@@ -149,7 +152,7 @@ class Structure:
         return self._named(self._order)
 
     def parents(self, variable: Value) -> tuple[Value, ...]:
-        """Return the parents of a variable, by name."""
+        """Return the parents of a variable in the order in which they were written: that of the axes of its table."""
         return self._named(self._parents[self._place_of(variable)])
 
     def children(self, variable: Value) -> tuple[Value, ...]:
@@ -271,7 +274,7 @@ class Structure:
             raise BadStructure(f"{shown(child)} cannot be its own parent")
         if a in self._parents[b]:
             raise BadStructure(f"the edge {shown(parent)} -> {shown(child)} is there already")
-        return self._with({b: [*self._parents[b], a]})
+        return self._with({b: [*self._parents[b], a]})  # as the last axis before the variable's own
 
     def without_edge(self, parent: Value, child: Value) -> Self:
         """Return the same structure without one of its edges."""
@@ -284,8 +287,21 @@ class Structure:
         return self._with({b: [p for p in self._parents[b] if p != a], a: [*self._parents[a], b]})
 
     def _with(self, changed: Mapping[int, Sequence[int]]) -> Self:
-        parents = [sorted(changed.get(v, mine)) for v, mine in enumerate(self._parents)]
-        return self._of(self.variables, parents)
+        return self._of(self.variables, [changed.get(v, mine) for v, mine in enumerate(self._parents)])
+
+    def lists_parents_as(self, other: Structure) -> bool:
+        """Return True if another structure is equal and lists the parents of each variable in the same order.
+
+        Only then do tables of the one fit the other as they stand.
+
+        Examples
+        --------
+        >>> one = Structure({"rain": [], "sprinkler": [], "wet": ["rain", "sprinkler"]})
+        >>> other = Structure({"rain": [], "sprinkler": [], "wet": ["sprinkler", "rain"]})
+        >>> one == other, one.lists_parents_as(other)
+        (True, False)
+        """
+        return self.variables == other.variables and self._parents == other._parents
 
     def to_networkx(self) -> Any:  # a networkx.DiGraph; networkx brings no types
         """Return the graph as a `networkx.DiGraph`.
@@ -303,7 +319,7 @@ class Structure:
             ) from None
         graph = networkx.DiGraph()
         graph.add_nodes_from(self.variables)
-        graph.add_edges_from(self.edges)
+        graph.add_edges_from((parent, child) for child in self.variables for parent in self.parents(child))
         return graph
 
     def to_dot(self, difference: Difference | None = None) -> str:

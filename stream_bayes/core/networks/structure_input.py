@@ -1,7 +1,7 @@
 """Readers of what structures are made from: dicts of parents, edges, networkx graphs, saved JSON.
 
 Each reader checks its input and returns the variables in the order of their names, with the parents of each as
-positions among them. Cycles are not checked here.
+positions among them, in the order in which they were written. Cycles are not checked here.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def from_parents(parents: object) -> Parents:
     Examples
     --------
     >>> from_parents({"wet": ["sprinkler", "rain"], "sprinkler": ["rain"], "rain": []})
-    (('rain', 'sprinkler', 'wet'), [[], [0], [0, 1]])
+    (('rain', 'sprinkler', 'wet'), [[], [0], [1, 0]])
     """
     if not isinstance(parents, Mapping):
         raise BadStructure(
@@ -60,7 +60,7 @@ def from_parents(parents: object) -> Parents:
                     f"unknown variable {shown(parent)} among the parents of {shown(child)}; "
                     f"correct its name, or give it an entry of its own: {shown(parent)}: []"
                 )
-    return variables, [sorted([place[parent] for parent in named[child]]) for child in variables]
+    return variables, [[place[parent] for parent in named[child]] for child in variables]
 
 
 def from_edges(edges: Iterable[object], variables: Iterable[object]) -> Parents:
@@ -105,7 +105,13 @@ def from_graph(graph: DirectedGraph) -> Parents:
         raise BadStructure(
             "expected a directed graph, got one whose edges have no direction; see networkx.DiGraph"
         )
-    return from_edges([tuple(edge)[:2] for edge in graph.edges], graph.nodes)
+    edges = [tuple(edge)[:2] for edge in graph.edges]
+    if hasattr(
+        graph, "predecessors"
+    ):  # networkx lists edges by their first node, and predecessors as they were added
+        place = {(parent, v): k for v in graph.nodes for k, parent in enumerate(graph.predecessors(v))}
+        edges.sort(key=lambda edge: place.get(edge, 0))
+    return from_edges(edges, graph.nodes)
 
 
 def from_json(saved: object) -> Parents:
@@ -134,9 +140,9 @@ def from_json(saved: object) -> Parents:
         )
     for child, several in enumerate(parents):
         known = type(several) is list and all(type(p) is int and 0 <= p < len(variables) for p in several)
-        if not known or not all(a < b for a, b in pairwise(several)):
+        if not known or len(set(several)) < len(several):
             raise BadState(
-                f"a saved structure: expected as parents of {shown(variables[child])} ascending places among "
+                f"a saved structure: expected as parents of {shown(variables[child])} different positions among "
                 f"{len(variables)} variables, got {shown(several)}"
             )
     return variables, [list(several) for several in parents]

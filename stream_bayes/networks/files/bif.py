@@ -25,8 +25,6 @@ from itertools import product
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
-
 from stream_bayes.core.networks.discrete_network import TOLERANCE, DiscreteNetwork
 from stream_bayes.core.networks.dot import spelled
 from stream_bayes.core.networks.structure import Structure
@@ -122,8 +120,8 @@ def write_bif(network: DiscreteNetwork | SupportsToNetwork, path: str | os.PathL
 def parse_bif(text: str, *, source: str = "<text>", tolerance: float = TOLERANCE) -> DiscreteNetwork:
     """Read a network from a text in the Interchange Format.
 
-    Names and labels become strings, unless `bif_text` recorded other types. The tables' axes are in the order of
-    `Structure.parents`, by name, whatever the order in the text.
+    Names and labels become strings, unless `bif_text` recorded other types. Parents, and the axes of tables, are in the
+    order of the text.
 
     Parameters
     ----------
@@ -373,12 +371,10 @@ class _Document:
                     for child, block in self.distributions.items()
                 }
             )
-            tables = {}
-            for child, block in self.distributions.items():
-                as_read = [names[parent.text] for parent in block.parents]
-                axes = [as_read.index(parent) for parent in structure.parents(names[child])]
-                table = table_of(block, states, self.scanner, tolerance)
-                tables[names[child]] = np.transpose(table, (*axes, len(axes)))
+            tables = {
+                names[child]: table_of(block, states, self.scanner, tolerance)
+                for child, block in self.distributions.items()
+            }
             return DiscreteNetwork(
                 structure,
                 {

@@ -39,7 +39,8 @@ def to_pgmpy(network: DiscreteNetwork | SupportsToNetwork) -> Any:
     given = _network(network)
     model = DiscreteBayesianNetwork()
     model.add_nodes_from(given.structure.variables)
-    model.add_edges_from(given.structure.edges)
+    for child in given.structure.variables:
+        model.add_edges_from([(parent, child) for parent in given.structure.parents(child)])
     for variable in given.structure.variables:
         parents = given.structure.parents(variable)
         table = given.tables[variable]
@@ -70,14 +71,30 @@ def from_pgmpy(model: Any) -> DiscreteNetwork:
     factors = {cpd.variable: cpd for cpd in model.get_cpds()}
     if missing := [node for node in nodes if node not in factors]:
         raise BadValue(f"the model has no table of {shown(missing)}; fit it, or add its tables")
-    structure = Structure.from_edges(model.edges(), nodes)
-    tables = {}
-    for variable, cpd in factors.items():
-        axes = [cpd.variables.index(v) for v in (*structure.parents(variable), variable)]
-        tables[variable] = np.transpose(np.asarray(cpd.values, np.float64), axes)
-    return DiscreteNetwork(
-        structure, {v: list(cpd.state_names[v]) for v, cpd in factors.items()}, tables, tolerance=1e-2
-    )
+    for node in nodes:
+        if set(factors[node].variables) != {node, *model.get_parents(node)}:
+            raise BadValue(
+                f"the table of {shown(node)} has the parents {shown(factors[node].variables[1:])}, the graph of the "
+                f"model has {shown(list(model.get_parents(node)))}; correct one of them"
+            )
+    structure = Structure({node: factors[node].variables[1:] for node in nodes})
+    states = {node: list(factors[node].state_names[node]) for node in nodes}
+    tables = {node: _table_of(factors[node], states) for node in nodes}
+    return DiscreteNetwork(structure, states, tables, tolerance=1e-2)
+
+
+def _table_of(cpd: Any, states: dict[Any, list[Any]]) -> Any:
+    """Return a table of pgmpy with the variable's axis last. A table may order a parent's labels in its own way."""
+    places = []
+    for variable in cpd.variables:
+        labels = list(cpd.state_names[variable])
+        if sorted(map(repr, labels)) != sorted(map(repr, states[variable])):
+            raise BadValue(
+                f"the table of {shown(cpd.variable)} has the labels {shown(labels)} of {shown(variable)}, whose own "
+                f"table has {shown(states[variable])}; correct one of them"
+            )
+        places.append([labels.index(label) for label in states[variable]])
+    return np.moveaxis(np.asarray(cpd.values, np.float64)[np.ix_(*places)], 0, -1)
 
 
 def to_pyagrum(network: DiscreteNetwork | SupportsToNetwork) -> Any:
@@ -98,8 +115,9 @@ def to_pyagrum(network: DiscreteNetwork | SupportsToNetwork) -> Any:
     model = pyagrum.BayesNet(given.name)
     for v in variables:
         model.add(pyagrum.LabelizedVariable(names[v], names[v], spelled(given.states[v])))
-    for parent, child in given.structure.edges:
-        model.addArc(names[parent], names[child])
+    for child in variables:
+        for parent in given.structure.parents(child):
+            model.addArc(names[parent], names[child])
     for v in variables:
         _fill(model.cpt(names[v]), [names[u] for u in (*given.structure.parents(v), v)], given.tables[v])
     return model
@@ -114,8 +132,7 @@ def _fill(table: Any, family: list[str], numbers: Any) -> None:
 def from_pyagrum(model: Any) -> DiscreteNetwork:
     """Return a `pyagrum.BayesNet` as a `DiscreteNetwork`, with texts for names and labels."""
     names = sorted(model.names())
-    edges = [(model.variable(a).name(), model.variable(b).name()) for a, b in model.arcs()]
-    structure = Structure.from_edges(edges, names)
+    structure = Structure({name: [v for v in model.cpt(name).names if v != name] for name in names})
     tables = {}
     for name in names:
         table = model.cpt(name)

@@ -185,14 +185,14 @@ def test_an_event_from_before_a_family_is_not_taken_from_it():
     assert counts.family("a").table.tolist() == [0.0, 1.0, 1.0]
 
 
-def test_axes_follow_the_parents_by_name_whatever_was_met_first():
+def test_axes_follow_the_parents_as_written_whatever_was_met_first():
     counts = FamilyCounts(network_encoder(), Structure({"c": ["b", "a"], "a": [], "b": []}))
     counts.learn({"c": "u", "b": "p", "a": "k"})
     counts.learn({"c": "v", "b": "q", "a": "k"}, 2.0)
     family = counts.family("c")
-    assert family.parents == ("a", "b")
-    assert family.table.tolist() == [[[1.0, 0.0], [0.0, 2.0]]]
-    assert family.shape == (1, 2, 2)
+    assert family.parents == ("b", "a")
+    assert family.table.tolist() == [[[1.0, 0.0]], [[0.0, 2.0]]]
+    assert family.shape == (2, 1, 2)
     with pytest.raises(ValueError, match="read-only"):
         family.table[0, 0, 0] = 5.0
 

@@ -20,7 +20,7 @@ STATES: dict[str, list[Any]] = {"a": ["x", "y"], "b": [0, 1, 2], "c": [True, Fal
 TABLES: dict[str, Any] = {
     "a": [0.25, 0.75],
     "b": [0.5, 0.25, 0.25],
-    "c": np.array([[[p, 1 - p] for p in (0.1, 0.2, 0.3)], [[p, 1 - p] for p in (0.4, 0.5, 0.6)]]),
+    "c": np.array([[[p, 1 - p] for p in (x, x + 0.3)] for x in (0.1, 0.2, 0.3)]),
 }
 
 
@@ -31,8 +31,9 @@ def network(**changes: Any) -> DiscreteNetwork:
     return DiscreteNetwork(changes.pop("structure", STRUCTURE), states, tables, **changes)
 
 
-def test_the_axes_of_a_table_are_the_parents_by_name_and_then_the_variable():
-    assert network().tables["c"].shape == (2, 3, 2)
+def test_the_axes_of_a_table_are_the_parents_as_written_and_then_the_variable():
+    assert network().tables["c"].shape == (3, 2, 2)
+    assert network().table("c", ("a", "b")).shape == (2, 3, 2)
     assert network().probability("c", False, {"a": "y", "b": 2}) == 0.4
     assert network().probability("a", "y") == 0.75
 
@@ -110,8 +111,8 @@ def test_its_repr_is_short():
         ({"states": {"b": [0, 1, True]}}, "variable 'b' has the label True twice"),
         ({"tables": {"a": [0.5, 0.25, 0.25]}}, "the table of 'a': expected the shape (2,)"),
         (
-            {"tables": {"c": np.full((3, 2, 2), 0.5)}},
-            "expected the shape (2, 3, 2), an axis for each of ['a', 'b', 'c']",
+            {"tables": {"c": np.full((2, 3, 2), 0.5)}},
+            "expected the shape (3, 2, 2), an axis for each of ['b', 'a', 'c']",
         ),
         ({"tables": {"a": ["x", "y"]}}, "the table of 'a': expected numbers"),
         ({"tables": {"a": [0.5, 0.25]}}, "the table of 'a': the probabilities sum to 0.75"),
@@ -131,9 +132,9 @@ def test_what_does_not_fit_is_refused_by_name(changes, message):
 
 def test_a_bad_row_is_named_by_its_parents_labels():
     table = TABLES["c"].copy()
-    table[1, 2] = [0.5, 0.25]
+    table[2, 1] = [0.5, 0.25]
     with pytest.raises(
-        BadStructure, match=re.escape("the table of 'c', row ('y', 2) of ('a', 'b'): the prob")
+        BadStructure, match=re.escape("the table of 'c', row (2, 'y') of ('b', 'a'): the prob")
     ):
         network(tables={"c": table})
 

@@ -39,14 +39,14 @@ def test_all_ways_to_make_one_agree():
 
 
 @given(structures(), st.randoms(use_true_random=False))
-def test_the_order_in_which_it_is_given_is_irrelevant(structure, random):
+def test_structures_with_the_same_edges_are_equal_in_every_order(structure, random):
     edges, variables = list(structure.edges), list(structure.variables)
     random.shuffle(edges)
     random.shuffle(variables)
     again = Structure.from_edges(edges, variables)
     assert again == structure
     assert hash(again) == hash(structure)
-    assert repr(again) == repr(structure)
+    assert all(set(again.parents(v)) == set(structure.parents(v)) for v in structure)
     assert again.topological_order == structure.topological_order
     assert again.to_dot() == structure.to_dot()
 
@@ -63,10 +63,10 @@ def test_it_comes_back_from_every_form(structure):
         assert all(v in again for v in structure)
 
 
-def test_variables_and_parents_stand_in_the_order_of_their_names():
+def test_variables_stand_in_the_order_of_their_names_and_parents_as_they_were_written():
     structure = Structure({"z": ["a", 10, 9], "a": [9], 10: [], 9: []})
     assert structure.variables == (9, 10, "a", "z")
-    assert structure.parents("z") == (9, 10, "a")
+    assert structure.parents("z") == ("a", 10, 9)
     assert structure.children(9) == ("a", "z")
     assert structure.edges == ((9, "a"), (9, "z"), (10, "z"), ("a", "z"))
     assert list(structure) == list(structure.variables)
@@ -231,9 +231,12 @@ def test_changes_of_edges_that_are_not_as_assumed_are_refused():
 
 
 @given(structures())
-def test_equal_structures_of_equal_names_have_equal_json(structure):
+def test_json_keeps_the_order_of_parents(structure):
     again = Structure.from_edges(reversed(structure.edges), reversed(structure.variables))
-    assert json.dumps(again.to_json()) == json.dumps(structure.to_json())
+    for each in (structure, again):
+        assert Structure.from_json(json.loads(json.dumps(each.to_json()))).lists_parents_as(each)
+    ordered = Structure.from_edges(structure.edges, structure.variables)
+    assert all(again.parents(v) == ordered.parents(v)[::-1] for v in structure)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +257,6 @@ def test_equal_structures_of_equal_names_have_equal_json(structure):
         {"variables": ["a", "b"], "parents": [[], [2]]},
         {"variables": ["a", "b"], "parents": [[], [-1]]},
         {"variables": ["a", "b"], "parents": [[], [0, 0]]},
-        {"variables": ["a", "b", "c"], "parents": [[], [], [1, 0]]},
         {"variables": ["a", "b"], "parents": [[], [False]]},
         {"variables": ["a", "b"], "parents": [[], [0.0]]},
         {"variables": ["a", "b"], "parents": [[], "0"]},

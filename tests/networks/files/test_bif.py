@@ -126,7 +126,7 @@ def test_properties_are_kept_where_they_stood():
         "sprinkler": ('size 5"', "// no comment"),
         "lawn": ("source { http://weather }",),
     }
-    assert network.tables["lawn"].tolist() == EXPECTED.tables["lawn"].tolist()
+    assert network.tables["lawn"].tolist() == parse_bif(LAWN).tables["lawn"].tolist()
     assert parse_bif(bif_text(network)) == network
 
 

@@ -44,7 +44,7 @@ print(json.dumps(told))
 EXACTLY = {"pgmpy": 0.0, "pyagrum": 1e-7}  # pyAgrum keeps single precision
 
 NETWORK = DiscreteNetwork(
-    Structure({"sky": [], "Wind": [], "rain_": ["sky", "Wind"], "p2": ["rain_"]}),
+    Structure({"sky": [], "Wind": [], "rain_": ["Wind", "sky"], "p2": ["rain_"]}),
     {"sky": ["blue", "grey"], "Wind": ["1", "2", "10"], "rain_": [True, False], "p2": ["x_", "y", "z"]},
     {
         "sky": [1 / 3, 2 / 3],

@@ -25,7 +25,7 @@ def rows(*shape: int) -> np.ndarray:
 
 
 NETWORK = DiscreteNetwork(
-    Structure({"sky": [], "Wind": [], "rain": ["sky", "Wind"], "wet": ["rain", "Wind"], "apart": []}),
+    Structure({"sky": [], "Wind": [], "rain": ["Wind", "sky"], "wet": ["Wind", "rain"], "apart": []}),
     {
         "sky": ["blue", "grey"],
         "Wind": ["w1", "w2", "w3"],
