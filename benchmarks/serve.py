@@ -38,7 +38,7 @@ from stream_bayes.serve.launch import serve_engine
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.pipelines.config import ServeConfig
-from stream_bayes.streams.served.served import served
+from stream_bayes.streams.served_models.served import served
 from stream_bayes.streams.sources.iterable import IterableSource
 from stream_bayes.streams.sources.paced import Paced
 from tests.browser.chromium import browser, why_there_is_none

@@ -34,7 +34,7 @@ from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_sink import JSONLinesSink
 from stream_bayes.streams.records.fields import Fields
-from stream_bayes.streams.served.served import served
+from stream_bayes.streams.served_models.served import served
 from stream_bayes.streams.sources.iterable import IterableSource
 
 __all__ = ["cases", "growth", "peaks"]

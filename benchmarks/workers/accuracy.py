@@ -24,7 +24,7 @@ from stream_bayes import NaiveBayes
 from stream_bayes.learners.base.predictions import most_probable
 from stream_bayes.mail import SpamFilter
 from stream_bayes.mail.streams.shard_filter import FilterTotal, ShardFilterModel
-from stream_bayes.streams.served.served import served
+from stream_bayes.streams.served_models.served import served
 from stream_bayes.workers.shard_model import ShardModel
 from stream_bayes.workers.state_parts import parts_of
 from stream_bayes.workers.total import Total

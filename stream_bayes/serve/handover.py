@@ -35,8 +35,8 @@ from stream_bayes.streams.engine.newest import Answered, NewestAnswers
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.label_log import LABELS, GivenLabel
-from stream_bayes.streams.served.network import NetworkAnswers, ServedNetwork
-from stream_bayes.streams.served.river import ServedAdaptive
+from stream_bayes.streams.served_models.network import NetworkAnswers, ServedNetwork
+from stream_bayes.streams.served_models.river import ServedAdaptive
 
 __all__ = ["Handover"]
 

@@ -29,8 +29,8 @@ from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.serve.graphs import graph_of
 from stream_bayes.serve.plain_values import as_json, by_text, label_name
-from stream_bayes.streams.served.served import served
-from stream_bayes.streams.served.unwrapping import (
+from stream_bayes.streams.served_models.served import served
+from stream_bayes.streams.served_models.unwrapping import (
     answering_model,
     counting_model,
     decision_rule,

@@ -25,7 +25,7 @@ from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.csv_sink import CSVSink
 from stream_bayes.streams.files.json_sink import JSONLinesSink
-from stream_bayes.streams.served.served import served
+from stream_bayes.streams.served_models.served import served
 from stream_bayes.streams.sinks import CallableSink
 from stream_bayes.streams.sources.constructors import (
     Roles,

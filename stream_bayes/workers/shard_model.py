@@ -10,8 +10,8 @@ import numpy as np
 from stream_bayes.core.values.payloads import Payload
 from stream_bayes.errors import SourceError, StreamBayesError
 from stream_bayes.learners.base.base import BayesClassifier
-from stream_bayes.streams.served.answers import Answer, AnswerColumns, Answers
-from stream_bayes.streams.served.served import ServedLearner
+from stream_bayes.streams.served_models.answers import Answer, AnswerColumns, Answers
+from stream_bayes.streams.served_models.served import ServedLearner
 from stream_bayes.workers.tape import Rows, Tape, rows_of, tape_of
 from stream_bayes.workers.total import Total
 

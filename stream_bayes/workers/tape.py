@@ -20,7 +20,7 @@ from stream_bayes import errors
 from stream_bayes.core.readings._reading import AnswerTable
 from stream_bayes.core.values.values import tagged_many, untagged_many
 from stream_bayes.errors import CannotResume, StreamBayesError
-from stream_bayes.streams.served.answers import Answer, AnswerColumns
+from stream_bayes.streams.served_models.answers import Answer, AnswerColumns
 
 __all__ = ["Rows", "Tape", "rows_of", "tape_of"]
 

@@ -15,7 +15,7 @@ from stream_bayes.saving.model_files import load_learner
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.served.served import served
+from stream_bayes.streams.served_models.served import served
 from tests.cli.test_snapshots import run
 
 

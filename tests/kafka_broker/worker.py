@@ -30,7 +30,7 @@ from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
-from stream_bayes.streams.served.served import served
+from stream_bayes.streams.served_models.served import served
 from stream_bayes.streams.service.signals import stopping_on_signals
 from stream_bayes.workers.model_topic import ModelPublisher
 from stream_bayes.workers.pipeline.parts import build_worker

@@ -58,7 +58,7 @@ streams.contracts
 streams.records
 streams.files
 mail.streams
-streams.served
+streams.served_models
 streams.engine
 mail.store
 mail.server

@@ -14,7 +14,7 @@ from stream_bayes.errors import BadState, CannotResume
 from stream_bayes.mail import SpamFilter
 from stream_bayes.mail.streams.shard_filter import FilterTotal, ShardFilterModel
 from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.served.served import served
+from stream_bayes.streams.served_models.served import served
 from stream_bayes.workers.state_parts import joined, parts_of
 
 SPAM, HAM, BOTH = "free pills offer now win".split(), "lunch notes meeting plan".split(), "the a you".split()

@@ -29,7 +29,7 @@ from stream_bayes.kafka.source import KafkaSource
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.state import checksum, text_of
 from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.served.served import served
+from stream_bayes.streams.served_models.served import served
 from stream_bayes.testing.public_learners import CUT, learners
 from stream_bayes.testing.sample_streams import Streams
 from stream_bayes.workers.shard import ShardRecovery, ShardTransactions

@@ -29,7 +29,7 @@ from stream_bayes.mail.filter.state import FilterParts, save_state
 from stream_bayes.mail.filter.token_scorer import TokenScorer
 from stream_bayes.mail.filter.training import Training
 from stream_bayes.mail.streams.spam_model import ServedFilter
-from stream_bayes.streams.served.answers import Answer, Answers
+from stream_bayes.streams.served_models.answers import Answer, Answers
 from stream_bayes.workers.memory import check_budget
 from stream_bayes.workers.state_parts import joined
 from stream_bayes.workers.sum_updates import SumUpdates

@@ -8,7 +8,7 @@ from typing import Any
 from stream_bayes.core.values.payloads import Payload
 from stream_bayes.errors import BadState, BadValue, NotSupported, StreamBayesError
 from stream_bayes.mail.filter.filter import Message, SpamFilter
-from stream_bayes.streams.served.answers import Answer, Answers, process_one_by_one
+from stream_bayes.streams.served_models.answers import Answer, Answers, process_one_by_one
 
 __all__ = ["ServedFilter"]
 

@@ -17,7 +17,7 @@ from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.setting_changes import changes_text, differences
 from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.served.served import digest
+from stream_bayes.streams.served_models.served import digest
 
 __all__ = ["SECTION", "Challenger", "Challengers", "promoted", "sections_of"]
 

@@ -41,7 +41,7 @@ from stream_bayes.streams.engine.setting_changes import changes_text, difference
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.engine.time_check import TimeCheck
 from stream_bayes.streams.records.commands import COMMANDS
-from stream_bayes.streams.served.served import digest
+from stream_bayes.streams.served_models.served import digest
 
 __all__ = ["SETTINGS", "Engine"]
 

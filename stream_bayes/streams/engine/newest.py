@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from stream_bayes.core.events.event import Event
 from stream_bayes.streams.contracts.sink import ModelVersion
-from stream_bayes.streams.served.answers import Answers
+from stream_bayes.streams.served_models.answers import Answers
 
 __all__ = ["Answered", "NewestAnswers"]
 
@@ -30,7 +30,7 @@ class NewestAnswers:
 
     Examples
     --------
-    >>> from stream_bayes.streams.served.answers import AnswerDicts
+    >>> from stream_bayes.streams.served_models.answers import AnswerDicts
     >>> newest = NewestAnswers(most=2)
     >>> for sky in ("grey", "blue", "red"):
     ...     newest.add([Event({"sky": sky})], AnswerDicts([{}]), ModelVersion("days", 0, ""))

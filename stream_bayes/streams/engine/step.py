@@ -38,9 +38,9 @@ from stream_bayes.streams.engine.dead_letters import (
 from stream_bayes.streams.engine.newest import NewestAnswers
 from stream_bayes.streams.files.json_sink import json_bytes
 from stream_bayes.streams.records.commands import encode_redrive, encode_unlearn
-from stream_bayes.streams.served.answers import Answer, AnswerDicts, Answers
-from stream_bayes.streams.served.network import NetworkAnswers
-from stream_bayes.streams.served.served import Served, ServedInTime, digest
+from stream_bayes.streams.served_models.answers import Answer, AnswerDicts, Answers
+from stream_bayes.streams.served_models.network import NetworkAnswers
+from stream_bayes.streams.served_models.served import Served, ServedInTime, digest
 
 __all__ = ["Step"]
 
@@ -81,7 +81,7 @@ class Step:
     Examples
     --------
     >>> from stream_bayes import NaiveBayes
-    >>> from stream_bayes.streams.served.served import served
+    >>> from stream_bayes.streams.served_models.served import served
     >>> step = Step(served(NaiveBayes()))
     >>> step.process([Event({"sky": "grey"}, "rain"), Event({"sky": "grey"}, position=1)])
     >>> [(output.prediction, output.probabilities) for output in step.collect_outputs()]

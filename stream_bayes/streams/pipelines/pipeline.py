@@ -64,7 +64,7 @@ from stream_bayes.streams.pipelines.config import (
 )
 from stream_bayes.streams.records.commands import COMMANDS
 from stream_bayes.streams.records.json_decoder import JSONDecoder
-from stream_bayes.streams.served.served import served
+from stream_bayes.streams.served_models.served import served
 from stream_bayes.streams.sources.journaled import JOURNAL, JournaledSource
 from stream_bayes.streams.sources.labelled import LabelledSource
 from stream_bayes.streams.sources.merged import MergedSource

@@ -43,7 +43,7 @@ from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.served.river import ServedAdaptive
+from stream_bayes.streams.served_models.river import ServedAdaptive
 
 __all__ = ["Metrics", "counter", "gauge", "serving", "serving_collector"]
 
@@ -83,7 +83,7 @@ class Metrics:
     >>> from prometheus_client import CollectorRegistry, generate_latest
     >>> from stream_bayes import NaiveBayes
     >>> from stream_bayes.streams.engine.step import Step
-    >>> from stream_bayes.streams.served.served import served
+    >>> from stream_bayes.streams.served_models.served import served
     >>> from stream_bayes.streams.sources.iterable import IterableSource
     >>> engine = Engine(Step(served(NaiveBayes()), "weather"), IterableSource([({"sky": "grey"}, "rain")] * 3))
     >>> registry = CollectorRegistry()

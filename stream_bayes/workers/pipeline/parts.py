@@ -20,7 +20,7 @@ from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.pipelines.config import PipelineConfig
 from stream_bayes.streams.pipelines.pipeline import make_model, make_pending
-from stream_bayes.streams.served.served import digest, served
+from stream_bayes.streams.served_models.served import digest, served
 from stream_bayes.workers.model_topic import ModelPublisher
 from stream_bayes.workers.publication import Publisher, Source
 from stream_bayes.workers.replicas import Replicas

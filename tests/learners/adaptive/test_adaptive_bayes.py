@@ -20,7 +20,7 @@ from stream_bayes.errors import BadLabel, BadValue, CannotMerge, StreamBayesErro
 from stream_bayes.learners.adaptive.experts import MOST_PAIRED, STORE_BYTES
 from stream_bayes.saving.river.model_state import model_state, restore_model
 from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.served.served import served
+from stream_bayes.streams.served_models.served import served
 
 Sample = tuple[dict[str, Any], Any]
 SCHEMA = Schema({"size": Numeric(), "sky": Nominal(["grey", "blue"], closed=True)}, classes=["dry", "wet"])

@@ -15,7 +15,7 @@ from stream_bayes import AODE, HalfLifeChoice, NaiveBayes, SlidingWindow
 from stream_bayes.errors import BadLabel, BadValue, NotSupported, OtherConfiguration
 from stream_bayes.learners.base.predictions import LEAST_PROBABILITY
 from stream_bayes.saving.river.model_state import model_state, restore_model
-from stream_bayes.streams.served.served import served
+from stream_bayes.streams.served_models.served import served
 
 Event = tuple[dict[str, str], int]
 HALF_LIVES = (None, 200.0, 20.0)

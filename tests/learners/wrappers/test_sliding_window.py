@@ -27,7 +27,7 @@ from stream_bayes import (
 )
 from stream_bayes.errors import BadState, BadValue, BudgetExceeded, CannotMerge, NotLearned
 from stream_bayes.learners.base.base import BayesClassifier
-from stream_bayes.streams.served.served import served
+from stream_bayes.streams.served_models.served import served
 from stream_bayes.testing.assertions import state_bytes
 from tests.resealing import resealed
 

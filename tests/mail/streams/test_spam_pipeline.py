@@ -21,7 +21,7 @@ from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.pipelines.config import load_config, parse_config
 from stream_bayes.streams.pipelines.pipeline import build
-from stream_bayes.streams.served.served import served
+from stream_bayes.streams.served_models.served import served
 from tests.mail.messages import stream
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "spam_kafka.toml"

@@ -22,7 +22,7 @@ from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.json_sink import JSONLinesSink
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
-from stream_bayes.streams.served.river import ServedAdaptive
+from stream_bayes.streams.served_models.river import ServedAdaptive
 
 __all__ = ["model"]
 

@@ -13,7 +13,7 @@ import pytest
 from stream_bayes.errors import BadValue
 from stream_bayes.streams.pipelines.config import parse_config
 from stream_bayes.streams.pipelines.pipeline import build
-from stream_bayes.streams.served.answers import AnswerDicts
+from stream_bayes.streams.served_models.answers import AnswerDicts
 
 PIPELINE = """
 name = "days"

@@ -14,7 +14,7 @@ from stream_bayes.core.events.event import Event, Kind
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.served.served import served
+from stream_bayes.streams.served_models.served import served
 
 CHANGES = 500
 EVENTS = 1000

@@ -18,7 +18,7 @@ from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.json_sink import JSONLinesSink
-from stream_bayes.streams.served.served import served
+from stream_bayes.streams.served_models.served import served
 from tests.streams.lists import STREAM, ListSource
 
 EVENTS, CHANGES = 900, 500

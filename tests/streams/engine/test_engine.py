@@ -27,7 +27,7 @@ from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.csv_sink import CSVSink
 from stream_bayes.streams.files.json_sink import JSONLinesSink
-from stream_bayes.streams.served.served import served
+from stream_bayes.streams.served_models.served import served
 from stream_bayes.testing.faults import Crash, FaultyFileSystem, Survives
 from tests.streams.engine.test_step import bytes_of, days, held, label, step_after
 from tests.streams.lists import STREAM, ListSink, ListSource

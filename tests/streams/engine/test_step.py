@@ -28,8 +28,8 @@ from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.dead_letters import DeadLetters
 from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.served.corrections import relabel
-from stream_bayes.streams.served.served import served
+from stream_bayes.streams.served_models.corrections import relabel
+from stream_bayes.streams.served_models.served import served
 from stream_bayes.testing.assertions import state_bytes
 
 

@@ -16,7 +16,7 @@ from stream_bayes.streams.contracts.sink import Output
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.served.served import served
+from stream_bayes.streams.served_models.served import served
 from stream_bayes.streams.sinks import CallableSink
 from stream_bayes.streams.sources.iterable import IterableSource
 

@@ -12,7 +12,7 @@ from stream_bayes.streams.contracts.incidents import FUTURE_TIMES, WRONG_UNIT
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.engine.time_check import TimeCheck
-from stream_bayes.streams.served.served import served
+from stream_bayes.streams.served_models.served import served
 from stream_bayes.streams.sources.iterable import IterableSource
 
 NOW = 1_800_000_000.0

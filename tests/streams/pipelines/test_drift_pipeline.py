@@ -12,7 +12,7 @@ from stream_bayes.errors import BadConfig, BadSnapshot, BadValue
 from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.pipelines.config import load_config, parse_config
 from stream_bayes.streams.pipelines.pipeline import build
-from stream_bayes.streams.served.river import ServedAdaptive
+from stream_bayes.streams.served_models.river import ServedAdaptive
 
 LEAST = """
 name = "lights"

@@ -29,7 +29,7 @@ from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.records.fields import Fields
-from stream_bayes.streams.served.served import served
+from stream_bayes.streams.served_models.served import served
 from stream_bayes.streams.service.logs import logging_json
 from stream_bayes.streams.service.ops import serving
 from stream_bayes.streams.sources.iterable import IterableSource

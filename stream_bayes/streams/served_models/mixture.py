@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
-from stream_bayes.streams.served.answers import Answer
-from stream_bayes.streams.served.name_limit import NameLimit
-from stream_bayes.streams.served.river import ServedRiver
+from stream_bayes.streams.served_models.answers import Answer
+from stream_bayes.streams.served_models.name_limit import NameLimit
+from stream_bayes.streams.served_models.river import ServedRiver
 
 __all__ = ["ServedMixture"]
 

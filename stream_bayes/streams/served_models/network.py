@@ -17,9 +17,9 @@ from stream_bayes.learners.base.predictions import most_probable
 from stream_bayes.learners.base.state import saved_parameter
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.saving.river.model_state import configuration_digest, model_content, restore_model
-from stream_bayes.streams.served.answers import Answer, Decide
-from stream_bayes.streams.served.background import Background
-from stream_bayes.streams.served.name_limit import NameLimit
+from stream_bayes.streams.served_models.answers import Answer, Decide
+from stream_bayes.streams.served_models.background import Background
+from stream_bayes.streams.served_models.name_limit import NameLimit
 
 __all__ = ["NetworkAnswers", "ServedNetwork"]
 

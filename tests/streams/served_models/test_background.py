@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from stream_bayes.streams.served.background import Background
+from stream_bayes.streams.served_models.background import Background
 
 
 def test_work_runs_on_another_thread_while_this_one_goes_on() -> None:

@@ -60,7 +60,7 @@ class AnswerColumns:
     --------
     >>> from stream_bayes import NaiveBayes
     >>> from stream_bayes.learners.base.predictions import most_probable
-    >>> from stream_bayes.streams.served.served import served
+    >>> from stream_bayes.streams.served_models.served import served
     >>> answers, refused = served(NaiveBayes()).process([{}, {}], ["rain", None], [1.0, 1.0])
     >>> answers.named(str), answers.decide(most_probable), refused
     ([{}, {'rain': 1.0}], [None, 'rain'], None)

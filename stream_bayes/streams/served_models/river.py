@@ -24,9 +24,9 @@ from stream_bayes.saving.river.model_state import (
     model_content,
     restore_model,
 )
-from stream_bayes.streams.served.answers import Answer, Answers, process_one_by_one
-from stream_bayes.streams.served.background import Background
-from stream_bayes.streams.served.corrections import relabel, unlearn, unlearning_fault
+from stream_bayes.streams.served_models.answers import Answer, Answers, process_one_by_one
+from stream_bayes.streams.served_models.background import Background
+from stream_bayes.streams.served_models.corrections import relabel, unlearn, unlearning_fault
 
 __all__ = ["ServedAdaptive", "ServedRiver"]
 

@@ -34,12 +34,12 @@ from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.streams.spam_model import ServedFilter
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
-from stream_bayes.streams.served.answers import Answer, AnswerColumns, Answers
-from stream_bayes.streams.served.corrections import relabel, unlearn, unlearning_fault
-from stream_bayes.streams.served.mixture import ServedMixture
-from stream_bayes.streams.served.name_limit import NameLimit
-from stream_bayes.streams.served.network import ServedNetwork
-from stream_bayes.streams.served.river import ServedAdaptive, ServedRiver
+from stream_bayes.streams.served_models.answers import Answer, AnswerColumns, Answers
+from stream_bayes.streams.served_models.corrections import relabel, unlearn, unlearning_fault
+from stream_bayes.streams.served_models.mixture import ServedMixture
+from stream_bayes.streams.served_models.name_limit import NameLimit
+from stream_bayes.streams.served_models.network import ServedNetwork
+from stream_bayes.streams.served_models.river import ServedAdaptive, ServedRiver
 
 __all__ = ["Served", "ServedInTime", "ServedLearner", "digest", "served"]
 

@@ -12,8 +12,8 @@ from stream_bayes import TAN, DriftAdaptive
 from stream_bayes.core.events.event import Event
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.served.background import Background
-from stream_bayes.streams.served.river import ServedAdaptive
+from stream_bayes.streams.served_models.background import Background
+from stream_bayes.streams.served_models.river import ServedAdaptive
 from tests.streams.engine.test_drift_kills import events
 
 DELAY = 80

@@ -29,8 +29,8 @@ from stream_bayes.learners.base.samples import process_samples
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.served.answers import AnswerColumns
-from stream_bayes.streams.served.served import served
+from stream_bayes.streams.served_models.answers import AnswerColumns
+from stream_bayes.streams.served_models.served import served
 
 SCHEMA = Schema({"sky": Nominal(), "wind": Numeric()}, classes=["sun", "rain", "fog"])
 BUDGET = 1500  # bytes, which the values below outgrow

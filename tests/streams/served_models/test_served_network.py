@@ -15,7 +15,7 @@ from stream_bayes.networks import BayesNet, BayesNetClassifier
 from stream_bayes.streams import Pending
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.served.served import served
+from stream_bayes.streams.served_models.served import served
 from tests.streams.lists import ListSink, ListSource
 
 STRUCTURE: dict[str, list[str]] = {"user": [], "country": ["user"], "hour": []}

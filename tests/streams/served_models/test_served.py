@@ -15,8 +15,8 @@ from stream_bayes.errors import BadValue, CannotSave
 from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.served.river import ServedRiver
-from stream_bayes.streams.served.served import served
+from stream_bayes.streams.served_models.river import ServedRiver
+from stream_bayes.streams.served_models.served import served
 from tests.streams.engine.test_step import bytes_of
 from tests.streams.lists import ListSink, ListSource
 
