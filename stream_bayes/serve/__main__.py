@@ -16,14 +16,14 @@ from contextlib import suppress
 from threading import Thread
 from typing import Any
 
+from stream_bayes.door.guard import Door, ServiceLimits
+from stream_bayes.door.http_server import make_server, serve_until
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.saving.snapshots.snapshot import Snapshot
-from stream_bayes.serve.app import Service, Traits
+from stream_bayes.serve.app import ACCESS, Service, Traits
 from stream_bayes.serve.board import Board
 from stream_bayes.serve.channel import Channel
-from stream_bayes.serve.guard import Limits
 from stream_bayes.serve.restoring import view_of
-from stream_bayes.serve.server import Connections, make_server, serve_until
 
 logger = logging.getLogger("stream_bayes.serve")
 
@@ -46,14 +46,14 @@ def main(channel_number: int, listener_number: int) -> None:
 async def serve(channel: Channel, line: socket.socket, hello: Mapping[str, Any]) -> None:
     """Run the service until the channel ends."""
     board = Board(hello["name"], hello["history_events"], _sending(channel))
-    connections = Connections()
-    service = Service(board, Traits(**hello["traits"]), Limits(**hello["limits"]), connections.abort)
+    door = Door(ServiceLimits(**hello["limits"]), access=ACCESS)
+    service = Service(board, Traits(**hello["traits"]), door)
     loop = asyncio.get_running_loop()
     receiver = Thread(
         target=_receive_all, args=(channel, board, loop, Models(hello["models"]), hello["key"]), daemon=True
     )
     receiver.start()
-    await serve_until(make_server(service.app, connections), line, lambda: not receiver.is_alive(), board.end)
+    await serve_until(make_server(service.app, door), line, lambda: not receiver.is_alive(), board.end)
 
 
 def _sending(channel: Channel) -> Callable[[Mapping[str, Any]], None]:

@@ -25,6 +25,9 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from stream_bayes.core.values.values import shown
+from stream_bayes.door.guard import Access, Door, guarded
+from stream_bayes.door.numbers import whole_number
+from stream_bayes.door.problems import Refused, internal_problem, problem, problem_of
 from stream_bayes.errors import NotLearned, StreamBayesError
 from stream_bayes.mail.server.page_mails import MailLearner
 from stream_bayes.names import closest
@@ -32,19 +35,19 @@ from stream_bayes.serve.board import Board
 from stream_bayes.serve.bodies import ExplainBody, LabelBody, LearnBody, PredictBody, QueryBody, decoded
 from stream_bayes.serve.event_stream import EventStream
 from stream_bayes.serve.graphs import change_svg
-from stream_bayes.serve.guard import Guard, Limits
 from stream_bayes.serve.metrics import metrics_text
 from stream_bayes.serve.openapi import Operation, described, docs_page
 from stream_bayes.serve.plain_values import as_json, by_text
-from stream_bayes.serve.problems import Refused, problem, problem_of
 from stream_bayes.serve.views import Copy, View
 from stream_bayes.streams.engine.dead_letters import REFUSED
 
-__all__ = ["PAGE", "Service", "Traits"]
+__all__ = ["ACCESS", "PAGE", "Service", "Traits"]
 
+ACCESS = Access(computing=("/v1/predict", "/v1/explain", "/v1/query", "/v1/check"), endless=("/v1/events",))
 PAGE = Path(__file__).parent / "page"
 QUICK_EVENTS = 20  # events of a request that are predicted in the event loop
 MOST_WAITING = 64  # requests that wait for the worker
+LONGEST_KEY = 200  # characters of an Idempotency-Key
 CORRECTABLE = "Corrections need a model that can unlearn, such as nb, aode or tan, without [drift]"
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
@@ -86,10 +89,8 @@ class Service:
         What it shows.
     traits
         What it can do.
-    limits
-        Its limits.
-    abort
-        Closes the connection of a client address at once: that of a reader that is too slow.
+    door
+        Its limits, and what its connections share.
     mails
         Learns mails directly, for a filter of its own directory; None where the pipeline learns.
     """
@@ -98,18 +99,16 @@ class Service:
         self,
         board: Board,
         traits: Traits,
-        limits: Limits,
-        abort: Callable[[Any], None] = lambda client: None,
+        door: Door,
         mails: MailLearner | None = None,
     ) -> None:
         self.board = board
         self.traits = traits
-        self.limits = limits
-        self._abort = abort
+        self.door = door
         self._mails = mails
         self._worker = ThreadPoolExecutor(1, "answers")
         self._waiting = 0
-        self.app: ASGIApp = Guard(self._routes(), limits)
+        self.app: ASGIApp = guarded(self._routes(), door)
 
     def _routes(self) -> Starlette:
         operations = [
@@ -136,7 +135,7 @@ class Service:
             Operation(
                 "GET",
                 "/v1/events",
-                EventStream(self.board, self._abort),
+                EventStream(self.board),
                 "Server-sent events: status, events, drifts, view, outcome",
             ),
             Operation(
@@ -178,6 +177,7 @@ class Service:
             routes.append(Mount("/", StaticFiles(directory=PAGE, html=True)))
         app = Starlette(routes=routes, lifespan=self._lifespan)
         app.add_exception_handler(HTTPException, self._not_found)
+        app.add_exception_handler(Exception, _failed)
         return app
 
     @contextlib.asynccontextmanager
@@ -314,7 +314,7 @@ class Service:
             "labels_go_to": None if self.traits.no_labels is not None else "the pipeline",
             "no_labels": self.traits.no_labels,
             "no_corrections": self.traits.no_corrections,
-            "writes": self.limits.token is not None,
+            "writes": self.door.limits.token is not None,
         }
         return _json(own | view.describe() | {"model": view.stamp()})
 
@@ -338,7 +338,7 @@ class Service:
 
     async def history(self, request: Request) -> Response:
         given = request.query_params
-        limit = _whole(given.get("limit", "100"), "limit", 1, 100_000)
+        limit = whole_number(given.get("limit", "100"), "limit", 1, 100_000)
         key = given.get("key")
         return _json(self.board.history(limit, None if key is None else self.board.key_of(key)))
 
@@ -346,7 +346,7 @@ class Service:
         return _json({"entries": list(self.board.drifts)})
 
     async def drift_picture(self, request: Request) -> Response:
-        number = _whole(request.query_params.get("number", ""), "number", 0, 10**12)
+        number = whole_number(request.query_params.get("number", ""), "number", 0, 10**12)
         changed = next(
             (each.get("structure") for each in self.board.drifts if each.get("number") == number), None
         )
@@ -368,9 +368,12 @@ class Service:
             raise Refused(409, "no-labels", self.traits.no_labels)
         body: LabelBody = decoded(await request.body(), LabelBody)
         key = self.board.key_of(body.key) if isinstance(body.key, str) else body.key
-        return await self._give(key, body.label, body.kind, new_label=body.new_label)
+        repeated = _idempotency_key(request)
+        return await self._give(key, body.label, body.kind, new_label=body.new_label, request=repeated)
 
-    async def _give(self, key: Any, label: Any, kind: str, *, new_label: bool = False) -> Response:
+    async def _give(
+        self, key: Any, label: Any, kind: str, *, new_label: bool = False, request: str | None = None
+    ) -> Response:
         view = await self._view()
         classes = view.quick.classes
         label = by_text(label, classes) if isinstance(label, str) else label
@@ -383,11 +386,13 @@ class Service:
             )
         self._check_correction(key, label)
         try:
-            answer = await self.board.give_label(key, label, kind)
+            answer = await self.board.give_label(key, label, kind, request)
         except TimeoutError:
             raise Refused(
                 503, "not-stored", "the pipeline did not confirm the label; send it again, which is harmless"
             ) from None
+        if "conflict" in answer:
+            raise Refused(422, "idempotency-key", answer["conflict"])
         if "error" in answer:
             raise Refused(503, "not-stored", f"the label could not be stored: {answer['error']}")
         outcome, detail = answer.get("outcome", "stored"), answer.get("detail")
@@ -405,6 +410,9 @@ class Service:
                 outcome=outcome,
             )
         given = {"key": as_json(key), "label": as_json(label), "kind": kind}
+        if not answer.get("is_new", True):
+            note = "stored already: a request with this Idempotency-Key stored this label"
+            return _json({"outcome": "stored_already", "detail": note, **given})
         if outcome == "stored":
             note = "the label is stored; the pipeline takes it in as soon as it comes to it"
             return _json({"outcome": "stored", "detail": note, **given}, 202)
@@ -448,12 +456,17 @@ class Service:
         if self.traits.no_labels is not None:
             raise Refused(409, "no-labels", self.traits.no_labels)
         key = view.quick.id_of_mail(raw) if is_mail else body.id
-        return await self._give(self.board.key_of(key), label, "correction")
+        return await self._give(
+            self.board.key_of(key), label, "correction", request=_idempotency_key(request)
+        )
 
     # -- health -------------------------------------------------------------------------------------------------------
 
     async def metrics(self, request: Request) -> Response:
-        return Response(metrics_text(self.board), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(
+            metrics_text(self.board, self.door.refusals),
+            media_type="text/plain; version=0.0.4; charset=utf-8",
+        )
 
     async def livez(self, request: Request) -> Response:
         return Response("alive\n", media_type="text/plain")
@@ -471,9 +484,17 @@ def _json(content: Mapping[str, Any] | Sequence[Any], status: int = 200) -> Resp
     return Response(msgspec.json.encode(content, enc_hook=str), status, media_type="application/json")
 
 
-def _whole(text: str, name: str, least: int, most: int) -> int:
-    if not (text.isascii() and text.isdigit() and least <= int(text[:12]) <= most):
-        raise Refused(
-            422, "query", f"{name}: expected a whole number from {least} to {most}, got {shown(text)}"
-        )
-    return int(text)
+def _idempotency_key(request: Request) -> str | None:
+    """Return the key by which a repeated request is recognised; None without one."""
+    key = request.headers.get("idempotency-key")
+    if key is None:
+        return None
+    key = key.strip().removeprefix('"').removesuffix('"')
+    if not (0 < len(key) <= LONGEST_KEY and key.isascii() and key.isprintable()):
+        raise Refused(422, "query", f"Idempotency-Key: expected 1 to {LONGEST_KEY} characters of ASCII")
+    return key
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    """Answer in the framework's place; the error goes on to the guard, which logs it."""
+    return internal_problem()

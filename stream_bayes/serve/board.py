@@ -24,6 +24,7 @@ __all__ = ["Board", "Follower", "evaluation_of"]
 MOST_POINTS = 1440  # of a curve; then every second one is dropped
 MOST_DRIFTS = 1000
 MOST_FOLLOWERS = 256
+MOST_FOLLOWERS_EACH = 64  # from one address
 MOST_BEHIND = 64  # messages that a follower may be behind
 FRESH_SECONDS = 1.0  # age of a view that is as good as new
 PATIENCE = 2.0  # seconds to wait for a fresh view, or for the outcome of a label
@@ -36,9 +37,12 @@ class Follower:
     ----------
     drop
         Called when the reader is too slow.
+    address
+        The address that it reads from; "" for a Unix socket.
     """
 
-    def __init__(self, drop: Callable[[], None]) -> None:
+    def __init__(self, drop: Callable[[], None], address: str = "") -> None:
+        self.address = address
         self.queue: asyncio.Queue[bytes] = asyncio.Queue(MOST_BEHIND)
         self._drop = drop
 
@@ -248,7 +252,7 @@ class Board:
         # Nothing has come since, and so it is the newest.
         return bool(view.processed == self.status.get("processed"))
 
-    async def give_label(self, key: Any, label: Any, kind: str) -> dict[str, Any]:
+    async def give_label(self, key: Any, label: Any, kind: str, request: str | None = None) -> dict[str, Any]:
         """Write a label; return its position and, if it was taken in soon, the outcome.
 
         Raises
@@ -262,12 +266,13 @@ class Board:
         number = self._numbers
         stored = self._stored[number] = loop.create_future()
         try:
-            self._request({"what": "label", "number": number, "key": key, "label": label, "kind": kind})
+            message = {"what": "label", "number": number, "key": key, "label": label, "kind": kind}
+            self._request({**message, "request": request})
             answer: dict[str, Any] = await asyncio.wait_for(stored, PATIENCE * 4)
         finally:
             self._stored.pop(number, None)
         position = answer.get("position", -1)
-        if "error" in answer or position < 0:
+        if position < 0 or not answer["is_new"]:
             return answer
         if (early := self._early_outcomes.pop(position, None)) is not None:
             return answer | early

@@ -6,12 +6,13 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from stream_bayes.serve.problems import Refused
+from stream_bayes.door.problems import Refused
 
 __all__ = ["ExplainBody", "LabelBody", "LearnBody", "PredictBody", "QueryBody", "decoded"]
 
 MOST_EVENTS = 20_000
 
+Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]  # as they are passed on and saved
 Value = str | int | float | bool | None
 Features = dict[str, Any]
 
@@ -59,8 +60,8 @@ class LabelBody(msgspec.Struct, forbid_unknown_fields=True):
     never learned is refused unless `new_label` is true.
     """
 
-    key: str | int | float | bool
-    label: str | int | float | bool
+    key: str | Whole | float | bool
+    label: str | Whole | float | bool
     kind: Literal["label", "correction"] = "correction"
     new_label: bool = False
 
@@ -82,11 +83,11 @@ def decoded(body: bytes, kind: type[Any]) -> Any:
     >>> decoded(b'{"x": 3}', PredictBody)
     Traceback (most recent call last):
         ...
-    stream_bayes.serve.problems.Refused: Expected `object | null`, got `int` - at `$.x`; GET docs describes the body
+    stream_bayes.door.problems.Refused: Expected `object | null`, got `int` - at `$.x`; GET docs describes the body
     """
     try:
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as error:
         raise Refused(422, "body", f"{error}; GET docs describes the body") from None
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(400, "not-json", f"expected a JSON object: {error}") from None

@@ -11,16 +11,16 @@ from types import TracebackType
 from typing import Any, Self
 
 from stream_bayes.core.measures.losses import Losses
+from stream_bayes.door.guard import Door, ServiceLimits
+from stream_bayes.door.http_server import listen, make_server, serve_until
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.evaluation.checkpoints import Checkpoint
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.saving.snapshots.snapshot import Snapshot
-from stream_bayes.serve.app import Service, Traits
+from stream_bayes.serve.app import ACCESS, Service, Traits
 from stream_bayes.serve.board import Board
-from stream_bayes.serve.guard import Limits
 from stream_bayes.serve.plain_values import as_json
 from stream_bayes.serve.restoring import view_of
-from stream_bayes.serve.server import Connections, listen, make_server, serve_until
 
 __all__ = ["ComparedModels"]
 
@@ -65,7 +65,7 @@ class ComparedModels:
         self._board = Board(name)
         self._board.problem = "the models are still being compared; request again after the end of the stream"
         self._traits = Traits(name, NO_LABELS, None, target, follows="comparison")
-        self._limits = Limits(host=host)
+        self._limits = ServiceLimits(host=host)
         self._checkpoints: dict[str, Checkpoint] = {}
         self._shown = float("-inf")
         self._stopped = Flag()
@@ -149,9 +149,8 @@ class ComparedModels:
 
     def _run(self) -> None:
         async def serve() -> None:
-            connections = Connections()
-            service = Service(self._board, self._traits, self._limits, connections.abort)
-            server = make_server(service.app, connections)
+            door = Door(self._limits, access=ACCESS)
+            server = make_server(Service(self._board, self._traits, door).app, door)
             await serve_until(server, self._line, self._stopped.is_set, self._board.end)
 
         self._loop.run_until_complete(serve())

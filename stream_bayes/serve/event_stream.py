@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
 
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from stream_bayes.serve.board import MOST_FOLLOWERS, Board, Follower
+from stream_bayes.door.connections import network_of
+from stream_bayes.door.problems import Refused
+from stream_bayes.serve.board import MOST_FOLLOWERS, MOST_FOLLOWERS_EACH, Board, Follower
 from stream_bayes.serve.plain_values import as_json
-from stream_bayes.serve.problems import problem
 
 __all__ = ["EventStream"]
 
@@ -25,28 +24,28 @@ class EventStream:
     ----------
     board
         What is followed.
-    abort
-        Closes the connection of a client address at once: that of a reader that is too slow.
     """
 
-    def __init__(self, board: Board, abort: Callable[[Any], None]) -> None:
+    def __init__(self, board: Board) -> None:
         self._board = board
-        self._abort = abort
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send events until the client leaves or falls behind."""
-        if len(self._board.followers) >= MOST_FOLLOWERS:
-            detail = f"{MOST_FOLLOWERS} readers follow already; try again later"
-            await problem(503, "too-many-readers", detail, {"Retry-After": "30"})(scope, receive, send)
-            return
+        client = scope.get("client")
+        address = "" if client is None else network_of(client[0])
+        refused = self._refusal(address)
+        if refused is not None:
+            raise refused
         task = asyncio.current_task()
         assert task is not None
 
         def drop() -> None:
-            self._abort(scope.get("client"))
+            connection = scope.get("state", {}).get("connection")
+            if connection is not None:
+                connection.drop()
             task.cancel()
 
-        follower = Follower(drop)
+        follower = Follower(drop, address)
         self._board.followers.add(follower)
         gone = asyncio.ensure_future(_left(receive))
         try:
@@ -56,6 +55,25 @@ class EventStream:
         finally:
             self._board.followers.discard(follower)
             gone.cancel()
+
+    def _refusal(self, address: str) -> Refused | None:
+        followers = self._board.followers
+        if len(followers) >= MOST_FOLLOWERS:
+            return Refused(
+                503,
+                "too-many-readers",
+                f"{MOST_FOLLOWERS} readers follow already; try again later",
+                {"Retry-After": "30"},
+            )
+        if address and sum(each.address == address for each in followers) >= MOST_FOLLOWERS_EACH:
+            return Refused(
+                429,
+                "too-many-readers",
+                f"{MOST_FOLLOWERS_EACH} readers follow from this address already; close some. If they come through "
+                "a proxy, name it in serve.proxies",
+                {"Retry-After": "30"},
+            )
+        return None
 
     async def _write(self, follower: Follower, gone: asyncio.Future[None], send: Send) -> None:
         """Write what the board offers, and a heartbeat while it is silent."""

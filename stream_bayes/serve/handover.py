@@ -23,11 +23,11 @@ from typing import Any
 
 from stream_bayes.core.events.event import SAMPLE, Event
 from stream_bayes.drift.adaptive import DriftAdaptive
-from stream_bayes.errors import StreamBayesError
+from stream_bayes.errors import BadValue, StreamBayesError
 from stream_bayes.mail.streams.subject_and_sender import HEADINGS, headings_of
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.serve.channel import WANTED_SECONDS, Channel, Message
-from stream_bayes.serve.labels import LabelSink
+from stream_bayes.serve.labels import LabelSink, StoredRequests
 from stream_bayes.serve.plain_values import as_json, label_name
 from stream_bayes.streams.engine.dead_letters import DETAILS, REFUSED
 from stream_bayes.streams.engine.engine import Engine
@@ -76,7 +76,7 @@ class Handover:
         self.views = 0  # handed over
         self._channel = channel
         self._open_labels = open_labels
-        self._labels: LabelSink | None = None
+        self._labels: StoredRequests | None = None
         self._keep = keep
         self._headings = [name for name in HEADINGS if name in keep]
         self._wanted_until: dict[str | None, float] = {}  # by challenger; None is the pipeline's own model
@@ -365,9 +365,12 @@ class Handover:
         try:
             if self._labels is None:
                 assert self._open_labels is not None
-                self._labels = self._open_labels()
-            given = GivenLabel(message["key"], message["label"], message["kind"])
-            return answer | {"position": self._labels.write(given)}
+                self._labels = StoredRequests(self._open_labels())
+            label = GivenLabel(message["key"], message["label"], message["kind"], message["request"])
+            position, is_new = self._labels.write(label)
+            return answer | {"position": position, "is_new": is_new}
+        except BadValue as error:
+            return answer | {"conflict": str(error)}
         except (OSError, StreamBayesError) as error:
             logger.warning("a label could not be written: %s", error)
             return answer | {"error": str(error)}

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
+from stream_bayes.core.values.values import shown
+from stream_bayes.errors import BadValue
 from stream_bayes.streams.files.label_log import GivenLabel, LabelWriter
 from stream_bayes.streams.pipelines.config import PipelineConfig
 
-__all__ = ["LabelSink", "label_sink", "reason_for_no_labels"]
+__all__ = ["LabelSink", "StoredRequests", "label_sink", "reason_for_no_labels"]
+
+MOST_REQUESTS = 20_000  # that are remembered
 
 
 class LabelSink(Protocol):
@@ -21,9 +26,70 @@ class LabelSink(Protocol):
         """Write a label so that it outlasts a crash; return its position, by which its outcome is found, or -1."""
         ...
 
+    def recent(self) -> list[tuple[GivenLabel, int]]:
+        """Return the newest labels that outlasted a restart, with their positions."""
+        ...
+
     def close(self) -> None:
         """Close the file or the connection."""
         ...
+
+
+class StoredRequests:
+    """The newest requests that gave a label, by idempotency key: a repeated one must not store its label again.
+
+    Parameters
+    ----------
+    sink
+        Where labels are written. A label log gives back the requests from before a restart.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as directory:
+    ...     requests = StoredRequests(LabelWriter(Path(directory)))
+    ...     first = requests.write(GivenLabel("d7", "rain", request="a1"))
+    ...     again = requests.write(GivenLabel("d7", "rain", request="a1"))
+    >>> first, again
+    ((0, True), (0, False))
+    """
+
+    def __init__(self, sink: LabelSink) -> None:
+        self._sink = sink
+        self._by_key: OrderedDict[str, tuple[GivenLabel, int]] = OrderedDict()
+        for label, position in sink.recent():
+            self._remember(label, position)
+
+    def write(self, label: GivenLabel) -> tuple[int, bool]:
+        """Write a label; return its position, and False if its request had stored it already.
+
+        Raises
+        ------
+        BadValue
+            If the key was used for another label.
+        """
+        stored = None if label.request is None else self._by_key.get(label.request)
+        if stored is None:
+            position = self._sink.write(label)
+            self._remember(label, position)
+            return position, True
+        before, position = stored
+        if before != label:
+            raise BadValue(
+                f"the Idempotency-Key {shown(label.request)} stored the label {shown(before.label)} of "
+                f"{shown(before.key)} before; give each label a key of its own"
+            )
+        return position, False
+
+    def close(self) -> None:
+        """Close where labels are written."""
+        self._sink.close()
+
+    def _remember(self, label: GivenLabel, position: int) -> None:
+        if label.request is not None:
+            self._by_key[label.request] = (label, position)
+            if len(self._by_key) > MOST_REQUESTS:
+                self._by_key.popitem(last=False)
 
 
 class TopicLabels:
@@ -52,6 +118,9 @@ class TopicLabels:
         value = msgspec.json.encode({**key, self._target: given.label})
         produce_one(self._connection, self._topic, key_bytes(given.key), value)
         return -1
+
+    def recent(self) -> list[tuple[GivenLabel, int]]:
+        return []  # the topic holds no keys of requests
 
     def close(self) -> None:
         pass

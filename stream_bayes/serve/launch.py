@@ -96,7 +96,7 @@ def serve_engine(
         If the extra `serve` is not installed.
     """
     check_installed()
-    from stream_bayes.serve.server import listen
+    from stream_bayes.door.http_server import listen
 
     try:
         line = listen(own.host, own.port)
@@ -176,6 +176,7 @@ def _hello(
             "token": token or (None if own.token is None else own.token.get_secret_value()),
             "read_token": None if own.read_token is None else own.read_token.get_secret_value(),
             "hosts": own.hosts,
+            "proxies": own.proxies,
             "host": own.host,
             "max_body_bytes": own.max_body_bytes,
             "max_requests": own.max_requests,

@@ -5,14 +5,16 @@ from __future__ import annotations
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import Metric
 
+from stream_bayes.door.refusals import Refusals
 from stream_bayes.serve.board import Board
 
 __all__ = ["metrics_text"]
 
 
 class _Figures:
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: Board, refusals: Refusals) -> None:
         self._board = board
+        self._refusals = refusals
 
     def collect(self) -> list[Metric]:
         board, status = self._board, self._board.status
@@ -43,17 +45,17 @@ class _Figures:
             metric = Metric(f"stream_bayes_{name}", text, kind)
             metric.add_sample(f"stream_bayes_{name}{'_total' * (kind == 'counter')}", own, float(value))
             found.append(metric)
-        return found
+        return [*found, self._refusals.metric(own)]
 
 
-def metrics_text(board: Board) -> bytes:
+def metrics_text(board: Board, refusals: Refusals) -> bytes:
     """Return the metrics in Prometheus' text format.
 
     Examples
     --------
-    >>> print(metrics_text(Board("days")).decode().splitlines()[2])
+    >>> print(metrics_text(Board("days"), Refusals("service")).decode().splitlines()[2])
     stream_bayes_serve_followers{pipeline="days"} 0.0
     """
     registry = CollectorRegistry()
-    registry.register(_Figures(board))
+    registry.register(_Figures(board, refusals))
     return generate_latest(registry)

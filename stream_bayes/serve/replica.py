@@ -11,17 +11,17 @@ from threading import Event as Flag
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
+from stream_bayes.door.guard import Door, ServiceLimits
+from stream_bayes.door.http_server import listen, make_server, serve_until
 from stream_bayes.errors import BadState, NoSnapshot, StreamBayesError
 from stream_bayes.mail.server.page_mails import MailLearner
 from stream_bayes.mail.store.home import SpamHome
 from stream_bayes.saving.snapshots.file import read_snapshot
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.saving.snapshots.store import SnapshotStore
-from stream_bayes.serve.app import Service, Traits
+from stream_bayes.serve.app import ACCESS, Service, Traits
 from stream_bayes.serve.board import Board
-from stream_bayes.serve.guard import Limits
 from stream_bayes.serve.restoring import view_of
-from stream_bayes.serve.server import Connections, listen, make_server, serve_until
 
 if TYPE_CHECKING:
     from stream_bayes.workers.follower import Follower
@@ -138,7 +138,7 @@ def serve_replica(
     name: str,
     host: str,
     port: int,
-    limits: Limits,
+    limits: ServiceLimits,
     ready: Callable[[str], None],
     stopped: Flag | None = None,
 ) -> None:
@@ -181,9 +181,9 @@ def serve_replica(
     ready(f"http://{shown}:{line.getsockname()[1]}/")
 
     async def run() -> None:
-        connections = Connections()
+        door = Door(limits, access=ACCESS)
         mails = None if followed.home is None else MailLearner(followed.home)
-        service = Service(board, traits, limits, connections.abort, mails)
+        service = Service(board, traits, door, mails)
         loop = asyncio.get_running_loop()
         _show(board, *_loaded(followed, snapshot))
         follower = Thread(
@@ -191,7 +191,7 @@ def serve_replica(
         )
         follower.start()
         try:
-            await serve_until(make_server(service.app, connections), line, stopped.is_set, board.end)
+            await serve_until(make_server(service.app, door), line, stopped.is_set, board.end)
         finally:
             if mails is not None:
                 mails.close()

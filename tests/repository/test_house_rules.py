@@ -47,6 +47,7 @@ learners.wrappers
 learners.adaptive
 learners.catalogue
 drift
+door
 mail.text
 mail.start
 mail.filter
@@ -127,7 +128,7 @@ CORE_BUILTINS = {"open", "print", "input", "exec", "eval", "__import__"}
 
 # Only these rooms touch files, sockets, clocks and threads.
 OUTSIDE = """
-_build registry networks.files saving.model_files saving.snapshots.file saving.snapshots.file_system
+_build registry door networks.files saving.model_files saving.snapshots.file saving.snapshots.file_system
 saving.snapshots.store streams evaluation plots testing serve cli kafka workers
 mail.store mail.streams mail.server mail.commands mail.start demo
 """.split()

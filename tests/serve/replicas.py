@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Event as Flag
 from threading import Thread
 
-from stream_bayes.serve.guard import Limits
+from stream_bayes.door.guard import ServiceLimits
 from stream_bayes.serve.replica import Followed, FollowedTopic, serve_replica
 from tests.serve.weather import Client
 
@@ -25,7 +25,7 @@ def served(path: Path | FollowedTopic, token: str | None = None) -> Iterator[Cli
 
     def run() -> None:
         followed = path if isinstance(path, FollowedTopic) else Followed(path)
-        serve_replica(followed, "lawn", "127.0.0.1", 0, Limits(token=token), is_ready, stopped)
+        serve_replica(followed, "lawn", "127.0.0.1", 0, ServiceLimits(token=token), is_ready, stopped)
 
     thread = Thread(target=run)
     thread.start()

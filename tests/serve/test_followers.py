@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from stream_bayes.serve import server
-from stream_bayes.serve.app import Service, Traits
+from stream_bayes.door import http_server as server
+from stream_bayes.door.guard import Door, ServiceLimits
+from stream_bayes.serve import event_stream
+from stream_bayes.serve.app import ACCESS, Service, Traits
 from stream_bayes.serve.board import MOST_BEHIND, Board
-from stream_bayes.serve.guard import Limits
 
 SLOW, SWIFT = 100, 100
 MESSAGES, SIZE = 96, 8_000
@@ -31,12 +32,10 @@ def serving(board: Board) -> Iterator[tuple[int, asyncio.AbstractEventLoop]]:
 
     async def run() -> None:
         loops.append(asyncio.get_running_loop())
-        connections = server.Connections()
-        service = Service(board, Traits("days"), Limits(), connections.abort)
+        door = Door(ServiceLimits(), access=ACCESS)
+        service = Service(board, Traits("days"), door)
         running.set()
-        await server.serve_until(
-            server.make_server(service.app, connections), line, stopped.is_set, board.end
-        )
+        await server.serve_until(server.make_server(service.app, door), line, stopped.is_set, board.end)
 
     thread = Thread(target=lambda: asyncio.run(run()))
     thread.start()
@@ -67,6 +66,7 @@ def wait_until(is_so: Callable[[], Any], seconds: float = 60.0) -> None:
 def test_of_200_followers_the_slow_half_is_dropped_and_the_others_miss_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(event_stream, "MOST_FOLLOWERS_EACH", SLOW + SWIFT)
     monkeypatch.setattr(server, "SEND_BUFFER", 16_384)  # so that less has to be sent
     board = Board("days")
     with serving(board) as (port, loop), ExitStack() as around:
@@ -104,10 +104,11 @@ def test_of_200_followers_the_slow_half_is_dropped_and_the_others_miss_nothing(
 
 
 def test_a_client_that_sends_no_request_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "CHECK_SECONDS", 0.1)
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.3)
     with serving(Board("days")) as (port, _):
         for begun in (b"", b"GET /v1/history HTT", b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Slow: "):
             with socket.create_connection(("127.0.0.1", port), timeout=20) as line:
                 line.sendall(begun)
                 with suppress(ConnectionResetError):
+                    assert begun == b"" or b" 408 " in line.recv(1000)
                     assert line.recv(1000) == b""

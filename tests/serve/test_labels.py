@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from stream_bayes.errors import BadValue
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.saving.snapshots.store import SnapshotStore
-from stream_bayes.serve.labels import label_sink
+from stream_bayes.serve.labels import StoredRequests, label_sink
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.files.label_log import GivenLabel, LabelWriter
 from stream_bayes.streams.pipelines.config import parse_config
@@ -58,6 +59,36 @@ def test_a_correction_unlearns_the_old_label_and_learns_the_new_one(weather: tup
     while "corrected_from" not in (event := client.get("/v1/history?key=d499")["events"][0]):
         assert time.monotonic() < end
     assert (event["label"], event["corrected_from"]) == (other, before)
+
+
+def test_a_repeated_request_stores_its_label_once(weather: tuple[Engine, Client], tmp_path: Path) -> None:
+    engine, client = weather
+    first = {"key": "d490", "label": "yes"}
+    assert client.post("/v1/labels", first, Idempotency_Key="a1")["outcome"] in ("corrected", "repeated")
+    before = engine.step.pending.counts.copy() if engine.step.pending is not None else None
+    again = client.post("/v1/labels", first, Idempotency_Key='"a1"')
+    assert again["outcome"] == "stored_already" and again["detail"].startswith("stored already")
+    assert engine.step.pending is not None and engine.step.pending.counts == before
+    detail = client.refusal("/v1/labels", first | {"label": "no"}, 422, Idempotency_Key="a1")
+    assert "give each label a key of its own" in detail
+    assert client.post("/v1/labels", first, Idempotency_Key="a2")["outcome"] == "repeated"
+
+
+def test_a_repeated_request_is_recognised_after_a_restart(tmp_path: Path) -> None:
+    label = GivenLabel("d1", "yes", request="a1")
+    requests = StoredRequests(LabelWriter(tmp_path))
+    position, is_new = requests.write(label)
+    assert is_new
+    for number in range(3):
+        requests.write(GivenLabel("d2", number))
+    requests.close()
+    with (tmp_path / "labels.jsonl").open("ab") as file:
+        file.write(b'{"key": "d3", "la')  # cut off by a crash
+    again = StoredRequests(LabelWriter(tmp_path))
+    assert again.write(label) == (position, False)
+    with pytest.raises(BadValue, match="give each label a key of its own"):
+        again.write(GivenLabel("d1", "no", request="a1"))
+    again.close()
 
 
 def test_a_key_never_seen_is_a_problem_and_the_stream_goes_on(weather: tuple[Engine, Client]) -> None:

@@ -33,6 +33,13 @@ def serve(
     allowed: Annotated[
         list[str], typer.Option("--allow-host", help="Further name that requests may be for. Repeatable.")
     ] = [],
+    proxies: Annotated[
+        list[str],
+        typer.Option(
+            "--proxy",
+            help="Address or network of a proxy whose X-Forwarded-For names the client. Repeatable.",
+        ),
+    ] = [],
     token_env: Annotated[
         str | None,
         typer.Option(help="Environment variable with the token for writes; a spam filter then learns mails."),
@@ -48,14 +55,16 @@ def serve(
         from stream_bayes.serve.launch import check_installed
 
         check_installed()
-        from stream_bayes.serve.guard import Limits
+        from stream_bayes.door.connections import checked_proxies
+        from stream_bayes.door.guard import ServiceLimits
         from stream_bayes.serve.replica import Followed, FollowedTopic, serve_replica
         from stream_bayes.streams.model_following import follow
 
-        limits = Limits(
+        limits = ServiceLimits(
             token=_token(token_env, "--token-env"),
             read_token=_token(read_token_env, "--read-token-env"),
             hosts=tuple(allowed),
+            proxies=checked_proxies(proxies),
             host=host,
         )
         key = key_of(key_env)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from stream_bayes.core.values.values import shown
+from stream_bayes.door.problems import Refused
 from stream_bayes.errors import BadLabel, NotLearned
 from stream_bayes.mail.server.filter_service import FilterService
 from stream_bayes.mail.store.home import SpamHome
 from stream_bayes.mail.store.identity import id_of_mail
 from stream_bayes.serve.plain_values import by_text, label_name
-from stream_bayes.serve.problems import Refused
 
 __all__ = ["MailLearner"]
 

@@ -1,6 +1,6 @@
 r"""Logs of the labels and commands given to a pipeline of files, and the places at which they were processed.
 
-labels.jsonl      {"key":"mail-7","label":"ham","kind":"correction"}\n, a line a label, appended only
+labels.jsonl      {"key":"mail-7","label":"ham"}\n, a line a label, appended only; with "kind" and "request" if need be
 labels.order      {"at":0,"after":[["mails.csv",0,52813]]}\n: the label at byte 0 was processed after these positions
 commands.jsonl    {"command":"unlearn","from":1760400000.0,"to":1760486400.0,"where":{}}\n, a line a command
 commands.order    as labels.order
@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -34,7 +35,7 @@ APPENDING = os.O_RDWR | os.O_CREAT | os.O_APPEND
 Value = str | int | float | bool
 
 
-class GivenLabel(msgspec.Struct, frozen=True):
+class GivenLabel(msgspec.Struct, frozen=True, omit_defaults=True):
     """A label for the sample with a key.
 
     Parameters
@@ -45,11 +46,14 @@ class GivenLabel(msgspec.Struct, frozen=True):
         Its label.
     kind
         `"label"` waits for a sample that has not come yet; `"correction"` is refused then.
+    request
+        The idempotency key of the request that gave it, by which a repeated request is recognised.
     """
 
     key: Value
     label: Value
     kind: Literal["label", "correction"] = "correction"
+    request: str | None = None
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -95,6 +99,20 @@ class LabelWriter:
             raise
         self._end += len(line)
         return position
+
+    def recent(self) -> list[tuple[GivenLabel, Position]]:
+        """Return the labels at the end of the log, a mebibyte of them, with their positions."""
+        start = max(0, self._end - CHUNK)
+        data = bytes(self._files.read(self._file, start, self._end - start))
+        if start:  # the first line may be cut
+            cut = data.find(b"\n") + 1
+            start, data = start + cut, data[cut:]
+        labels = []
+        for line in data.splitlines(keepends=True):
+            with suppress(msgspec.DecodeError):  # its reader reports it
+                labels.append((msgspec.json.decode(line, type=GivenLabel), start))
+            start += len(line)
+        return labels
 
     def close(self) -> None:
         """Close the file."""

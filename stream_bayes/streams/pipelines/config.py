@@ -268,6 +268,10 @@ class ServeConfig(Table):
     hosts: list[str] = Field(
         default_factory=list, description="further names that requests may be for, as behind a proxy"
     )
+    proxies: list[str] = Field(
+        default_factory=list,
+        description="addresses or networks of proxies whose X-Forwarded-For names the client",
+    )
     token: Secret | None = Field(None, description="needed for every write; without one there are none")
     read_token: Secret | None = Field(None, description="needed for reads, if given")
     history: HistoryConfig = Field(default_factory=lambda: HistoryConfig.model_validate({}))

@@ -23,7 +23,7 @@ from stream_bayes.errors import (
     UnknownFeature,
 )
 
-__all__ = ["Refused", "problem", "problem_of"]
+__all__ = ["Refused", "internal_problem", "problem", "problem_of"]
 
 STATUS: dict[type[StreamBayesError], int] = {
     ImpossibleEvidence: 422,
@@ -99,3 +99,9 @@ def problem_of(error: StreamBayesError) -> Response:
     status = next((STATUS[each] for each in kind.__mro__ if each in STATUS), 422)
     words = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in kind.__name__)
     return problem(status, words.removeprefix("-"), str(error.args[0]) if error.args else str(error))
+
+
+def internal_problem() -> Response:
+    """Return the problem answer for a fault of the service itself: nothing of the error, which may hold data."""
+    detail = "the service failed at this request; its log names the place. Other requests are answered"
+    return problem(500, "internal", detail)

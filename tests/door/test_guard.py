@@ -9,12 +9,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from starlette.responses import Response
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from stream_bayes.serve.guard import Guard, Limits
+from stream_bayes.door.guard import Access, Door, ServiceLimits, guarded
 from stream_bayes.streams.engine.engine import Engine
 from tests.serve.weather import TOKEN, Client, pipeline_text, running, write_days
 
@@ -114,9 +115,54 @@ def test_a_bad_limit_is_a_problem(client: Client, limit: str) -> None:
     assert status == 422 and "whole number" in answer["detail"]
 
 
+@pytest.mark.parametrize("path", ["/v1/history?limit=", "/v1/drifts/picture?number="])
+@pytest.mark.parametrize(
+    "number",
+    ["000000000001", "9" * 5_000, "00", "+1", " 1", "1_0", "\u0661", "%00", "\u00b2", "", "1.0", "0x1"],
+)
+def test_a_number_of_a_query_is_a_number_or_a_problem(client: Client, path: str, number: str) -> None:
+    status, _, answer = client.send("GET", path + quote(number))
+    assert status == 422 and "expected a whole number from" in answer["detail"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "headers"),
+    [
+        ("POST", "/v1/predict", {"x": {"sky": "grey"}}, {"Origin": "http://["}),
+        ("GET", "/v1/history", None, {"Host": "["}),
+        ("GET", "/v1/history", None, {"Authorization": "Bearer \xff"}),
+        ("POST", "/v1/labels", {"key": 1e30, "label": "yes"}, {}),
+        ("POST", "/v1/labels", {"key": 10**30, "label": "yes"}, {}),
+        ("POST", "/v1/labels", {"key": "d1", "label": 10**30}, {}),
+        ("POST", "/v1/labels", {"key": "d1", "label": -(10**30), "new_label": True}, {}),
+        ("POST", "/v1/labels", b'{"key": 1e999, "label": "yes"}', {}),
+        ("POST", "/v1/labels", b'{"key": "\xff", "label": "yes"}', {}),
+        ("POST", "/v1/labels", {"key": "d1", "label": "yes"}, {"Idempotency-Key": "x" * 300}),
+        ("POST", "/v1/predict", {"x": {"wind": 10**400}}, {}),
+        ("POST", "/v1/predict", {"x": {"sky": 10**30}}, {}),
+        ("POST", "/v1/predict", b'{"x": {"sky": "\\ud800"}}', {}),
+        ("POST", "/v1/explain", {"x": {"wind": 10**400, "sky": 10**30}}, {}),
+        ("POST", "/v1/query", {"evidence": {"sky": 10**400}}, {}),
+        ("POST", "/v1/learn?label=ham", b"\xff", {"Content-Type": "message/rfc822"}),
+        ("GET", "/%00", None, {}),
+        ("GET", "/" + "a" * 5_000, None, {}),
+        ("GET", "/%ff%fe", None, {}),
+        ("GET", "/v1/model?name=%00%ff", None, {}),
+        ("GET", "/v1/history?key=%ff", None, {}),
+        ("GET", "/v1/drifts/picture?number=0&graph=%00", None, {}),
+    ],
+)
+def test_no_request_makes_the_service_fail(
+    client: Client, method: str, path: str, body: Any, headers: dict[str, str]
+) -> None:
+    status, got, answer = client.send(method, path, body, **headers)
+    assert status != 500, answer
+    assert status < 300 or got["content-type"] == "application/problem+json"
+
+
 def test_other_methods_and_paths_are_problems(client: Client) -> None:
     for method, path, expected in (("DELETE", "/v1/labels", 405), ("GET", "/etc/passwd", 404)):
-        status, headers, answer = client.send(method, path, b"{}")
+        status, headers, answer = client.send(method, path, b"{}" if method == "DELETE" else None)
         assert status == expected and headers["content-type"] == "application/problem+json", answer
     assert client.send("GET", "/../../etc/passwd")[0] == 404
 
@@ -161,17 +207,17 @@ def test_one_address_cannot_send_without_end() -> None:
         if message["type"] == "http.response.start":
             statuses.append(message["status"])
 
-    async def request_often(guard: Guard) -> None:
-        scope = {"type": "http", "method": "GET", "path": "/livez", "headers": [(b"host", b"localhost")]}
+    async def request_often(guard: ASGIApp) -> None:
+        scope = {"type": "http", "method": "GET", "path": "/v1/history", "headers": [(b"host", b"localhost")]}
         for address in ("10.0.0.1", "10.0.0.2"):
             for _ in range(21):
                 await guard(scope | {"client": (address, 1)}, receive, send)
 
-    asyncio.run(request_often(Guard(app, Limits(max_requests=10))))
+    asyncio.run(request_often(guarded(app, Door(ServiceLimits(max_requests=10)))))
     assert statuses == ([200] * 20 + [429]) * 2
 
 
-def answer_of(app: Any, limits: Limits, **headers: str) -> tuple[int, Any]:
+def answer_of(app: Any, limits: ServiceLimits, **headers: str) -> tuple[int, Any]:
     """Return the status and body of the guard's answer to a read."""
     found: list[Message] = []
 
@@ -188,7 +234,11 @@ def answer_of(app: Any, limits: Limits, **headers: str) -> tuple[int, Any]:
         "path": "/v1/history",
         "headers": [(b"host", b"localhost"), *given],
     }
-    asyncio.run(Guard(app, limits)(scope, receive, send))
+
+    async def request() -> None:
+        await guarded(app, Door(limits))(scope, receive, send)
+
+    asyncio.run(request())
     return found[0]["status"], found[1]["body"]
 
 
@@ -196,7 +246,7 @@ def test_a_fault_of_the_service_is_a_problem_without_a_trace(caplog: pytest.LogC
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         raise ZeroDivisionError("a secret of the data")
 
-    status, body = answer_of(app, Limits())
+    status, body = answer_of(app, ServiceLimits())
     assert status == 500 and json.loads(body)["type"] == "urn:stream-bayes:internal"
     assert b"secret" not in body and b"Traceback" not in body and b".py" not in body
 
@@ -205,7 +255,7 @@ def test_an_answer_that_takes_too_long_is_cut_off() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await asyncio.sleep(30.0)
 
-    status, body = answer_of(app, Limits(seconds=0.05))
+    status, body = answer_of(app, ServiceLimits(seconds=0.05))
     assert status == 503 and "longer than 0.05 s" in json.loads(body)["detail"]
 
 
@@ -213,7 +263,7 @@ def test_reads_need_the_token_for_reads_if_there_is_one() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await Response("history")(scope, receive, send)
 
-    limits = Limits(token=TOKEN, read_token="a token for all readers")
+    limits = ServiceLimits(token=TOKEN, read_token="a token for all readers")
     for given in ({}, {"Authorization": "Bearer no"}):
         status, body = answer_of(app, limits, **given)
         assert status == 401 and b"history" not in body
@@ -239,7 +289,7 @@ def test_bodies_that_arrive_together_take_bounded_memory() -> None:
         if message["type"] == "http.response.start":
             statuses.append(message["status"])
 
-    async def request_together(guard: Guard) -> None:
+    async def request_together(guard: ASGIApp) -> None:
         headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
         scope = {"type": "http", "method": "POST", "path": "/v1/predict", "headers": headers}
         arrived = asyncio.Event()
@@ -255,13 +305,15 @@ def test_bodies_that_arrive_together_take_bounded_memory() -> None:
 
             return receive
 
-        tasks = [asyncio.create_task(guard(scope, receiver(), send)) for _ in range(12)]
+        tasks = [asyncio.ensure_future(guard(scope, receiver(), send)) for _ in range(12)]
         await asyncio.sleep(0.1)
         arrived.set()
         await asyncio.gather(*tasks)
         await guard(scope, receiver(), send)  # what has arrived counts no more
 
-    asyncio.run(request_together(Guard(app, Limits())))
+    asyncio.run(
+        request_together(guarded(app, Door(ServiceLimits(), access=Access(computing=["/v1/predict"]))))
+    )
     assert sorted(statuses[:12]) == [200] * 9 + [503] * 3 and statuses[12] == 200
 
 

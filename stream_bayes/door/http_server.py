@@ -1,0 +1,244 @@
+"""The HTTP server: uvicorn, with limits on connections, requests that do not arrive, and readers that do not read."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+
+import h11
+import msgspec
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from stream_bayes.door.connections import Admission
+from stream_bayes.door.guard import Door
+from stream_bayes.door.problems import problem
+
+__all__ = ["HEAD_SECONDS", "listen", "make_server", "serve_until"]
+
+HEAD_SECONDS = (
+    10.0  # for the head of a request to arrive, once it has begun; for the first one, since connecting
+)
+IDLE_SECONDS = 75  # between two requests of a kept connection; proxies close theirs after 60
+CHECK_SECONDS = 5.0  # between two looks at what a client has not read yet
+STUCK_CHECKS = 3  # in a row at which nothing moved
+LEAST_READ = 4_096  # bytes between two checks by which a reader moves
+MOST_UNREAD = 64_000_000  # bytes of answers that clients have not read yet
+LARGE = 65_536  # bytes of an answer from which the unread bytes of all are added up
+SEND_BUFFER = 262_144  # bytes that the system holds for a slow reader; on its own it takes megabytes for each
+LARGEST_HEAD = 16_384  # bytes of a request's line and headers
+
+
+def make_server(app: ASGIApp, door: Door) -> uvicorn.Server:
+    """Return a server of an application that runs with `serve(sockets=[...])`."""
+
+    class Connection(_Connection):
+        _door = door
+
+    # Invalid requests are the client's business, and a line for each would fill the disk.
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    config = uvicorn.Config(
+        app,
+        http=Connection,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=True,
+        proxy_headers=False,  # `guarded` does that, for trusted proxies
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=2,
+        h11_max_incomplete_event_size=LARGEST_HEAD,
+    )
+    return uvicorn.Server(config)
+
+
+class _Connection(H11Protocol):
+    """A connection that is closed when a request does not arrive, or when its reader does not read.
+
+    uvicorn closes one that is idle after an answer. A subclass has the door.
+    """
+
+    _door: Door
+    admission = Admission.ALL
+    has_served = False
+    is_local = False  # over a Unix socket
+    address = ""
+    _head_timer: asyncio.TimerHandle | None = None
+    _check_timer: asyncio.TimerHandle | None = None
+    _unread = _stuck = 0
+    _has_resumed = False
+    _since = 0.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # of a socket: always this kind
+        self.app_state = {**self.app_state, "connection": self}
+        super().connection_made(transport)
+        line = transport.get_extra_info("socket")
+        self.is_local = line is not None and line.family == socket.AF_UNIX
+        self.address = "" if self.client is None else self.client[0]
+        self._since = self.loop.time()
+        self.admission = self._door.connections.admit(self)
+        if self.admission is Admission.REFUSED:
+            count = len(self._door.connections)
+            self._refuse(
+                503, "too-many-connections", f"{count} connections are open already; close some, or try again"
+            )
+            return
+        self._head_timer = self.loop.call_later(HEAD_SECONDS, self._end_head)
+        self._check_timer = self.loop.call_later(CHECK_SECONDS, self._check)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_head_timer()
+        if self._check_timer is not None:
+            self._check_timer.cancel()
+        self._door.connections.remove(self)
+        super().connection_lost(exc)
+
+    # -- requests -----------------------------------------------------------------------------------------------------
+
+    @property
+    def waits_since(self) -> float | None:
+        """The time since which it waits for bytes of its client; None while a request is being answered."""
+        is_whole = self.cycle is not None and not self.cycle.response_complete and not self.cycle.more_body
+        return None if is_whole else self._since
+
+    def data_received(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
+        super().data_received(data)
+        self._watch_head()
+
+    def on_response_complete(self) -> None:
+        self.has_served = True
+        self._since = self.loop.time()
+        super().on_response_complete()
+        self._watch_head()
+
+    def _watch_head(self) -> None:
+        """Start the deadline of a head that has begun, and stop that of one that is whole."""
+        is_between = self.cycle is None or self.cycle.response_complete
+        if not is_between:
+            self._stop_head_timer()
+        elif self._head_timer is None and self.conn.trailing_data[0]:
+            self._since = self.loop.time()
+            self._head_timer = self.loop.call_later(HEAD_SECONDS, self._end_head)
+
+    def _stop_head_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _end_head(self) -> None:
+        self._head_timer = None
+        if self.transport.is_closing():
+            return
+        if self.conn.trailing_data[0]:
+            self._refuse(408, "slow", f"the head of the request did not arrive within {HEAD_SECONDS:g} s")
+        else:  # a connection that was opened in advance
+            self.drop()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP, such as a preface of HTTP/2, or TLS at a plain port."""
+        self._refuse(400, "framing", "expected a request of HTTP/1.1 with a head of at most 16 KiB")
+
+    def _refuse(self, status: int, kind: str, detail: str) -> None:
+        """Answer without a request that could be answered, and close."""
+        self._door.refusals.add(kind, self.address, detail)
+        answer = problem(status, kind, detail, {"Connection": "close"})
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            lines = [f"HTTP/1.1 {status} {msgspec.json.decode(answer.body)['title']}".encode()]
+            lines += [name + b": " + value for name, value in answer.raw_headers]
+            self.transport.write(b"\r\n".join(lines) + b"\r\n\r\n" + bytes(answer.body))
+        if self.cycle is not None:  # nothing may be written after this
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self.transport.close()
+        self._door.connections.remove(self)
+
+    # -- answers ------------------------------------------------------------------------------------------------------
+
+    def drop(self) -> None:
+        """Close the connection at once, without sending what is buffered."""
+        self.transport.abort()
+
+    def make_room_for(self, size: int) -> None:
+        """Drop the connections whose clients leave most bytes unread, if a large answer would not fit beside them."""
+        if size < LARGE:
+            return
+        unread = {
+            each: each.unread_bytes for each in self._door.connections.all() if isinstance(each, _Connection)
+        }
+        total = sum(unread.values())
+        for each, left in sorted(unread.items(), key=lambda item: -item[1]):
+            if total + size <= MOST_UNREAD or not left:
+                return
+            self._door.refusals.add("unread", each.address, f"{left:,} bytes of an answer were not read")
+            each.drop()
+            total -= left
+
+    @property
+    def unread_bytes(self) -> int:
+        """Bytes that wait in this process for the client to read."""
+        return self.transport.get_write_buffer_size()
+
+    def resume_writing(self) -> None:
+        self._has_resumed = True
+        super().resume_writing()
+
+    def _check(self) -> None:
+        """Drop a client that does not read its answer."""
+        unread = self.unread_bytes
+        has_moved = not unread or self._has_resumed or unread <= self._unread - LEAST_READ
+        self._stuck = 0 if has_moved or not self._unread else self._stuck + 1
+        self._unread, self._has_resumed = unread, False
+        if self._stuck >= STUCK_CHECKS:
+            self._door.refusals.add("unread", self.address, f"{unread:,} bytes of an answer were not read")
+            self.drop()
+            return
+        self._check_timer = self.loop.call_later(CHECK_SECONDS, self._check)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens at an address.
+
+    Raises
+    ------
+    OSError
+        If the address cannot be listened at.
+    """
+    family, kind, proto, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    line = socket.socket(family, kind, proto)
+    try:
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)  # of its connections, too
+        line.bind(address)
+        line.listen(128)
+        line.set_inheritable(True)
+    except OSError:
+        line.close()
+        raise
+    return line
+
+
+async def serve_until(
+    server: uvicorn.Server, line: socket.socket, done: Callable[[], bool], end_followers: Callable[[], None]
+) -> None:
+    """Serve until `done` returns True, or a signal ends the server; answers without an end are completed then."""
+
+    async def watch() -> None:
+        while not (done() or server.should_exit):
+            await asyncio.sleep(0.1)
+        end_followers()
+        server.should_exit = True
+
+    watching = asyncio.create_task(watch())
+    try:
+        await server.serve(sockets=[line])
+    finally:
+        watching.cancel()

@@ -1,0 +1,41 @@
+"""Numbers in queries, headers and requests of any protocol: the one place that parses them."""
+
+from __future__ import annotations
+
+from stream_bayes.errors import BadValue
+
+__all__ = ["whole_number"]
+
+
+def whole_number(text: str, name: str, least: int, most: int) -> int:
+    """Return a whole number within bounds. Signs, blanks, underscores and leading zeros are not numbers.
+
+    Parameters
+    ----------
+    text
+        The digits.
+    name
+        The name of the number, for the error.
+    least, most
+        The bounds, both allowed.
+
+    Raises
+    ------
+    BadValue
+        If it is anything else.
+
+    Examples
+    --------
+    >>> whole_number("100", "limit", 1, 1000)
+    100
+    >>> whole_number("000000000001", "limit", 1, 1000)
+    Traceback (most recent call last):
+        ...
+    stream_bayes.errors.BadValue: limit: expected a whole number from 1 to 1,000, got '000000000001'
+    """
+    is_number = text.isascii() and text.isdigit() and (text == "0" or text[0] != "0")
+    # The length first: converting thousands of digits takes long, and Python refuses some.
+    if is_number and len(text) <= len(str(most)) and least <= int(text) <= most:
+        return int(text)
+    came = repr(text if len(text) <= 40 else f"{text[:40]}...")
+    raise BadValue(f"{name}: expected a whole number from {least:,} to {most:,}, got {came}")
