@@ -9,19 +9,13 @@ from stream_bayes.data.frames import Native
 from stream_bayes.errors import BadState, BrokerError, NoSnapshot
 from stream_bayes.kafka.clients.connection import Connection
 from stream_bayes.kafka.cluster import Cluster
-from stream_bayes.learners.base.base import BayesClassifier
-from stream_bayes.learners.catalogue import LEARNERS
-from stream_bayes.mail.filter.filter import SpamFilter
-from stream_bayes.mail.streams.shard_filter import FilterTotal
-from stream_bayes.mail.streams.spam_model import ServedFilter
 from stream_bayes.workers.replicas import Replicas
 from stream_bayes.workers.state_parts import joined
 from stream_bayes.workers.topic_reader import TopicReader
 from stream_bayes.workers.total import Total
+from stream_bayes.workers.totals import total_like
 
 __all__ = ["Follower"]
-
-CLASSES = {kind.__name__: kind for kind in LEARNERS.values() if issubclass(kind, BayesClassifier)}
 
 
 class Follower:
@@ -78,7 +72,7 @@ class Follower:
                 raise NoSnapshot(
                     f"nothing was published in {topic!r} yet: start its workers, or wait until they have read records"
                 )
-            self._total = _total_like(joined(found[0].parts), filter_key)
+            self._total = total_like(joined(found[0].parts), filter_key)
             self._reader = reader
             self._replicas = Replicas(reader, self._total)
             self._replicas.take_all()
@@ -126,16 +120,16 @@ class Follower:
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
         """Return P(y | x) of each class; for a spam filter, x is an event with its message, as in the topic."""
         model = self.model
-        if isinstance(model, SpamFilter):
-            return dict(ServedFilter(model).answer(x))
+        if not isinstance(self._total, Total):
+            return dict(self._total.answer(x))
         answer: dict[Any, float] = model.predict_proba_one(x)
         return answer
 
     def predict_one(self, x: Any) -> Any:
         """Return the most probable class; of a spam filter the verdict."""
         model = self.model
-        if isinstance(model, SpamFilter):
-            return model.decide(ServedFilter(model).answer(x))
+        if not isinstance(self._total, Total):
+            return model.decide(self._total.answer(x))
         return model.predict_one(x)
 
     def predict_proba_many(self, X: Native) -> Any:
@@ -149,14 +143,3 @@ class Follower:
     def close(self) -> None:
         """End the thread, and close the connections."""
         self._replicas.stop()
-
-
-def _total_like(state: dict[str, Any], filter_key: bytes | None) -> Total | FilterTotal:
-    """Return an empty sum for models of the class and arguments of a state."""
-    if state.get("learner") == SpamFilter.__name__:
-        return FilterTotal(SpamFilter(**SpamFilter.from_state(state, filter_key)._arguments()))
-    kind = CLASSES.get(str(state.get("learner")))
-    if kind is None:
-        raise BadState(f"the published model is of the unknown class {state.get('learner')!r}")
-    learner: BayesClassifier = kind.from_state(state).clone()
-    return Total(learner)

@@ -6,13 +6,11 @@ import time
 from collections.abc import Callable
 
 from stream_bayes.kafka.clients.client import Send
-from stream_bayes.mail.streams.shard_filter import FilterTotal, ShardFilterModel
 from stream_bayes.workers.pace import Pace
 from stream_bayes.workers.publication import Publisher
-from stream_bayes.workers.shard_model import ShardModel
 from stream_bayes.workers.state_parts import parts_of
 from stream_bayes.workers.topic_reader import record_key
-from stream_bayes.workers.total import Total
+from stream_bayes.workers.totals import ModelTotal, ServedShard
 
 __all__ = ["ModelPublisher"]
 
@@ -48,8 +46,8 @@ class ModelPublisher:
     def __init__(
         self,
         topic: str,
-        model: ShardModel | ShardFilterModel,
-        total: Total | FilterTotal,
+        model: ServedShard,
+        total: ModelTotal,
         publisher: Publisher,
         *,
         every_seconds: float,

@@ -10,10 +10,9 @@ from typing import Any
 
 from stream_bayes.errors import BrokerAway, StreamBayesError
 from stream_bayes.kafka.clients.client import Interrupted
-from stream_bayes.mail.streams.shard_filter import FilterTotal
 from stream_bayes.workers.pace import Pace
 from stream_bayes.workers.topic_reader import TopicReader
-from stream_bayes.workers.total import Total
+from stream_bayes.workers.totals import ModelTotal
 
 __all__ = ["Replicas"]
 
@@ -45,7 +44,7 @@ class Replicas:
     def __init__(
         self,
         reader: TopicReader,
-        total: Total | FilterTotal,
+        total: ModelTotal,
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:

@@ -14,14 +14,13 @@ from stream_bayes.kafka.clients.client import Send
 from stream_bayes.kafka.journal import Entry
 from stream_bayes.kafka.recovery import JournalRecovery
 from stream_bayes.kafka.transactions import Transactions
-from stream_bayes.mail.streams.shard_filter import ShardFilterModel
 from stream_bayes.streams.contracts.recovery import ResumePoint
 from stream_bayes.streams.contracts.sink import Result
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.workers.model_topic import ModelPublisher
-from stream_bayes.workers.shard_model import ShardModel
 from stream_bayes.workers.snapshot_topic import SnapshotTopic
+from stream_bayes.workers.totals import ServedShard
 
 __all__ = ["JournalSink", "Shard", "ShardRecovery", "ShardTransactions"]
 
@@ -89,7 +88,7 @@ class ShardRecovery(JournalRecovery):
         pipeline: str,
         delivery: ShardTransactions,
         *,
-        model: ShardModel | ShardFilterModel,
+        model: ServedShard,
         **others: Any,
     ) -> None:
         super().__init__(source, pipeline, delivery, **others)

@@ -13,11 +13,10 @@ from stream_bayes.kafka.clients.client import Interrupted
 from stream_bayes.kafka.clients.connection import Connection
 from stream_bayes.kafka.cluster import Cluster
 from stream_bayes.kafka.membership import Membership, Subscription, join
-from stream_bayes.mail.streams.shard_filter import FilterTotal
 from stream_bayes.workers.assignment_check import AssignmentCheck
 from stream_bayes.workers.replicas import Replicas
 from stream_bayes.workers.shard import Shard
-from stream_bayes.workers.total import Total
+from stream_bayes.workers.totals import ModelTotal
 
 __all__ = ["Worker"]
 
@@ -63,7 +62,7 @@ class Worker:
         name: str,
         connection: Connection,
         shards: int,
-        total: Total | FilterTotal,
+        total: ModelTotal,
         *,
         prepare: Callable[[], None],
         make_replicas: Callable[[], Replicas],

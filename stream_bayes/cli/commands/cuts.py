@@ -109,8 +109,8 @@ def _opened(
         if servers is not None or target is not None:
             raise BadValue(f"--servers and --target are in the pipeline file {data}; leave them out")
         config = load_config(path)
-        if config.reads_mails:
-            raise BadValue(f"{data}: its source holds mails, which have no numeric features")
+        if config.messages_for is not None:
+            raise BadValue(f"{data}: its source holds messages, which have no numeric features")
         schema = config.schema_of_stream()
         if config.source.kind == "kafka":
             return kafka_source(config.model_copy(update={"labels": None}), schema), schema

@@ -7,17 +7,16 @@ from typing import Any
 
 from stream_bayes.core.events.event import ONE, SAMPLE, Event, Partition, Position
 from stream_bayes.data.schema import Schema
+from stream_bayes.mail.filter.arguments import FILTER
 from stream_bayes.mail.filter.messages import digest_of
 from stream_bayes.mail.streams.subject_and_sender import headings_of
 from stream_bayes.mail.text.transformer import EmailTokens
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES, RawDecoder
-from stream_bayes.streams.records.decoders import register_decoder
 from stream_bayes.streams.records.fields import Fields
 
 __all__ = ["MailDecoder"]
 
 
-@register_decoder
 class MailDecoder(RawDecoder):
     r"""Decodes a mail (RFC 822) to an event whose `x` is `{"id": ..., "tokens": {token: count}}`, for a `SpamFilter`.
 
@@ -40,6 +39,7 @@ class MailDecoder(RawDecoder):
     """
 
     name = "mail"
+    model = FILTER
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 import msgspec
 import numpy as np
@@ -78,6 +78,24 @@ class FilterTotal:
         self.scorer = TokenScorer(empty.influence)
         self._shards: dict[int, SpamFilter] = {}
         self._updates: SumUpdates[SpamFilter] = SumUpdates(self.lock, self._replace)
+
+    @classmethod
+    def of(cls, model: Any, memory_budget: int | None) -> Self | None:
+        """Return an empty sum for filters like this one; None if a learner scores its messages."""
+        return cls(model, memory_budget) if isinstance(model, SpamFilter) and model.learner is None else None
+
+    @classmethod
+    def published(cls, state: Mapping[str, Any], key: bytes | None) -> Self:
+        """Return an empty sum for filters with the arguments of a published state."""
+        return cls(SpamFilter(**SpamFilter.from_state(state, key)._arguments()))
+
+    def shard_model(self, shard: int) -> ShardFilterModel:
+        """Return the filter of a shard."""
+        return ShardFilterModel(shard, self)
+
+    def answer(self, x: Any) -> Answer:
+        """Return the answer of the sum for an event with a message."""
+        return ServedFilter(self.model).answer(x)
 
     def clone(self) -> SpamFilter:
         """Return a filter that has learned nothing."""

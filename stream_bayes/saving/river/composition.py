@@ -1,14 +1,12 @@
-"""Codecs of River's transformers that rename, select and group features, and of mail tokens."""
+"""Codecs of River's transformers that rename, select and group features."""
 
 from __future__ import annotations
 
-from dataclasses import astuple
 from typing import Any
 
 from river import compose
 
 from stream_bayes.core.values.values import name_order
-from stream_bayes.mail.text.transformer import EmailTokens
 from stream_bayes.saving.river.codecs import DictOf
 from stream_bayes.saving.river.registry import OBJECT, register
 
@@ -28,11 +26,3 @@ register(compose.Prefixer)
 register(compose.Suffixer)
 register(compose.Renamer)
 register(compose.Grouper, {"transformers": DictOf(OBJECT)})
-
-
-def _limits(held: Any) -> tuple[int, ...] | None:
-    return None if held.limits is None else astuple(held.limits)
-
-
-# Every parser finds the same tokens, so which one there is does not matter.
-register(EmailTokens, derived=["_decode", "_limits"], parameters={"parser": None, "limits": _limits})

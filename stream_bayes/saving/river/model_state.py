@@ -38,7 +38,6 @@ from stream_bayes.saving.river.registry import (
     decode_object,
     encode_object,
     is_known,
-    load_on_demand,
     register,
     register_base,
     register_codec,
@@ -341,6 +340,3 @@ register_codec(compose.TransformerUnion, _Steps("transformers"))
 register_codec(compose.TransformerProduct, _Steps("transformers"))
 register_codec(compose.FuncTransformer, _Function())
 register_codec(DecidingClassifier, _Deciding())
-load_on_demand("stream_bayes.saving.river.detectors", "river.drift")
-load_on_demand("stream_bayes.saving.river.metrics", "river.metrics")
-load_on_demand("stream_bayes.saving.river.transformers", "river.preprocessing", "river.feature_extraction")

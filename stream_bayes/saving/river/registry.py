@@ -14,11 +14,12 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from stream_bayes.core.values.values import JSONValue, shown
 from stream_bayes.errors import BadValue, OtherConfiguration
+from stream_bayes.registry import Registry
 from stream_bayes.saving.river.codecs import ListOf, ValueCodec
 from stream_bayes.saving.river.location import Location
 from stream_bayes.saving.river.parameters import decode_parameter, encode_parameter, objects_in
@@ -33,7 +34,6 @@ __all__ = [
     "decode_object",
     "encode_object",
     "is_known",
-    "load_on_demand",
     "register",
     "register_alias",
     "register_base",
@@ -71,24 +71,24 @@ class ObjectCodec(ABC):
 _CODECS: dict[type, ObjectCodec] = {}
 _BASES: list[tuple[type, ObjectCodec]] = []  # for everything that is derived from a class
 _NAMES: dict[type, str] = {}  # of classes that are saved under another's name
-_ON_DEMAND: dict[str, str] = {}  # packages whose codecs are not loaded yet, and the module with them
 
-
-def load_on_demand(module: str, *packages: str) -> None:
-    """Import a module, which registers the classes of some packages, on the first use of one of these.
-
-    Some packages of River take a second to load, and a program without an object of theirs does not load them.
-    """
-    _ON_DEMAND.update(dict.fromkeys(packages, module))
+# The modules that register the classes of a package, imported on the first use of one of these. Some packages of River
+# take a second to load, and a program without an object of theirs does not load them.
+CODECS: Registry[ModuleType] = Registry(
+    "package with codecs",
+    "codecs",
+    {
+        "river.drift": "stream_bayes.saving.river.detectors",
+        "river.metrics": "stream_bayes.saving.river.metrics",
+        "river.preprocessing": "stream_bayes.saving.river.transformers",
+        "river.feature_extraction": "stream_bayes.saving.river.transformers",
+    },
+)
 
 
 def _load_codecs_of(*packages: str) -> None:
     for package in packages:
-        if package in _ON_DEMAND:
-            import_module(
-                _ON_DEMAND[package]
-            )  # harmless where it is being imported, or another thread has done it
-            _ON_DEMAND.pop(package, None)
+        CODECS.get(package)
 
 
 def _package_of(kind: type) -> str:
@@ -98,7 +98,7 @@ def _package_of(kind: type) -> str:
 def register_codec(kind: type, codec: ObjectCodec) -> None:
     """Register the codec of a class, but not of classes derived from it, which may hold more."""
     if _package_of(kind).partition(".")[0] not in ("river", "stream_bayes"):
-        _load_codecs_of(*_ON_DEMAND)  # its name might be that of any
+        _load_codecs_of(*CODECS)  # its name might be that of any
     if any(known.__name__ == kind.__name__ for known in _CODECS):
         raise BadValue(f"a class named {kind.__name__} is registered already; names must be unique")
     _CODECS[kind] = codec
@@ -117,7 +117,7 @@ def register_alias(kind: type, other: type) -> None:
 
 def registered() -> list[type]:
     """Return every class with a codec of its own, by name."""
-    _load_codecs_of(*_ON_DEMAND)
+    _load_codecs_of(*CODECS)
     return sorted(_CODECS, key=lambda kind: kind.__name__)
 
 

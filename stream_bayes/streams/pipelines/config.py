@@ -49,8 +49,6 @@ from stream_bayes.kafka.pipeline.config import (
     KafkaSourceConfig,
     known_decoder,
 )
-from stream_bayes.mail.filter.arguments import FILTER
-from stream_bayes.mail.streams.decoder import MailDecoder
 from stream_bayes.streams.files.csv_format import CSVFormat, guessed_format
 from stream_bayes.streams.pipelines.config_base import (
     VARIABLE,
@@ -66,8 +64,7 @@ from stream_bayes.streams.pipelines.config_model import (
     ModelConfig,
     TransformerConfig,
 )
-from stream_bayes.streams.records.decoder import RawDecoder
-from stream_bayes.streams.records.decoders import needs_registry
+from stream_bayes.streams.records.decoders import decoder_class, needs_registry
 
 __all__ = [
     "CSVConfig",
@@ -88,7 +85,6 @@ __all__ = [
 
 Written: TypeAlias = str | bool | int | float  # values and labels as TOML holds them
 FIELDS = ("target", "key", "time", "weight", "type", "ignore", "only")
-WITHOUT_FIELDS = (RawDecoder.name, MailDecoder.name)  # decoders; their labels come as JSON
 FORMAT = ("delimiter", "decimal", "thousands", "encoding", "missing", "misfits")  # of a CSV file
 LEAST_TOKEN = 16  # characters
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"  # of a pipeline: it becomes part of topics, groups and files
@@ -358,22 +354,23 @@ class PipelineConfig(Table):
 
     @model_validator(mode="after")
     def _drift_fits(self) -> Self:
-        if self.drift is not None and self.model.kind == FILTER:
-            raise ValueError(f"drift: {FILTER} follows no drift; give it a half_life, so that it forgets")
+        if self.drift is not None and self.model.reads_messages:
+            raise ValueError(
+                f"drift: {self.model.kind} follows no drift; give it a half_life, so that it forgets"
+            )
         return self
 
     @model_validator(mode="after")
-    def _mails_fit(self) -> Self:
-        filtering = self.model.kind == FILTER
-        if filtering and self.record is not None:
+    def _messages_fit(self) -> Self:
+        if self.model.reads_messages and self.record is not None:
             raise ValueError("schema: a message has no features to declare")
-        if not self.reads_mails:
+        if self.messages_for is None:
             return self
-        if not filtering:
-            raise ValueError(f"source.decoder: mails are for the model {FILTER!r}")
+        if self.messages_for != self.model.kind:
+            raise ValueError(f"source.decoder: such records are for the model {self.messages_for!r}")
         named = [name for name in FIELDS if getattr(self.source, name) not in (None, [])]
         if named:
-            raise ValueError(f"source.{named[0]}: a mail has no such field; its key is the record's")
+            raise ValueError(f"source.{named[0]}: a message has no such field; its key is the record's")
         if self.labels is not None and self.labels.topic is not None and self.labels.target is None:
             raise ValueError(
                 "labels.target: is missing; it names the field of a label's record that holds it"
@@ -387,13 +384,14 @@ class PipelineConfig(Table):
             if names.count(name) > 1:
                 raise ValueError(f"challengers: two are named {name!r}; give each a name of its own")
         for each in self.challengers:
-            if (each.kind == FILTER) != (self.model.kind == FILTER):
+            readers = [kind for kind in (each, self.model) if kind.reads_messages]
+            if readers and each.kind != self.model.kind:
                 raise ValueError(
                     f"challengers: {each.name!r} is {each.kind!r} and the model {self.model.kind!r}: messages are for "
-                    f"{FILTER!r} alone"
+                    f"{readers[0].kind!r} alone"
                 )
-            if each.kind == FILTER and (each.drift is not None or each.transformers):
-                raise ValueError(f"challengers: {FILTER} takes no drift and no transformers")
+            if each.reads_messages and (each.drift is not None or each.transformers):
+                raise ValueError(f"challengers: {each.kind} takes no drift and no transformers")
         return self
 
     def challenging(self, name: str) -> PipelineConfig:
@@ -444,9 +442,10 @@ class PipelineConfig(Table):
         return self
 
     @property
-    def reads_mails(self) -> bool:
-        """True if the records of the source are raw mails."""
-        return isinstance(self.source, KafkaSourceConfig) and self.source.decoder == MailDecoder.name
+    def messages_for(self) -> str | None:
+        """The kind of model that the source's records are messages for; None for records of any other kind."""
+        decoder = getattr(self.source, "decoder", None)
+        return None if decoder is None else decoder_class(decoder).model
 
     @property
     def labels_decoder(self) -> str | None:
@@ -455,7 +454,7 @@ class PipelineConfig(Table):
             return None
         if self.labels.decoder is not None:
             return self.labels.decoder
-        return "json" if self.source.decoder in WITHOUT_FIELDS else self.source.decoder
+        return self.source.decoder if decoder_class(self.source.decoder).has_fields else "json"
 
     def schema_of_stream(self) -> Schema | None:
         """Return the declared schema, or None."""

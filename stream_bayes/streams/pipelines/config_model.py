@@ -7,12 +7,13 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
+from stream_bayes.core.values.values import shown
 from stream_bayes.learners.catalogue import LEARNERS, NETWORK
 from stream_bayes.learners.wrappers.decision_rules import Costs, Thresholds
-from stream_bayes.mail.filter.arguments import FILTER
 from stream_bayes.names import check_known
 from stream_bayes.saving.river.catalogue import check_adapting, make_detector, make_transformer
 from stream_bayes.streams.pipelines.config_base import Secret, Table
+from stream_bayes.streams.served_models.product_models import MODELS
 
 __all__ = ["ChallengerConfig", "DriftConfig", "ModelConfig", "TransformerConfig"]
 
@@ -44,17 +45,19 @@ class ModelConfig(Table):
 
     @model_validator(mode="after")
     def _known(self) -> Self:
-        check_known("model", self.kind, [*LEARNERS, FILTER])
+        check_known("model", self.kind, [*LEARNERS, *MODELS])
         if self.max_skew is not None and not isinstance(self.arguments.get("half_life"), str):
             raise ValueError(
                 "max_skew is for a half_life in stream time, as arguments = { half_life = '7d' }"
             )
-        if self.key is not None and self.kind != FILTER:
-            raise ValueError(f"a key is for the tokens of {FILTER!r}; snapshots.key signs snapshots")
+        if self.key is not None and not self.reads_messages:
+            raise ValueError(
+                f"a key is for the tokens of {shown(list(MODELS))}; snapshots.key signs snapshots"
+            )
         if self.costs is not None and self.thresholds is not None:
             raise ValueError("costs and thresholds are two rules; give one")
-        if self.kind == FILTER and (self.costs is not None or self.thresholds is not None):
-            raise ValueError(f"the costs of {FILTER!r} are in its arguments")
+        if self.reads_messages and (self.costs is not None or self.thresholds is not None):
+            raise ValueError(f"the costs of {self.kind!r} are in its arguments")
         self.rule()
         if self.kind != NETWORK and (self.structure is not None or self.predict):
             name = "predict" if self.structure is None else "structure"
@@ -64,6 +67,11 @@ class ModelConfig(Table):
         if len(set(self.predict)) < len(self.predict):
             raise ValueError("predict names a variable twice")
         return self
+
+    @property
+    def reads_messages(self) -> bool:
+        """True for the model of a product, which reads whole messages: see `ProductModel`."""
+        return self.kind not in LEARNERS
 
     def rule(self) -> Costs | Thresholds | None:
         """Return the decision rule; None if the most probable label is the answer."""

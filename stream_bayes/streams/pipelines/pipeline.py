@@ -25,11 +25,6 @@ from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.catalogue import NETWORK, make_learner, make_network, make_search
 from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
-from stream_bayes.mail.filter.arguments import FILTER, make_filter
-from stream_bayes.mail.filter.filter import SpamFilter
-from stream_bayes.mail.streams.decoder import MailDecoder
-from stream_bayes.mail.streams.subject_and_sender import HEADINGS
-from stream_bayes.mail.text.transformer import EmailTokens
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.files.bif import read_bif
 from stream_bayes.networks.growth import LEARN
@@ -64,6 +59,7 @@ from stream_bayes.streams.pipelines.config import (
 )
 from stream_bayes.streams.records.commands import COMMANDS
 from stream_bayes.streams.records.json_decoder import JSONDecoder
+from stream_bayes.streams.served_models.product_models import MODELS
 from stream_bayes.streams.served_models.served import served
 from stream_bayes.streams.sources.journaled import JOURNAL, JournaledSource
 from stream_bayes.streams.sources.labelled import LabelledSource
@@ -139,10 +135,9 @@ def build(
         max_dead_share=config.max_dead_share,
     )
     kafka = _kafka(config, schema, accept_gap)
-    if kafka is not None and kafka.source is not None and config.reads_mails:
-        assert isinstance(model, SpamFilter)
+    if kafka is not None and kafka.source is not None and config.messages_for is not None:
         keep = () if config.serve is None else config.serve.history.keep or ()
-        _read_mails(kafka.source, model, [name for name in keep if name in HEADINGS])
+        _read_messages(kafka.source, config, model, keep)
     source = source or (kafka and kafka.source)
     open_again: Callable[[], Source] | None = None
     if source is None:
@@ -205,10 +200,11 @@ def make_model(config: PipelineConfig, schema: Schema | None, directory: Path = 
     """Build the model behind its transformers, whose features are not in the stream's schema; its rule around them."""
     own = config.model
     steps = [make_transformer(part.kind, part.arguments) for part in config.transformers]
-    if own.kind == FILTER:
+    if own.reads_messages:
         if steps:
-            raise BadConfig(f"transformers: {FILTER} tokenises mails itself, and takes no transformers")
-        return make_filter(own.arguments, None if own.key is None else own.key.get_secret_value().encode())
+            raise BadConfig(f"transformers: {own.kind} reads messages itself, and takes no transformers")
+        key = None if own.key is None else own.key.get_secret_value().encode()
+        return MODELS[own.kind].make(own.arguments, key)
     arguments = dict(own.arguments)
     if own.kind == NETWORK:
         if isinstance(arguments.get("search"), Mapping):
@@ -311,11 +307,12 @@ def _challenger(
     return Challenger(Step(model, name, pending=make_pending(config.labels)), own.settings() | as_they_are)
 
 
-def _read_mails(source: KafkaSource, model: SpamFilter, headings: Sequence[str]) -> None:
-    """Decode the topic of samples as mails, tokenised as the filter does it."""
-    tokens = EmailTokens(parser=model.parser, pairs=model.pairs, limits=model.limits)
+def _read_messages(source: KafkaSource, config: PipelineConfig, model: Any, keep: Sequence[str]) -> None:
+    """Decode the topic of samples as messages, taken apart as the model does it, with those headings that are kept."""
+    kind = MODELS[config.model.kind]
     most = source.decoders[source.name].max_record_bytes
-    source.decoders[source.name] = MailDecoder(max_record_bytes=most, tokens=tokens, headings=headings)
+    headings = [name for name in keep if name in kind.headings]
+    source.decoders[source.name] = kind.make_decoder(model, most, headings)
 
 
 def _kafka(config: PipelineConfig, schema: Schema | None, accept_gap: bool) -> KafkaParts | None:
@@ -391,9 +388,8 @@ def _topic_again(config: PipelineConfig, schema: Schema | None, model: Any) -> S
     """Return another reader of a pipeline's topics."""
     parts = _kafka(config, schema, accept_gap=False)
     assert parts is not None and parts.source is not None
-    if config.reads_mails:
-        assert isinstance(model, SpamFilter)
-        _read_mails(parts.source, model, [])
+    if config.messages_for is not None:
+        _read_messages(parts.source, config, model, ())
     return parts.source
 
 

@@ -37,6 +37,10 @@ class Decoder(ABC):
         Name in configuration files.
     uses_registry
         True if the constructor takes a `registry` of schemas as a further argument.
+    has_fields
+        False if a record is one value without fields; its labels come as JSON.
+    model
+        The kind of model that the records are messages for, if they are for one alone.
     bad_fields
         The number of features of wrong types that count as missing, by name.
 
@@ -53,6 +57,8 @@ class Decoder(ABC):
 
     name: ClassVar[str]
     uses_registry: ClassVar[bool] = False
+    has_fields: ClassVar[bool] = True
+    model: ClassVar[str | None] = None
 
     def __init__(
         self,
@@ -202,6 +208,7 @@ class RawDecoder(Decoder):
     """
 
     name = "raw"
+    has_fields = False
 
     def __init__(
         self,

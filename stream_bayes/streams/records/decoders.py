@@ -1,4 +1,4 @@
-"""The decoders by name: those of this package, registered ones, and those of installed packages.
+"""The decoders by name: those of this package and its products, registered ones, and those of installed packages.
 
 A package offers decoders to pipeline files by entry points, which are imported on first use:
 
@@ -8,29 +8,19 @@ A package offers decoders to pipeline files by entry points, which are imported 
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
-from stream_bayes.streams.records.avro_decoder import AvroDecoder
-from stream_bayes.streams.records.bad_records import Reason
-from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES, Decoder, RawDecoder
+from stream_bayes.registry import Registry
+from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES, Decoder
 from stream_bayes.streams.records.fields import Fields
-from stream_bayes.streams.records.framed_decoder import ConfluentJSONDecoder
-from stream_bayes.streams.records.json_decoder import JSONDecoder
 from stream_bayes.streams.records.schema_registry import Schemas
 
 __all__ = [
-    "MAX_RECORD_BYTES",
-    "AvroDecoder",
-    "ConfluentJSONDecoder",
-    "Decoder",
-    "Fields",
-    "JSONDecoder",
-    "RawDecoder",
-    "Reason",
+    "DECODERS",
+    "decoder_class",
     "decoder_names",
     "make_decoder",
     "needs_registry",
@@ -39,8 +29,16 @@ __all__ = [
 
 D = TypeVar("D", bound=type[Decoder])
 
-DECODERS: dict[str, type[Decoder]] = {}
-ENTRY_POINTS = "stream_bayes.decoders"
+DECODERS: Registry[type[Decoder]] = Registry(
+    "decoder",
+    "decoders",
+    {
+        "json": "stream_bayes.streams.records.json_decoder:JSONDecoder",
+        "confluent-json": "stream_bayes.streams.records.framed_decoder:ConfluentJSONDecoder",
+        "avro": "stream_bayes.streams.records.avro_decoder:AvroDecoder",
+        "raw": "stream_bayes.streams.records.decoder:RawDecoder",
+    },
+)
 
 
 def register_decoder(decoder: D) -> D:
@@ -67,18 +65,18 @@ def register_decoder(decoder: D) -> D:
     name = getattr(decoder, "name", None)
     if not isinstance(name, str) or not name:
         raise BadValue(f"{decoder.__name__}.name: expected a non-empty str, got {shown(name)}")
-    known = DECODERS.setdefault(name, decoder)
+    known = DECODERS.get(name, decoder)
     if known is not decoder and known.__qualname__ != decoder.__qualname__:  # a module may be loaded again
         raise BadValue(
             f"{known.__name__} is the decoder {name!r} already; give {decoder.__name__} another name"
         )
-    DECODERS[name] = decoder
+    DECODERS.register(name, decoder)
     return decoder
 
 
 def decoder_names() -> list[str]:
     """Return the names of the decoders, sorted; nothing is imported."""
-    return sorted({*DECODERS, *entry_points(group=ENTRY_POINTS).names})
+    return sorted(DECODERS)
 
 
 def make_decoder(
@@ -103,7 +101,7 @@ def make_decoder(
     >>> make_decoder("json").decode(b'{"sky": "grey"}')
     Event(x={'sky': 'grey'})
     """
-    decoder: Any = _class_of(name)
+    decoder: Any = decoder_class(name)
     if not decoder.uses_registry:
         if registry is not None:
             raise BadValue(f"registry: the decoder {name!r} uses none; leave it out, or choose 'avro'")
@@ -128,37 +126,24 @@ def needs_registry(name: str) -> bool:
     >>> needs_registry("avro"), needs_registry("json")
     (True, False)
     """
-    return _class_of(name).uses_registry
+    return decoder_class(name).uses_registry
 
 
-def _class_of(name: str) -> type[Decoder]:
+def decoder_class(name: str) -> type[Decoder]:
+    """Return the class of a decoder by its name.
+
+    Raises
+    ------
+    BadValue
+        As of `make_decoder`.
+    """
     if name not in DECODERS:
-        _load(name)
-    return DECODERS[name]
-
-
-def _load(name: str) -> None:
-    """Import and register a decoder of an installed package."""
-    found = list(entry_points(group=ENTRY_POINTS, name=name))
-    if not found:
         raise BadValue(f"decoder: expected one of {', '.join(decoder_names())}, got {shown(name)}")
-    if len({entry.value for entry in found}) > 1:
-        places = ", ".join(sorted(entry.value for entry in found))
-        raise BadValue(f"decoder {name!r} is provided by several packages: {places}; uninstall all but one")
-    entry = found[0]
-    try:
-        decoder = entry.load()
-    except Exception as error:  # code of another package
-        raise BadValue(
-            f"decoder {name!r}: the entry point {entry.value} cannot be imported: {type(error).__name__}: {error}"
-        ) from error
-    register_decoder(decoder)
+    decoder = DECODERS[name]
+    if not (isinstance(decoder, type) and issubclass(decoder, Decoder)):
+        raise BadValue(f"decoder {name!r}: expected a subclass of Decoder, got {shown(decoder)}")
     if decoder.name != name:
         raise BadValue(
-            f"decoder {name!r}: the entry point {entry.value} is a decoder with the name {decoder.name!r}; "
-            "give both the same name"
+            f"decoder {name!r}: its entry point is a decoder with the name {decoder.name!r}; give both the same name"
         )
-
-
-for decoder in (JSONDecoder, ConfluentJSONDecoder, AvroDecoder, RawDecoder):
-    register_decoder(decoder)
+    return decoder

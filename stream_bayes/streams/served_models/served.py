@@ -5,8 +5,9 @@ ServedLearner     a classifier of this package: a sample is encoded once, to pre
 ServedRiver       a classifier or pipeline of River, in `river.py`; its last step decides if it can unlearn
 ServedAdaptive    the same with drift detection: the model is replaced, and a log records it
 ServedMixture     `AdaptiveBayes`: samples are held with the last labels until their own comes
-ServedFilter      the spam filter, in `spam.py`
 ServedNetwork     a network without a class, in `network.py`: it scores and learns events, which have no label
+
+A product may bring a model of its own, and serve it: `product_models.py`.
 """
 
 from __future__ import annotations
@@ -30,8 +31,6 @@ from stream_bayes.learners.base.predictions import most_probable
 from stream_bayes.learners.base.samples import process_samples
 from stream_bayes.learners.base.state import saved_parameter
 from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
-from stream_bayes.mail.filter.filter import SpamFilter
-from stream_bayes.mail.streams.spam_model import ServedFilter
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.streams.served_models.answers import Answer, AnswerColumns, Answers
@@ -39,6 +38,7 @@ from stream_bayes.streams.served_models.corrections import relabel, unlearn, unl
 from stream_bayes.streams.served_models.mixture import ServedMixture
 from stream_bayes.streams.served_models.name_limit import NameLimit
 from stream_bayes.streams.served_models.network import ServedNetwork
+from stream_bayes.streams.served_models.product_models import product_model_of
 from stream_bayes.streams.served_models.river import ServedAdaptive, ServedRiver
 
 __all__ = ["Served", "ServedInTime", "ServedLearner", "digest", "served"]
@@ -400,8 +400,9 @@ def served(
         raise BadValue(
             f"predict: names variables of a network without a class, and a {type(inner).__name__} predicts its class"
         )
-    if issubclass(type(inner), SpamFilter):
-        return ServedFilter(inner)
+    product = product_model_of(inner)
+    if product is not None:
+        return product.serve(inner)
     if issubclass(type(inner), BayesClassifier):  # to isinstance, a pipeline of River is whatever it ends in
         return ServedLearner(inner, decide, max_names, max_skew)
     if max_skew is not None:

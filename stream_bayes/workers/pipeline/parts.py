@@ -13,25 +13,21 @@ from stream_bayes.kafka.pipeline.config import KafkaSinkConfig, KafkaSourceConfi
 from stream_bayes.kafka.pipeline.parts import kafka_source
 from stream_bayes.kafka.sink import KafkaDeadLetters, KafkaSink
 from stream_bayes.kafka.source import Share
-from stream_bayes.mail.filter.filter import SpamFilter
-from stream_bayes.mail.streams.shard_filter import FilterTotal, ShardFilterModel
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.pipelines.config import PipelineConfig
 from stream_bayes.streams.pipelines.pipeline import make_model, make_pending
-from stream_bayes.streams.served_models.served import digest, served
+from stream_bayes.streams.served_models.served import digest
 from stream_bayes.workers.model_topic import ModelPublisher
 from stream_bayes.workers.publication import Publisher, Source
 from stream_bayes.workers.replicas import Replicas
 from stream_bayes.workers.shard import JournalSink, Shard, ShardRecovery, ShardTransactions
-from stream_bayes.workers.shard_model import ShardModel
 from stream_bayes.workers.snapshot_cache import SnapshotCache
 from stream_bayes.workers.snapshot_topic import SnapshotTopic
 from stream_bayes.workers.state_parts import PART_BYTES
-from stream_bayes.workers.summable import learner_of
 from stream_bayes.workers.topic_reader import TopicReader
-from stream_bayes.workers.total import Total
+from stream_bayes.workers.totals import shard_of, total_of
 from stream_bayes.workers.worker import Worker
 
 __all__ = ["build_worker"]
@@ -92,15 +88,7 @@ class _Parts:
         self.accept_gap = accept_gap
         self.cache = None if config.snapshots is None else directory / config.snapshots.directory
         model = make_model(config, self.schema, directory)
-        self.total: Total | FilterTotal
-        if isinstance(model, SpamFilter) and model.learner is None:
-            self.total = FilterTotal(model, self.own.memory_budget)
-        else:
-            learner = learner_of(model)
-            decide = served(model).decide
-            self.total = Total(
-                learner, decide, config.model.max_names, config.model.max_skew, self.own.memory_budget
-            )
+        self.total = total_of(model, config.model.max_names, config.model.max_skew, self.own.memory_budget)
         self.settings = config.settings()
         self.key = None if self.own.key is None else self.own.key.get_secret_value().encode()
         self.part_bytes = min(PART_BYTES, self.kafka.max_message_bytes // 2)
@@ -188,11 +176,7 @@ class _Parts:
         config = self.config
         share = Share(number, self.own.shards, self.partitions)
         source = kafka_source(config, self.schema, share)
-        model: ShardModel | ShardFilterModel
-        if isinstance(self.total, FilterTotal):
-            model = ShardFilterModel(number, self.total)
-        else:
-            model = ShardModel(number, self.total.clone(), self.total)
+        model = shard_of(self.total, number)
         delivery = ShardTransactions(
             self.connection,
             config.name,

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from stream_bayes.core.events.event import BadRecord, Event
 from stream_bayes.streams.files.json_lines import JSONLinesSource
-from stream_bayes.streams.records.decoders import Fields, JSONDecoder, RawDecoder
+from stream_bayes.streams.records.decoder import RawDecoder
+from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.records.json_decoder import JSONDecoder
 from tests.streams.files.reading import continued, events, whole
 
 OBJECTS = st.dictionaries(

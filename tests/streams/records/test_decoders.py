@@ -16,17 +16,12 @@ from stream_bayes.errors import BadConfig, BadValue, SchemaError, Undecodable
 from stream_bayes.kafka.pipeline.parts import kafka_parts
 from stream_bayes.streams.pipelines.config import parse_config
 from stream_bayes.streams.records import decoders as registry
-from stream_bayes.streams.records.decoders import (
-    ConfluentJSONDecoder,
-    Decoder,
-    Fields,
-    JSONDecoder,
-    RawDecoder,
-    Reason,
-    decoder_names,
-    make_decoder,
-    register_decoder,
-)
+from stream_bayes.streams.records.bad_records import Reason
+from stream_bayes.streams.records.decoder import Decoder, RawDecoder
+from stream_bayes.streams.records.decoders import decoder_names, make_decoder, register_decoder
+from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.records.framed_decoder import ConfluentJSONDecoder
+from stream_bayes.streams.records.json_decoder import JSONDecoder
 
 SCHEMA = Schema({"sky": Nominal(), "wind": Numeric()}, target="rain")
 SECRET = "s3cret"

@@ -17,7 +17,9 @@ from stream_bayes.streams.contracts.incidents import BAD_FIELDS, total_incidents
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.pipelines.config import parse_config
 from stream_bayes.streams.pipelines.pipeline import build
-from stream_bayes.streams.records.decoders import ConfluentJSONDecoder, Fields, JSONDecoder
+from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.records.framed_decoder import ConfluentJSONDecoder
+from stream_bayes.streams.records.json_decoder import JSONDecoder
 
 ROW = {"id": 7, "sky": "grey", "wind": 3.5, "rain": "yes"}
 DEBEZIUM = Fields(target="rain", key="id", envelope="debezium")

@@ -1,0 +1,14 @@
+"""What mail brings to the rooms below it."""
+
+from __future__ import annotations
+
+__all__ = ["BRINGS"]
+
+BRINGS = {
+    "models": {"spam-filter": "stream_bayes.mail.streams.product_model:SPAM_FILTER"},
+    "model_classes": {"SpamFilter": "stream_bayes.mail.streams.product_model:SPAM_FILTER"},
+    "decoders": {"mail": "stream_bayes.mail.streams.decoder:MailDecoder"},
+    "states": {"SpamFilter": "stream_bayes.mail.filter.filter:SpamFilter"},
+    "codecs": {"stream_bayes.mail": "stream_bayes.mail.text.codec"},
+    "totals": {"SpamFilter": "stream_bayes.mail.streams.shard_filter:FilterTotal"},
+}
