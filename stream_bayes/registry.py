@@ -17,6 +17,9 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any, Generic, TypeVar
 
+from stream_bayes.errors import BadValue
+from stream_bayes.names import check_known
+
 __all__ = ["Registry"]
 
 T = TypeVar("T")
@@ -56,12 +59,19 @@ class Registry(Mapping[str, T], Generic[T]):
         if name not in self._loaded:
             path = self._shipped.get(name) or self._installed.get(name)
             if path is None:
-                from stream_bayes.names import check_known
-
                 check_known(self.kind, name, self)
                 raise KeyError(name)  # not reached: `check_known` has raised
-            self._loaded[name] = load(path)
+            self._loaded[name] = load(path) if name in self._shipped else self._load_installed(name, path)
         return self._loaded[name]
+
+    def _load_installed(self, name: str, path: str) -> T:
+        try:
+            value: T = load(path)
+        except Exception as error:  # code of another package
+            raise BadValue(
+                f"{self.kind} {name!r}: the entry point {path} cannot be imported: {type(error).__name__}: {error}"
+            ) from error
+        return value
 
     def __contains__(self, name: object) -> bool:
         return name in self._loaded or name in self._shipped or name in self._installed
@@ -115,15 +125,37 @@ _PRODUCTS: dict[str, Mapping[str, Mapping[str, str]]] = {}
 
 
 def entry_points() -> Mapping[str, Mapping[str, str]]:
-    """Return the entry points of all installed packages whose group is one of this package's, as paths by name."""
-    if not _ENTRY_POINTS:
+    """Return the entry points of all installed packages whose group is one of this package's, as paths by name.
+
+    Raises
+    ------
+    BadValue
+        If several packages bring one name.
+    """
+    if _ENTRY_POINTS.path != sys.path:
         from importlib.metadata import entry_points as all_entry_points
 
-        _ENTRY_POINTS[""] = {}
-        for group in all_entry_points().groups:
+        everything = all_entry_points()
+        groups: dict[str, dict[str, str]] = {}
+        for group in everything.groups:
             if group.startswith(f"{_PACKAGE}."):
-                _ENTRY_POINTS[group] = {point.name: point.value for point in all_entry_points(group=group)}
-    return _ENTRY_POINTS
+                groups[group] = {}
+                for point in everything.select(group=group):
+                    other = groups[group].setdefault(point.name, point.value)
+                    if other != point.value:
+                        raise BadValue(
+                            f"{group}: several packages bring {point.name!r}: {other}, {point.value}; uninstall all "
+                            "but one"
+                        )
+        _ENTRY_POINTS.path, _ENTRY_POINTS.groups = list(sys.path), groups
+    return _ENTRY_POINTS.groups
 
 
-_ENTRY_POINTS: dict[str, Mapping[str, str]] = {}
+class _Installed:
+    """The entry points of the packages on a path, as they were read last."""
+
+    path: list[str] | None = None
+    groups: Mapping[str, Mapping[str, str]]
+
+
+_ENTRY_POINTS = _Installed()

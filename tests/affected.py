@@ -52,7 +52,7 @@ def tests_of(path: str) -> Iterator[str]:
             yield path
         yield tests_of_room(changed.with_suffix(""))
     elif changed.parts[0] == "tests":
-        if changed.parts[1] != "kafka":
+        if changed.parts[1] != "kafka_broker":
             yield path if changed.name.startswith("test_") else str(changed.parent)
     else:
         yield from (place for start, place in PLACES.items() if path.startswith(start))

@@ -1,4 +1,4 @@
-"""What mail brings to the rooms below it."""
+"""The product mail: the names under which rooms below find what it brings."""
 
 from __future__ import annotations
 

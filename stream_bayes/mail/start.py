@@ -56,9 +56,9 @@ def main(arguments: list[str] | None = None) -> None:
         code = change_on_server(given[1], given[2:])
         if code is not None:
             sys.exit(code)
-    from stream_bayes.cli.app import app
+    from stream_bayes.registry import load
 
-    app(given if arguments is not None else None)
+    load("stream_bayes.cli.app:app")(given if arguments is not None else None)
 
 
 def run_command(verb: str, arguments: list[str]) -> int:
@@ -246,12 +246,12 @@ def messages(file: str) -> Iterator[tuple[str, bytes]]:
             if begin != b"From " and begin[:2] != b"\x1f\x8b":
                 yield file, begin + stream.read()
                 return
-    from stream_bayes.mail.streams.mailbox import mails, subfolders_of
+    from stream_bayes.registry import load
 
-    skipped = subfolders_of(file)
+    skipped = load("stream_bayes.mail.streams.mailbox:subfolders_of")(file)
     if skipped:
         report_skipped(file, [folder.name for folder in skipped])
-    for mail in mails(file):
+    for mail in load("stream_bayes.mail.streams.mailbox:mails")(file):
         yield mail.place, mail.raw
 
 
@@ -306,8 +306,9 @@ def make_classifier(options: dict[str, str]) -> Callable[[bytes], Answer]:
         if answer is not None:
             return answer
         if not here:
-            from stream_bayes.mail.commands.classify import local_classifier
+            from stream_bayes.registry import load
 
+            local_classifier = load("stream_bayes.mail.commands.classify:local_classifier")
             here.append(local_classifier(home, options.get("key-env"), options.get("user")))
         return here[0](raw)
 

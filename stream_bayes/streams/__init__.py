@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from stream_bayes.streams.records.fields import Fields
     from stream_bayes.streams.records.schema_registry import SchemaRegistry
     from stream_bayes.streams.runs import RunResult, pipeline, run
-    from stream_bayes.streams.served_models.served import Served, served
+    from stream_bayes.streams.served_models.protocol import Served
+    from stream_bayes.streams.served_models.served import served
     from stream_bayes.streams.service.ops import serving
     from stream_bayes.streams.sinks import CallableSink, NoSink
     from stream_bayes.streams.sources.constructors import (
@@ -80,7 +81,8 @@ _MODULES = {
     "streams.files.json_lines": ("JSONLinesSource",),
     "streams.files.json_sink": ("JSONLinesSink",),
     "saving.snapshots.store": ("SnapshotStore",),
-    "streams.served_models.served": ("Served", "served"),
+    "streams.served_models.protocol": ("Served",),
+    "streams.served_models.served": ("served",),
     "streams.records.decoder": ("Decoder",),
     "streams.records.decoders": ("make_decoder", "register_decoder"),
     "streams.records.schema_registry": ("SchemaRegistry",),

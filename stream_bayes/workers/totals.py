@@ -11,7 +11,8 @@ from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.catalogue import LEARNERS
 from stream_bayes.registry import Registry
 from stream_bayes.streams.served_models.answers import Answer
-from stream_bayes.streams.served_models.served import Served, served
+from stream_bayes.streams.served_models.protocol import Served
+from stream_bayes.streams.served_models.served import served
 from stream_bayes.workers.shard_model import ShardModel
 from stream_bayes.workers.summable import learner_of
 from stream_bayes.workers.total import Total

@@ -40,7 +40,8 @@ from stream_bayes.streams.files.json_sink import json_bytes
 from stream_bayes.streams.records.commands import encode_redrive, encode_unlearn
 from stream_bayes.streams.served_models.answers import Answer, AnswerDicts, Answers
 from stream_bayes.streams.served_models.network import NetworkAnswers
-from stream_bayes.streams.served_models.served import Served, ServedInTime, digest
+from stream_bayes.streams.served_models.protocol import Served, ServedInTime
+from stream_bayes.streams.served_models.served import digest
 
 __all__ = ["Step"]
 

@@ -10,7 +10,7 @@ from stream_bayes.registry import Registry
 from stream_bayes.streams.records.decoder import Decoder
 
 if TYPE_CHECKING:
-    from stream_bayes.streams.served_models.served import Served
+    from stream_bayes.streams.served_models.protocol import Served
 
 __all__ = ["MODELS", "ProductModel", "product_model_of"]
 

@@ -1,6 +1,6 @@
 """Models as the engine uses them: predict, learn, unlearn, save.
 
-Served            the protocol
+Served            the protocol, in `protocol.py`
 ServedLearner     a classifier of this package: a sample is encoded once, to predict and to learn
 ServedRiver       a classifier or pipeline of River, in `river.py`; its last step decides if it can unlearn
 ServedAdaptive    the same with drift detection: the model is replaced, and a log records it
@@ -15,14 +15,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from river import base, compose
 
 from stream_bayes.core.values.durations import MICROSECOND
 from stream_bayes.core.values.payloads import Payload, plain
 from stream_bayes.drift.adaptive import DriftAdaptive
-from stream_bayes.drift.log import DriftLog
 from stream_bayes.errors import BadState, BadValue, StreamBayesError, TooFarAhead
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.base.base import BayesClassifier
@@ -39,148 +38,10 @@ from stream_bayes.streams.served_models.mixture import ServedMixture
 from stream_bayes.streams.served_models.name_limit import NameLimit
 from stream_bayes.streams.served_models.network import ServedNetwork
 from stream_bayes.streams.served_models.product_models import product_model_of
+from stream_bayes.streams.served_models.protocol import Served
 from stream_bayes.streams.served_models.river import ServedAdaptive, ServedRiver
 
-__all__ = ["Served", "ServedInTime", "ServedLearner", "digest", "served"]
-
-
-class Served(Protocol):
-    """A model as the engine uses it.
-
-    Attributes
-    ----------
-    name
-        Name of its class, for snapshots.
-    model
-        The model itself. `load` may replace it by another object.
-    is_unsupervised
-        True if it learns events that have no label.
-    is_timed
-        True if samples fade by their own time: it is then a `ServedInTime`.
-
-    Examples
-    --------
-    >>> from stream_bayes import NaiveBayes
-    >>> from stream_bayes.streams import Served, served
-    >>> model: Served = served(NaiveBayes())
-    """
-
-    name: str
-    model: Any
-    is_unsupervised: bool
-    is_timed: bool
-
-    def answer(self, x: Any, /) -> Answer:
-        """Return the probability of each label; learn nothing."""
-        ...
-
-    def hold(self, x: Any, /) -> Any:
-        """Return a sample as it is to be learned when its label comes: with what its prediction saw besides it."""
-        ...
-
-    def learn(self, x: Any, y: Any, w: float, /) -> None:
-        """Learn a sample."""
-        ...
-
-    def predict_then_learn(self, x: Any, y: Any, w: float, /) -> Answer:
-        """Return the probability of each label, then learn the sample."""
-        ...
-
-    def process(
-        self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
-    ) -> tuple[Answers, StreamBayesError | None]:
-        """Predict and learn samples sequentially, up to one that is refused; only predict those without a label.
-
-        Returns
-        -------
-        The answers up to there, and the error of the refused sample; None if none was refused.
-        """
-        ...
-
-    def decide(self, answer: Answer, /) -> Any:
-        """Return the decision for these probabilities."""
-        ...
-
-    @property
-    def clock(self) -> int | None:
-        """The clock of the model, to be passed to `unlearn` later; None if it has none."""
-        ...
-
-    @property
-    def generation(self) -> int:
-        """Number of times that the model was replaced by another."""
-        ...
-
-    @property
-    def drifts(self) -> DriftLog | None:
-        """The drift log; None for a model without drift detection."""
-        ...
-
-    def content(self, x: Any) -> Payload:
-        """Return what was learned from a sample, so that it can be unlearned."""
-        ...
-
-    def relearn(self, content: Payload, was: Any, y: Any, w: float, clock: int | None) -> None:
-        """Replace the label of a learned sample; if that is refused, keep the old one."""
-        ...
-
-    def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
-        """Unlearn a sample."""
-        ...
-
-    def work(self) -> bool:
-        """Do a slice of deferred work; return True if there is more. Answers do not change."""
-
-    def unlearning_fault(self, *, is_read_again: bool) -> str | None:
-        """Return the reason why it cannot unlearn samples exactly; None if it can.
-
-        Parameters
-        ----------
-        is_read_again
-            True for samples that are read again from the log, False for those with the content that was learned.
-        """
-        ...
-
-    def settings(self) -> dict[str, Any]:
-        """Return its class and arguments as JSON values: models with equal settings can load each other's state."""
-        ...
-
-    def freeze(self) -> Callable[[], dict[str, Any]]:
-        """Freeze the state; the returned function makes a snapshot's section of it, later and in any thread."""
-        ...
-
-    def load(self, state: Mapping[str, Any]) -> None:
-        """Load a state.
-
-        Raises
-        ------
-        BadState
-            If it is not valid, or of a model with other settings.
-        """
-        ...
-
-
-class ServedInTime(Served, Protocol):
-    """A model whose samples fade by their own time, in seconds since 1970; one without a time is refused."""
-
-    def learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> None:
-        """Learn a sample of a time."""
-        ...
-
-    def predict_then_learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> Answer:
-        """Return the probability of each label, then learn the sample."""
-        ...
-
-    def process(
-        self,
-        xs: Sequence[Any],
-        ys: Sequence[Any],
-        ws: Sequence[float],
-        ats: Sequence[float | None] | None = None,
-        /,
-    ) -> tuple[Answers, StreamBayesError | None]:
-        """Predict and learn samples sequentially, as `Served.process` does."""
-        ...
+__all__ = ["ServedLearner", "digest", "served"]
 
 
 class ServedLearner:

@@ -324,7 +324,7 @@ def test_a_decoder_of_a_user_may_use_the_registry_too(monkeypatch: pytest.Monkey
     class Proto(AvroDecoder):
         name = "proto"
 
-    monkeypatch.setitem(DECODERS, "proto", Proto)
+    monkeypatch.setitem(DECODERS._loaded, "proto", Proto)
     config = checked(pipeline("http://r", decoder="proto"))
     source: Any = kafka_parts(config, None).source
     (decoder,) = source.decoders.values()

@@ -341,7 +341,7 @@ def test_a_pipeline_file_names_the_decoder_of_an_installed_package(
         parse_config(TOPIC_OF_WORDS)
     installed(tmp_path, "words-of-wordy = wordy:Words", WORDS)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(registry, "DECODERS", dict(registry.DECODERS))
+    monkeypatch.setattr(registry.DECODERS, "_loaded", dict(registry.DECODERS._loaded))
     assert "words-of-wordy" in decoder_names()
     config = parse_config(TOPIC_OF_WORDS)
     source = kafka_parts(config, None).source
@@ -365,7 +365,7 @@ def test_a_wrong_entry_point_is_refused_with_its_place(
 ) -> None:
     installed(tmp_path, entry_point, WORDS)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(registry, "DECODERS", dict(registry.DECODERS))
+    monkeypatch.setattr(registry.DECODERS, "_loaded", dict(registry.DECODERS._loaded))
     with pytest.raises(BadValue, match=message):
         make_decoder(entry_point.split()[0])
 
