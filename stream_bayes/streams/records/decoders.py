@@ -142,6 +142,8 @@ def decoder_class(name: str) -> type[Decoder]:
     decoder = DECODERS[name]
     if not (isinstance(decoder, type) and issubclass(decoder, Decoder)):
         raise BadValue(f"decoder {name!r}: expected a subclass of Decoder, got {shown(decoder)}")
+    if not isinstance(getattr(decoder, "name", None), str):
+        raise BadValue(f"decoder {name!r}: expected a non-empty str as the name of its class, got none")
     if decoder.name != name:
         raise BadValue(
             f"decoder {name!r}: its entry point is a decoder with the name {decoder.name!r}; give both the same name"
