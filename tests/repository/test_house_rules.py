@@ -47,6 +47,7 @@ learners.wrappers
 learners.adaptive
 learners.catalogue
 drift
+door
 saving.snapshots
 saving.river
 saving
