@@ -12,7 +12,7 @@ from typing import Any
 
 from stream_bayes.errors import BadValue, StreamBayesError
 
-__all__ = ["Imported", "check_arguments", "check_known", "closest", "construction_errors"]
+__all__ = ["Imported", "check_arguments", "check_known", "closest", "construction_errors", "nearest"]
 
 
 def closest(name: str, names: Iterable[str]) -> str:
@@ -23,12 +23,18 @@ def closest(name: str, names: Iterable[str]) -> str:
     >>> closest("aodee", ["nb", "aode"]), closest("AODE", ["nb", "aode"]), closest("x", ["nb", "aode"])
     ("; did you mean 'aode'?", "; did you mean 'aode'?", '.')
     """
+    near = nearest(name, names)
+    return "." if near is None else f"; did you mean {near!r}?"
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """Return the name that is nearest to a misspelt one; None if nothing is close."""
     known = list(names)
     near = difflib.get_close_matches(name, known, 1)
     if not near:  # "GaussianNB" for "gaussian-nb", "AODE" for "aode"
         bare = {_bare(each): each for each in known}
         near = [bare[each] for each in difflib.get_close_matches(_bare(name), bare, 1)]
-    return f"; did you mean {near[0]!r}?" if near else "."
+    return near[0] if near else None
 
 
 def _bare(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from stream_bayes.core.live_networks.live_inference import LiveInference
 from stream_bayes.core.live_networks.novelty import novel_share, novel_values
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.values.inputs import read_number
+from stream_bayes.core.values.unknown_names import check_variables, unknown_label, unknown_variable
 from stream_bayes.core.values.values import OTHER, Value, canonical, is_missing, shown
 from stream_bayes.errors import BadValue, ImpossibleEvidence, NoValueKnown, UnknownFeature
 from stream_bayes.learners.base.intervals import Cumulants, logistic_interval
@@ -49,17 +50,16 @@ def query(
     live: LiveInference,
     targets: Any,
     evidence: X | None,
-    unseen: str,
     level: float | None = None,
     **settings: Any,
 ) -> Posterior:
     """Return the probabilities of one variable's values, or of the combinations of several variables' values."""
     engine, network = live.engine(), live.network()
-    given, novel = _evidence(network, evidence, unseen)
+    given = _evidence(network, evidence)
     for variable in targets if isinstance(targets, list) else [targets]:
         if variable in network.structure:
             _check_has_value(variable, network)
-    answer = _noted(engine.query(targets, given, **settings), novel)
+    answer = engine.query(targets, given, **settings)
     if level is not None:
         answer.intervals = credible_intervals(engine, network, targets, given, answer, checked_level(level))
     return answer
@@ -117,16 +117,9 @@ def _cumulants(slopes: NDArray[np.float64], weights: NDArray[np.float64]) -> Cum
     )
 
 
-def probability_of_evidence(live: LiveInference, evidence: X, unseen: str) -> float:
+def probability_of_evidence(live: LiveInference, evidence: X) -> float:
     """Return the probability of evidence; likelihoods are not normalised."""
-    return math.exp(_log_probability(live, evidence, unseen)[0])
-
-
-def _log_probability(live: LiveInference, evidence: X, unseen: str) -> tuple[float, dict[Value, Value]]:
-    """Return the logarithm of the probability of evidence, and the new values in it."""
-    engine, network = live.engine(), live.network()
-    given, novel = _evidence(network, evidence, unseen)
-    return engine.log_probability(given) + sum(_log_novel(network, v, unseen) for v in novel), novel
+    return math.exp(live.engine().log_probability(_evidence(live.network(), evidence)))
 
 
 def _within(network: CountedNetwork, x: X) -> dict[Any, Any]:
@@ -140,35 +133,21 @@ def _is_soft(x: X) -> bool:
 
 
 def marginals(
-    live: LiveInference, evidence: X | None, unseen: str, level: float | None = None, **settings: Any
+    live: LiveInference, evidence: X | None, level: float | None = None, **settings: Any
 ) -> dict[Any, Posterior]:
-    """Return the probabilities of every variable's values; of a new value in the evidence, its certainty."""
+    """Return the probabilities of every variable's values."""
     engine, network = live.engine(), live.network()
-    given, novel = _evidence(network, evidence, unseen)
-    found = {v: _noted(answer, novel) for v, answer in engine.marginals(given, **settings).items()}
+    given = _evidence(network, evidence)
+    found = engine.marginals(given, **settings)
     if level is not None:
         for v, answer in found.items():
             answer.intervals = credible_intervals(engine, network, v, given, answer, checked_level(level))
-    for v, value in novel.items():
-        found[v] = _noted(Posterior({value: 1.0}, found[v].method, found[v].reason), novel)
-        found[v].intervals = None if level is None else {value: (1.0, 1.0)}
     return found
 
 
-def most_probable(live: LiveInference, evidence: X | None, unseen: str) -> MostProbable:
-    """Return the most probable values of all variables together; a new value in the evidence as it is given."""
-    engine, network = live.engine(), live.network()
-    given, novel = _evidence(network, evidence, unseen)
-    found = engine.most_probable(given)
-    return MostProbable({**found, **novel}, found.log_probability) if novel else found
-
-
-def _noted(answer: Posterior, novel: Mapping[Value, Value]) -> Posterior:
-    """Return an answer whose reason names the new values of the evidence, which count as missing."""
-    if novel:
-        listed = ", ".join(f"{shown(v)} = {shown(value)}" for v, value in novel.items())
-        answer.reason += f"; never learned, so not taken as observed: {listed}"
-    return answer
+def most_probable(live: LiveInference, evidence: X | None) -> MostProbable:
+    """Return the most probable values of all variables together."""
+    return live.engine().most_probable(_evidence(live.network(), evidence))
 
 
 def log_likelihood(
@@ -183,7 +162,13 @@ def log_likelihood(
     except BadValue:
         if not _is_soft(x):
             raise
-        return _log_probability(live, _within(live.network(), x), unseen)
+        network = live.network()
+        novel = _novel(
+            network, {v: value for v, value in x.items() if not isinstance(value, Mapping)}, unseen
+        )
+        given = {v: value for v, value in _within(network, x).items() if v not in novel}
+        found = live.engine().log_probability(_evidence(network, given))
+        return found + sum(_log_novel(network, v, unseen) for v in novel), novel
     reading = live.joint_reading()
     found = math.nan if reading is None else reading.log_probability(row)
     if reading is not None and reading.observed == len(x) and not math.isnan(found):
@@ -209,9 +194,9 @@ def probabilities(
     if variable not in network.structure:
         if not encoder.declared:
             return {}  # it may come yet
-        raise UnknownFeature(
-            f"the network has no variable {shown(variable)}; its variables: {shown(list(network.structure))}"
-        )
+        raise unknown_variable(variable, network.structure)
+    if encoder.declared and isinstance(hidden, Iterable):
+        check_variables(hidden, network.structure, "hidden")
     states = network.states[variable]
     if states[0] is None:
         return {}
@@ -224,8 +209,11 @@ def probabilities(
     if reading is not None and not encoder.features[variable].measured and not _is_soft(known):
         joint = [reading.log_probability(encoder.lookup({**known, variable: state})) for state in states]
     if any(map(math.isnan, joint)):
+        novel = _novel(
+            network, {v: value for v, value in known.items() if not isinstance(value, Mapping)}, unseen
+        )
         try:
-            return dict(query(live, variable, known, unseen))
+            return dict(query(live, variable, {v: value for v, value in known.items() if v not in novel}))
         except ImpossibleEvidence:
             return {}
     top = max(joint)
@@ -293,9 +281,7 @@ def conditional_table(network: CountedNetwork, variable: Any) -> ConditionalTabl
     """Return P(variable | its parents) with credible intervals."""
     structure = network.structure
     if variable not in structure:
-        raise UnknownFeature(
-            f"the network has no variable {shown(variable)}; its variables: {shown(list(structure))}"
-        )
+        raise unknown_variable(variable, structure)
     _check_has_value(variable, network)
     parents = structure.parents(variable)
     weights = posterior_weights(network, variable)
@@ -316,15 +302,14 @@ def posterior_weights(network: CountedNetwork | LabelledNetwork, variable: Any) 
     return weights
 
 
-def _evidence(
-    network: CountedNetwork, evidence: X | None, unseen: str
-) -> tuple[dict[Any, Any], dict[Value, Value]]:
-    """Return evidence by the values that the network has, and the new values in it, which are no evidence.
+def _evidence(network: CountedNetwork, evidence: X | None) -> dict[Any, Any]:
+    """Return the evidence of a question by the values that the network has.
 
-    Numbers become their bins, and values past a limit `<other>`.
+    Numbers become their bins, and values past a limit `<other>`. Raises `BadValue` for a value that the network does
+    not have: nothing follows from it, and a misspelt one would count as not observed.
     """
     if evidence is None:
-        return {}, {}
+        return {}
     if not isinstance(evidence, Mapping):
         raise BadValue(f"evidence comes as a dict {{variable: value}}, not as {shown(evidence)}")
     states = network.states
@@ -336,10 +321,10 @@ def _evidence(
         value = given[variable] = _value(network, variable, known)
         if _is_value(value):
             doubtful[variable] = value
-    novel = {} if unseen == "error" or not doubtful else novel_values(network, doubtful)
-    if novel:
-        given = {variable: known for variable, known in given.items() if variable not in novel}
-    return given, novel
+    novel = novel_values(network, doubtful) if doubtful else {}
+    for variable, known in novel.items():
+        raise unknown_label(variable, known, states[variable])
+    return given
 
 
 def _is_value(given: Any) -> bool:

@@ -25,7 +25,7 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.values.checks import expect
-from stream_bayes.core.values.values import shown
+from stream_bayes.core.values.values import is_missing, shown
 from stream_bayes.data.columns import CodedColumns
 from stream_bayes.data.frames import Native, is_frame, iter_dicts, labels_of, read_table
 from stream_bayes.data.schema import Schema
@@ -35,7 +35,9 @@ from stream_bayes.errors import (
     BadWeight,
     CountsForgotten,
     FeaturesIgnored,
+    NeverMet,
     NotSupported,
+    NoValueKnown,
 )
 from stream_bayes.learners.base.arguments import check_choice, check_count, check_number
 from stream_bayes.learners.base.batches import check_batch, encode_batch, row_count, row_weights
@@ -60,6 +62,10 @@ __all__ = ["BayesNet"]
 
 X = Mapping[Any, Any]
 WINDOW = 2_000  # events
+HIDDEN_AFTER = 100  # events without any value of a variable, after which a warning names it
+_HOW_MANY = (
+    "for a hidden variable declare how many values it has: schema=Schema({{{name}: Nominal([0, 1, 2])}})"
+)
 
 
 class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetector):
@@ -112,10 +118,11 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
     seed
         The seed of the random initial tables of hidden variables.
     unseen
-        The treatment of values that were never learned, in events to score and in evidence. `"novel"` keeps a share of
-        probability for them, a function of the counts alone: the values held once (at least half a one) over the weight
-        of all, and none if a schema closes the values. As evidence they count as missing. `"ignore"` takes
-        them as missing, `"error"` raises `BadValue`.
+        The treatment of values that were never learned, in events to score and to predict from. `"novel"` keeps a share
+        of probability for them, a function of the counts alone: the values held once (at least half a one) over the
+        weight of all, and none if a schema closes the values. In a prediction they count as missing. `"ignore"` takes
+        them as missing, `"error"` raises `BadValue`. Evidence of `query` and the other questions is refused with such
+        a value.
     search
         For a structure that grows: the search, with tiers, required and forbidden edges, limits and restarts. None is
         `HillClimbing()`.
@@ -417,6 +424,27 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         else:
             self._store.add(row)
             self._live.invalidate()
+            if self.clock == HIDDEN_AFTER and self.missing != "skip" and (hidden := self._without_values()):
+                warnings.warn(
+                    f"no event so far had {shown(hidden)}, and no values are declared, so that nothing is learned of "
+                    f"it; {_HOW_MANY.format(name=shown(hidden[0]))}",
+                    NeverMet,
+                    stacklevel=3,
+                )
+
+    def _without_values(self) -> list[Any]:
+        """Return the variables without a value that was learned or declared."""
+        features = self._store.encoder.features
+        return [v for v in self.structure if v not in features or not len(features[v].vocabulary)]
+
+    def _check_hidden(self, rows: Native = ()) -> None:
+        """Raise `NoValueKnown` for a variable that neither these rows nor any before have, and whose values nobody
+        declared: expectation maximisation would learn nothing of it.
+        """
+        if hidden := self._without_values():
+            met = {v for row in _dicts_of(rows) for v in hidden if not is_missing(row.get(v))}
+            if hidden := [v for v in hidden if v not in met]:
+                raise NoValueKnown(f"no event has {shown(hidden)}; {_HOW_MANY.format(name=shown(hidden[0]))}")
 
     def _warn_of_ignored(self, names: Iterable[Any]) -> None:
         """Warn once of features that are neither in the structure nor declared: they may be misspelt."""
@@ -464,6 +492,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
             for row, weight in self.rows_to_learn(X, w):
                 self.learn_one(row, weight)
         elif isinstance(store, ExpectedCounts):
+            self._check_hidden(X)
             store.add_batch(encode_batch(store, X, [EVENT] * row_count(X), w, learning=True))
         elif isinstance(X, CodedColumns) and not X.numeric_names:
             store.learn_columns(X.names, X.codes, X.vocabularies, _weights(w, len(X)))
@@ -492,9 +521,12 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         ------
         NotSupported
             With another treatment of missing values: nothing waits there.
+        NoValueKnown
+            If no event has had a variable, and its values are not declared.
         """
         if not isinstance(self._store, WindowCounts):
             raise NotSupported(f"missing={self.missing!r} runs no EM over a window; use missing='window-em'")
+        self._check_hidden()
         self._store.run_em()
         self._live.invalidate()
 
@@ -539,12 +571,14 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         ------
         UnknownFeature
             If the structure has no such variable.
+        BadValue
+            If evidence has a value that its variable does not have.
         NoValueKnown
             If no value of a target, or of a variable in the evidence, has been learned or declared.
         ImpossibleEvidence
             If the evidence has probability zero.
         """
-        return answers.query(self._live, targets, evidence, self.unseen, **settings)
+        return answers.query(self._live, targets, evidence, **settings)
 
     def marginals(self, evidence: X | None = None, **settings: Any) -> dict[Any, Posterior]:
         """Return the probabilities of every variable's values given evidence; for the arguments see `query`.
@@ -552,15 +586,15 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         With `level`, each variable takes as many further answers as it has values. A variable without any known value
         gets the single value None.
         """
-        return answers.marginals(self._live, evidence, self.unseen, **settings)
+        return answers.marginals(self._live, evidence, **settings)
 
     def most_probable(self, evidence: X | None = None) -> MostProbable:
         """Return the most probable values of all variables together given evidence; None where no value is known."""
-        return answers.most_probable(self._live, evidence, self.unseen)
+        return answers.most_probable(self._live, evidence)
 
     def probability_of_evidence(self, evidence: X) -> float:
         """Return the probability of evidence; likelihoods of soft evidence are not normalised."""
-        return answers.probability_of_evidence(self._live, evidence, self.unseen)
+        return answers.probability_of_evidence(self._live, evidence)
 
     def predict_proba_one(self, x: X, variable: Any, hidden: Container[Any] = ()) -> dict[Any, float]:
         """Return P(variable | the other values of an event), `{value: probability}`.

@@ -17,6 +17,7 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
+from stream_bayes.core.values.unknown_names import did_you_mean
 from stream_bayes.core.values.values import Value, canonical, is_missing, shown
 from stream_bayes.data.frames import Native
 from stream_bayes.data.schema import Schema
@@ -178,16 +179,17 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
         structure = given if isinstance(given, Structure) else Structure(given)
         if self._target not in structure:
             raise BadStructure(
-                f"the structure has no variable {shown(self._target)}, the class; name it with target, one of "
-                f"{shown(list(structure))}"
+                f"the structure has no variable {shown(self._target)}, the class"
+                f"{did_you_mean(self._target, structure, f'name it with target, one of {shown(list(structure))}')}"
             )
         if structure.parents(self._target) and self.class_prior != "counted":
             raise BadStructure("a class that has parents in the structure is counted; leave class_prior out")
         if isinstance(self.schema, Schema):
             for name in structure:
                 if name != self._target and name not in self.schema.features:
+                    rest = did_you_mean(name, self.schema.features, "declare it in the schema")
                     raise UnknownFeature(
-                        f"the structure has the variable {shown(name)}, which is not declared"
+                        f"the structure has the variable {shown(name)}, which is not declared{rest}"
                     )
         return structure
 
@@ -387,9 +389,9 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
         engine = self._reading.engine()
         for name in (feature, *known):
             if name not in engine.structure or name == self._target:
-                raise UnknownFeature(
-                    f"no feature {name!r} is in the network; there are {shown(list(engine.structure))}"
-                )
+                features = [feature for feature in engine.structure if feature != self._target]
+                rest = did_you_mean(name, features, f"there are {shown(features)}")
+                raise UnknownFeature(f"no feature {shown(name)} is in the network{rest}")
         evidence = {name: self._value(name, value) for name, value in known.items()}
         return self._by_class(label, lambda y: dict(engine.query(feature, {**evidence, self._target: y})))
 

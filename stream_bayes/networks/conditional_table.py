@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.drawing.html import plain_table
 from stream_bayes.core.drawing.text import text_of
+from stream_bayes.core.values.unknown_names import check_variables
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BadValue, UnknownRow
 from stream_bayes.learners.base.intervals import beta_interval
@@ -109,6 +110,7 @@ class ConditionalTable(Mapping[Row, dict[Any, float]]):
             The posterior probability of the interval.
         """
         known = dict(given or {})
+        check_variables(known, self.parents, "given", whole=f"the condition of {shown(self.variable)}")
         missing = [parent for parent in self.parents if parent not in known]
         place = self._place(tuple(known[parent] for parent in self.parents if parent in known))
         if missing or place is None:

@@ -34,6 +34,7 @@ from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.search.search_result import SearchResult
 from stream_bayes.core.values.checks import expect
+from stream_bayes.core.values.unknown_names import check_variables, did_you_mean
 from stream_bayes.core.values.values import name_order, shown, tagged, untagged
 from stream_bayes.errors import BadStructure, BudgetExceeded, NeverMet
 
@@ -217,6 +218,9 @@ class Growth(ABC):
     def __init__(self, store: GrowingCounts, search: HillClimbing, seed: int) -> None:
         self._store = store
         Structure.from_edges(search.required)  # refuses a cycle before the first search
+        if store.encoder.declared:
+            known = [*store.encoder.features, *((store.target,) if isinstance(store, LabelledCounts) else ())]
+            check_variables(_names_in(search), known, "search")
         self._limits = search
         self._seed = seed
         self._search: _Search | None = None
@@ -387,14 +391,15 @@ class Growth(ABC):
     def _within_known(self) -> HillClimbing:
         """Return the search without edges of variables that have not come; warn once of these."""
         search, known = self._limits, set(self.present)
-        absent = {name for edge in (*search.required, *search.forbidden) for name in edge} - known
+        absent = sorted(_names_in(search) - known, key=name_order)
         if not absent:
             return search
         if not self._has_warned:
             self._has_warned = True
+            rest = f"they count once it comes. The variables are {shown(list(self.present))}"
             warnings.warn(
-                f"required or forbidden edges name {shown(sorted(absent, key=name_order))}, which no event had so far; "
-                f"they count once it comes. The variables are {shown(list(known))}",
+                "required or forbidden edges or tiers name "
+                f"{shown(absent)}, which no event had so far{did_you_mean(absent[0], self.present, rest)}",
                 NeverMet,
                 stacklevel=5,
             )
@@ -402,6 +407,7 @@ class Growth(ABC):
             search,
             required=[edge for edge in search.required if known.issuperset(edge)],
             forbidden=[edge for edge in search.forbidden if known.issuperset(edge)],
+            tiers=[[name for name in tier if name in known] for tier in search.tiers],
         )
 
     # -- trial --------------------------------------------------------------------------------------------------------
@@ -470,6 +476,11 @@ class Growth(ABC):
         self.changes = [StructureChange.from_json(change) for change in state["changes"]]
         expect((self._trial is None) == (self._store.tried is None), "its trial and its counts differ")
         self._read()
+
+
+def _names_in(search: HillClimbing) -> set[Any]:
+    """Return the variables that a search's edges and tiers name."""
+    return {name for names in (*search.required, *search.forbidden, *search.tiers) for name in names}
 
 
 def _search_to_json(search: _Search) -> dict[str, Any]:

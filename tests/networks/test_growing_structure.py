@@ -11,7 +11,7 @@ import pytest
 
 from stream_bayes import Schema
 from stream_bayes.data.schema import Numeric
-from stream_bayes.errors import BadStructure, BadValue, CannotMerge, NeverMet, SchemaError
+from stream_bayes.errors import BadStructure, BadValue, CannotMerge, NeverMet, SchemaError, UnknownFeature
 from stream_bayes.networks import (
     BIC,
     BayesNet,
@@ -138,7 +138,7 @@ def test_the_score_of_a_structure_is_the_one_that_searches_maximise(
     assert score(Structure({name: [] for name in sample.variables}), sample) == pytest.approx(
         found.start_score
     )
-    with pytest.raises(BadStructure, match="the sample has no variable"):
+    with pytest.raises(UnknownFeature, match="the sample has no variable"):
         score(Structure({"other": []}), sample)
 
 
@@ -172,7 +172,10 @@ def test_edges_of_variables_that_have_not_come_wait_for_them() -> None:
         else:
             model.learn_one(x)
         assert (("late", "a") in model.structure.edges) is (number > 200)
-    declared = BayesNet("learn", schema=Schema({"a": ["x"], "late": ["y"]}), search=model.search)
+    schema = Schema({"a": ["x"], "late": ["y"]})
+    with pytest.raises(UnknownFeature, match="'never'"):  # nothing comes that is not declared
+        BayesNet("learn", schema=schema, search=model.search)
+    declared = BayesNet("learn", schema=schema, search=HillClimbing(required=[("late", "a")]))
     assert declared.structure.edges == (("late", "a"),)
 
 

@@ -66,16 +66,14 @@ def test_answers_about_known_values_do_not_depend_on_the_policy(events):
             refusing.log_likelihood_one(strange)
 
 
-def test_new_values_are_no_evidence_and_the_answer_names_them():
+def test_new_values_of_events_are_not_observed_and_questions_refuse_them():
     model = logins()
-    answer = model.query("country", {"user": "eve"})
-    assert dict(answer) == dict(model.query("country"))
-    assert "never learned, so not taken as observed: 'user' = 'eve'" in answer.reason
-    assert "never learned" not in model.query("country", {"user": "ann"}).reason
-    assert dict(model.marginals({"user": "eve"})["user"]) == {"eve": 1.0}
-    assert model.most_probable({"user": "eve"})["user"] == "eve"
-    with pytest.raises(BadValue, match="evidence on 'user': expected one of"):
-        logins(unseen="error").query("country", {"user": "eve"})
+    assert model.predict_proba_one({"user": "eve"}, "country") == dict(model.query("country"))
+    for unseen in ("novel", "ignore", "error"):
+        with pytest.raises(BadValue, match="evidence on 'user': expected one of"):
+            logins(unseen=unseen).query("country", {"user": "eve"})
+    with pytest.raises(BadValue, match="never learned"):
+        logins(unseen="error").predict_proba_one({"user": "eve"}, "country")
     with pytest.raises(BadValue, match="unseen"):
         logins(unseen="refuse")
 

@@ -17,8 +17,9 @@ from stream_bayes.core.inference._conditionals import Conditionals
 from stream_bayes.core.inference._findings import Findings
 from stream_bayes.core.networks.discrete_network import as_table
 from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.values.unknown_names import unknown_label, unknown_variable
 from stream_bayes.core.values.values import Value, is_missing, shown
-from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
+from stream_bayes.errors import BadStructure, BadValue
 
 __all__ = ["CodedNetwork", "Evidence", "Network", "Tables"]
 
@@ -138,9 +139,7 @@ class CodedNetwork:
         except (KeyError, TypeError):  # TypeError: a list, say
             many = isinstance(variable, tuple)
             hint = "; several variables go in a list, a tuple is one name" if many else ""
-            raise UnknownFeature(
-                f"the network has no variable {shown(variable)}; its variables: {shown(list(self.variables))}{hint}"
-            ) from None
+            raise unknown_variable(variable, self.variables, hint=hint) from None
 
     def enter(self, evidence: Evidence, findings: Findings) -> None:
         """Enter evidence into findings that are clear."""
@@ -156,10 +155,7 @@ class CodedNetwork:
             if code is not None:
                 findings.observe(place, code)
             elif not is_missing(known):
-                raise BadValue(
-                    f"evidence on {shown(variable)}: expected one of {shown(self.labels[place])}, or a dict with a "
-                    f"likelihood for each of them, got {shown(known)}"
-                )
+                raise unknown_label(variable, known, self.labels[place])
 
     def _likelihood(self, place: int, given: Mapping[Any, Any]) -> npt.NDArray[np.float64]:
         labels = self.labels[place]

@@ -23,6 +23,7 @@ from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.live_networks.batches import learn_columns, learn_rows
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.checks import expect, refusing_bad_state
+from stream_bayes.core.values.unknown_names import did_you_mean
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import (
     BadValue,
@@ -241,7 +242,12 @@ class FamilyCounts(CountStore):
     def _count_families_of(self, structure: Structure, tried: Structure | None) -> None:
         for name in structure.variables:
             if self.encoder.declared and name not in self.encoder.features:
-                raise UnknownFeature(f"the structure has the variable {shown(name)}, which is not declared")
+                rest = did_you_mean(
+                    name, self.encoder.features, "declare it in the schema, or leave the schema out"
+                )
+                raise UnknownFeature(
+                    f"the structure has the variable {shown(name)}, which is not declared{rest}"
+                )
         for name in structure.variables:
             self.encoder.name_feature(name, False)
         self.make_room()

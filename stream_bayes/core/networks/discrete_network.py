@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from stream_bayes.core.networks.drawing import drawn_structure, links_of, table_bars
 from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.values.unknown_names import check_variables, did_you_mean
 from stream_bayes.core.values.values import Value, canonical, shown, tagged_many, untagged_many
 from stream_bayes.errors import BadState, BadStructure, BadValue
 
@@ -112,7 +113,8 @@ class DiscreteNetwork:
             object.__setattr__(self, field, value)
 
     def probability(self, variable: Value, label: Value, given: Mapping[Any, Value] | None = None) -> float:
-        """Return P(variable = label | its parents). `given` holds each parent's label; other entries are ignored."""
+        """Return P(variable = label | its parents). `given` holds each parent's label; other variables are not used."""
+        check_variables(given or (), self.structure.variables, "given")
         family = (*self.structure.parents(variable), variable)
         at = {**(given or {}), variable: label}
         return float(self.tables[variable][tuple([self._code(v, at) for v in family])])
@@ -171,7 +173,10 @@ class DiscreteNetwork:
             raise BadValue(f"the label of the parent {shown(variable)} is needed; give it in `given`")
         states = self.states[variable]
         if at[variable] not in states:
-            raise BadValue(f"{shown(variable)}: expected one of {shown(states)}, got {shown(at[variable])}")
+            rest = did_you_mean(at[variable], states)
+            raise BadValue(
+                f"{shown(variable)}: expected one of {shown(states)}, got {shown(at[variable])}{rest}"
+            )
         return states.index(at[variable])
 
     def to_json(self) -> dict[str, Any]:

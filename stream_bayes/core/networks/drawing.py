@@ -14,8 +14,9 @@ from stream_bayes.core.drawing.picture import Picture
 from stream_bayes.core.drawing.text import visible
 from stream_bayes.core.networks.dot import spelled
 from stream_bayes.core.networks.equivalence import Difference, Edge
+from stream_bayes.core.values.unknown_names import check_variables, unknown_variable
 from stream_bayes.core.values.values import Value
-from stream_bayes.errors import BadValue, UnknownFeature
+from stream_bayes.errors import BadValue
 
 __all__ = ["MOST_BARS", "belief_bars", "drawn_structure", "links_of", "table_bars"]
 
@@ -40,9 +41,13 @@ def links_of(
     >>> links_of(["rain", "wet"], [("rain", "wet")], confidence={("rain", "wet"): 0.9})
     [Link(parent=0, child=1, change='kept', confidence=0.9)]
     """
-    difference = difference or Difference()
-    confidence = dict(confidence or {})
+    edges, difference, confidence = list(edges), difference or Difference(), dict(confidence or {})
     place = {variable: number for number, variable in enumerate(variables)}
+    check_variables([name for edge in difference.removed for name in edge], variables, "difference")
+    if later := [edge for edge in (*difference.added, *difference.reversed) if edge not in edges]:
+        raise BadValue(
+            f"difference: expected changes that lead to the edges drawn; got {later[0]!r}, which is none of them"
+        )
     change: dict[Edge, Change] = dict.fromkeys(difference.added, "added")
     change |= dict.fromkeys(difference.reversed, "reversed")
     drawn = [(edge, change.get(edge, "kept")) for edge in edges]
@@ -87,9 +92,7 @@ def drawn_structure(
     """
     observed = set(evidence)
     if foreign := observed.difference(variables):
-        raise UnknownFeature(
-            f"the network has no variable {min(foreign, key=repr)!r}, which is given as evidence"
-        )
+        raise unknown_variable(min(foreign, key=repr), variables, "evidence")
     names = map(visible, spelled(variables))
     nodes = [
         Node(name, (bars or {}).get(variable, ()), variable in observed)

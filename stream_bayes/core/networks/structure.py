@@ -30,8 +30,9 @@ from stream_bayes.core.networks.structure_input import (
     from_json,
     from_parents,
 )
+from stream_bayes.core.values.unknown_names import unknown_variable
 from stream_bayes.core.values.values import JSONValue, Value, shown, tagged_many
-from stream_bayes.errors import BadState, BadStructure, MissingPackage, UnknownFeature
+from stream_bayes.errors import BadState, BadStructure, MissingPackage
 
 __all__ = ["Structure"]
 
@@ -398,9 +399,7 @@ class Structure:
         except (KeyError, TypeError):  # TypeError: a list or a set
             many = isinstance(variable, (tuple, list, AbstractSet))
             hint = "; pass several variables as a list or a set, if several are allowed" if many else ""
-            raise UnknownFeature(
-                f"the network has no variable {shown(variable)}; its variables: {shown(list(self.variables))}{hint}"
-            ) from None
+            raise unknown_variable(variable, self.variables, hint=hint) from None
 
     def _places_of(self, variables: Variables) -> set[int]:
         if isinstance(variables, (list, AbstractSet)):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any, Protocol, TypeAlias
 
+from stream_bayes.core.values.unknown_names import did_you_mean
 from stream_bayes.core.values.values import Value, canonical, name_order, shown, untagged_many
 from stream_bayes.errors import BadState, BadStructure, BadValue
 
@@ -56,9 +57,10 @@ def from_parents(parents: object) -> Parents:
     for child in variables:
         for parent in named[child]:
             if parent not in place:
+                rest = f"correct its name, or give it an entry of its own: {shown(parent)}: []"
                 raise BadStructure(
-                    f"unknown variable {shown(parent)} among the parents of {shown(child)}; "
-                    f"correct its name, or give it an entry of its own: {shown(parent)}: []"
+                    f"unknown variable {shown(parent)} among the parents of {shown(child)}"
+                    f"{did_you_mean(parent, variables, rest)}"
                 )
     return variables, [[place[parent] for parent in named[child]] for child in variables]
 

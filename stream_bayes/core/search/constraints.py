@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.networks.equivalence import Edge
 from stream_bayes.core.networks.structure_input import read_edges
+from stream_bayes.core.values.unknown_names import check_variables
 from stream_bayes.core.values.values import Value, shown
-from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
+from stream_bayes.errors import BadStructure, BadValue
 
 __all__ = ["ROUNDING", "against_tiers", "check_limit", "edge_matrix", "read_constraints", "read_tiers"]
 
@@ -61,16 +62,19 @@ def read_tiers(tiers: Iterable[Iterable[Value]], required: Iterable[Edge]) -> tu
 def against_tiers(tiers: Sequence[Sequence[Value]], names: Sequence[Value]) -> NDArray[np.bool_]:
     """Return a matrix that is True at [parent, child] if the parent is in a later tier.
 
-    Variables that are in no tier may be joined to any.
+    Variables that are in no tier may be joined to any. Raises `UnknownFeature` for a tier with another variable.
     """
+    check_variables([name for tier in tiers for name in tier], names, "tiers", whole="the sample")
     number = {name: k for k, tier in enumerate(tiers) for name in tier}
     tier = np.array([number.get(name, -1) for name in names], np.int64)
     later: NDArray[np.bool_] = (tier[:, None] > tier) & (tier >= 0)
     return later
 
 
-def edge_matrix(edges: Iterable[Edge], names: Sequence[Value]) -> NDArray[np.bool_]:
+def edge_matrix(edges: Iterable[Edge], names: Sequence[Value], what: str = "edges") -> NDArray[np.bool_]:
     """Return a matrix that is True at [parent, child] of each edge, by positions among the names.
+
+    Raises `UnknownFeature` for an edge of another variable; `what` is the argument that has the edges.
 
     Examples
     --------
@@ -80,9 +84,7 @@ def edge_matrix(edges: Iterable[Edge], names: Sequence[Value]) -> NDArray[np.boo
     place = {name: k for k, name in enumerate(names)}
     matrix = np.zeros((len(place), len(place)), bool)
     for edge in edges:
-        for name in edge:
-            if name not in place:
-                raise UnknownFeature(f"there is no variable {shown(name)}; there are {shown(tuple(names))}")
+        check_variables(edge, names, what, whole="the sample")
         matrix[place[edge[0]], place[edge[1]]] = True
     return matrix
 

@@ -8,7 +8,7 @@ The gain of a reversal is the sum of two entries: removing the edge, and adding 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Self
 
@@ -115,6 +115,18 @@ class HillClimbing:
             check_limit(name, getattr(self, name))
         check_score(self.score)
 
+    def allowed(self, variables: Sequence[Value]) -> NDArray[np.bool_]:
+        """Return a matrix that is True at [parent, child] if the forbidden edges and the tiers allow that edge.
+
+        Raises
+        ------
+        UnknownFeature
+            If they name another variable.
+        """
+        tiers: Any = self.tiers
+        excluded = edge_matrix(self.forbidden, variables, "forbidden") | against_tiers(tiers, variables)
+        return ~excluded & ~np.eye(len(variables), dtype=bool)
+
     def to_json(self) -> dict[str, Any]:
         """Return the settings as JSON values; `from_json` is the inverse.
 
@@ -173,6 +185,8 @@ class HillClimbing:
         BadStructure
             If the start lacks a required edge, has a forbidden edge or too many parents, or the required edges form a
             cycle.
+        UnknownFeature
+            If an edge or a tier names a variable that the sample lacks.
         """
         slices = self.slices(
             sample, start, rng=rng, should_stop=should_stop, progress=progress, scorer=scorer
@@ -245,10 +259,8 @@ class _Climb:
         self.should_stop, self.progress = should_stop, progress
         self.known_before = scorer.families
         size = len(sample.variables)
-        tiers: Any = settings.tiers
-        allowed = ~edge_matrix(settings.forbidden, sample.variables) & ~np.eye(size, dtype=bool)
-        self.required = edge_matrix(settings.required, sample.variables).view(np.uint8)
-        self.allowed = (allowed & ~against_tiers(tiers, sample.variables)).view(np.uint8)
+        self.required = edge_matrix(settings.required, sample.variables, "required").view(np.uint8)
+        self.allowed = settings.allowed(sample.variables).view(np.uint8)
         self.start = self._checked_start(start)
         self.most = size if settings.max_parents is None else settings.max_parents
         self.gains = np.zeros((size, size))

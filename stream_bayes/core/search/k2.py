@@ -11,6 +11,7 @@ from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.sample import Sample, check_sample
 from stream_bayes.core.search.scores import K2, Score, check_score
 from stream_bayes.core.search.search_result import Move, SearchResult
+from stream_bayes.core.values.unknown_names import check_variables
 from stream_bayes.core.values.values import Value, name_order, shown
 from stream_bayes.errors import BadStructure
 
@@ -78,16 +79,18 @@ class K2Search:
 
         Raises
         ------
+        UnknownFeature
+            If the order has a variable that the sample lacks.
         BadStructure
-            If the order has other variables than the sample.
+            If the order lacks a variable.
         """
         check_sample(sample)
         order = tuple(self.order)
         if set(order) != set(sample.variables):
-            wrong = sorted(set(order) ^ set(sample.variables), key=name_order)
+            check_variables(order, sample.variables, "order", whole="the sample")
+            missing = min(set(sample.variables) - set(order), key=name_order)
             raise BadStructure(
-                f"order: expected each of {shown(sample.variables)} once; {shown(wrong[0])} is "
-                f"{'none of them' if wrong[0] in order else 'missing'}"
+                f"order: expected each of {shown(sample.variables)} once; {shown(missing)} is missing"
             )
         scorer = FamilyScorer(sample, self.score)
         names = sample.variables

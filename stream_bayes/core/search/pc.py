@@ -211,7 +211,8 @@ class PC:
             As for `search`.
         """
         names = tuple(sorted(variables, key=name_order))
-        required, forbidden = edge_matrix(self.required, names), edge_matrix(self.forbidden, names)
+        required = edge_matrix(self.required, names, "required")
+        forbidden = edge_matrix(self.forbidden, names, "forbidden")
         Structure.from_edges(self.required, names)  # refuses a cycle
         allowed = ~forbidden & ~required.T & ~np.eye(len(names), dtype=bool)
         skeleton = _Skeleton(allowed | allowed.T, required | required.T, self, test, should_stop, progress)

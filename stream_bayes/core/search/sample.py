@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.search import _counting
+from stream_bayes.core.values.unknown_names import unknown_variable
 from stream_bayes.core.values.values import Value, name_order, shown
-from stream_bayes.errors import BadValue, UnknownFeature
+from stream_bayes.errors import BadValue
 
 __all__ = [
     "MOST_SPARE",
@@ -107,9 +108,7 @@ class Sample:
         try:
             return self.variables.index(variable)
         except ValueError:
-            raise UnknownFeature(
-                f"there is no variable {shown(variable)}; there are {shown(self.variables)}"
-            ) from None
+            raise unknown_variable(variable, self.variables, whole="the sample") from None
 
     def weighed(self, weights: NDArray[np.float64]) -> Self:
         """Return the same rows with other weights."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from stream_bayes.core.networks.equivalence import Edge
 from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.search.constraints import edge_matrix
 from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.hill_climbing import HillClimbing
+from stream_bayes.core.search.pdag import PDAG
 from stream_bayes.core.search.sample import Sample, check_sample
 from stream_bayes.core.search.scores import BIC, Score, check_score
+from stream_bayes.core.values.unknown_names import check_variables
 from stream_bayes.core.values.values import shown
-from stream_bayes.errors import BadStructure, BadValue
+from stream_bayes.errors import BadValue
 
 __all__ = ["edge_confidence", "score"]
 
@@ -32,7 +35,7 @@ def score(structure: Structure, sample: Sample, by: Score | None = None) -> floa
 
     Raises
     ------
-    BadStructure
+    UnknownFeature
         If the sample lacks a variable.
 
     Examples
@@ -46,9 +49,7 @@ def score(structure: Structure, sample: Sample, by: Score | None = None) -> floa
     check_sample(sample)
     how = BIC() if by is None else by
     check_score(how)
-    missing = [name for name in structure.variables if name not in sample.variables]
-    if missing:
-        raise BadStructure(f"the sample has no variable {shown(missing)}; it has {shown(sample.variables)}")
+    check_variables(structure.variables, sample.variables, "structure", whole="the sample")
     scorer = FamilyScorer(sample, how)
     return float(
         sum(
@@ -64,7 +65,9 @@ def edge_confidence(
     """Return the share of bootstrap replicates whose structure has each edge (Friedman, Goldszmidt and Wyner 1999).
 
     A replicate redraws the rows, by weight. An edge that may point either way in the equivalence class found counts
-    half for each direction, so the shares of (a, b) and (b, a) add up to that of an edge between a and b.
+    half for each direction, so the shares of (a, b) and (b, a) add up to that of an edge between a and b. Directions
+    that the required and forbidden edges or the tiers of the search exclude count 0, and so do those that Meek's rules
+    (1995) exclude then.
 
     Parameters
     ----------
@@ -86,6 +89,8 @@ def edge_confidence(
     (0.5, 0.5, True)
     """
     check_sample(sample)
+    if not isinstance(search, HillClimbing):
+        raise BadValue(f"search: expected HillClimbing(...), got {shown(search)}")
     if type(replicates) is not int or replicates < 1:
         raise BadValue(f"replicates: expected a whole number of at least 1, got {replicates!r}")
     shares: dict[Edge, float] = {}
@@ -95,9 +100,18 @@ def edge_confidence(
         return {}
     for _ in range(replicates):
         drawn = rows.weighed(rng.multinomial(round(total), rows.weights / total).astype(np.float64))
-        found = search.search(drawn, rng=rng).structure.cpdag()
-        directed = [(edge, 1.0) for edge in found.compelled]
-        either = [(edge, 0.5) for a, b in found.reversible for edge in ((a, b), (b, a))]
-        for edge, share in (*directed, *either):
+        for edge, share in _shares(search.search(drawn, rng=rng).structure, search):
             shares[edge] = shares.get(edge, 0.0) + share
     return {edge: shares[edge] / replicates for edge in sorted(shares, key=lambda edge: -shares[edge])}
+
+
+def _shares(structure: Structure, search: HillClimbing) -> Iterator[tuple[Edge, float]]:
+    """Yield the edges of an equivalence class: 1 if it and the constraints direct the edge, else 1/2 each way."""
+    names, found = structure.variables, structure.cpdag()
+    required, edges = edge_matrix(search.required, names), edge_matrix(structure.edges, names)
+    graph = PDAG(edges | edges.T, search.allowed(names) & ~required.T)
+    graph.point([(a, b) for a, b in np.argwhere(edge_matrix(found.compelled, names)).tolist()])
+    graph.point([(a, b) for a, b in np.argwhere(edges & ~graph.allowed.T).tolist()])
+    graph.complete()
+    for a, b in np.argwhere(graph.joined & ~graph.arrows.T).tolist():
+        yield (names[a], names[b]), 1.0 if graph.arrows[a, b] else 0.5

@@ -98,7 +98,7 @@ class SupportsToNetwork(Protocol):
 
 
 def write_bif(network: DiscreteNetwork | SupportsToNetwork, path: str | os.PathLike[str]) -> None:
-    """Write a network, or the network of a `BayesNet`, to a file, compressed if its name ends in `.gz`.
+    """Write a network, or the network of a `BayesNet`, to a `.bif` file, or a compressed `.bif.gz` file.
 
     `read_bif` returns the same network to the last bit. See `bif_text` for what other tools can read.
 
@@ -112,9 +112,14 @@ def write_bif(network: DiscreteNetwork | SupportsToNetwork, path: str | os.PathL
     ...     read_bif(path) == coin
     True
     """
+    name = os.fspath(path)
+    if not name.endswith((".bif", ".bif.gz")):
+        raise BadValue(
+            f"path: only BIF is written: expected a name that ends in .bif or .bif.gz, got {name!r}"
+        )
     data = bif_text(network).encode("utf-8")
     # Without a time stamp, so that the same network gives the same file.
-    Path(path).write_bytes(gzip.compress(data, mtime=0) if os.fspath(path).endswith(".gz") else data)
+    Path(path).write_bytes(gzip.compress(data, mtime=0) if name.endswith(".gz") else data)
 
 
 def parse_bif(text: str, *, source: str = "<text>", tolerance: float = TOLERANCE) -> DiscreteNetwork:

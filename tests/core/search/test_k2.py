@@ -12,7 +12,7 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.k2 import K2Search
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.search.scores import BIC, K2, BDeu, Score
-from stream_bayes.errors import BadStructure, BadValue
+from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
 from tests.core.search.drawn_samples import Drawn, drawn_samples, plain_sample
 from tests.oracles.structure_scores import family_score, structure_score
 
@@ -96,7 +96,7 @@ def test_what_is_no_order_is_refused() -> None:
         K2Search("aba")
     with pytest.raises(BadStructure, match=r"order: expected each of \('a', 'b'\) once; 'b' is missing"):
         K2Search("a").search(sample)
-    with pytest.raises(BadStructure, match="'c' is none of them"):
+    with pytest.raises(UnknownFeature, match="order: the sample has no variable 'c'"):
         K2Search("abc").search(sample)
     with pytest.raises(BadValue, match="max_parents: expected a whole number"):
         K2Search("ab", max_parents=-1)

@@ -1,0 +1,82 @@
+"""Errors for names that do not exist: of variables, with the nearest one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stream_bayes.core.values.values import Value, shown
+from stream_bayes.errors import BadValue, UnknownFeature
+from stream_bayes.names import nearest
+
+__all__ = ["check_variables", "did_you_mean", "unknown_label", "unknown_variable"]
+
+
+def did_you_mean(name: object, names: Iterable[Value], rest: str = "") -> str:
+    """Return "; did you mean ...? Rest" if a name is near, otherwise "; rest".
+
+    Examples
+    --------
+    >>> did_you_mean("Effect", ["cause", "effect"], "there are two")
+    "; did you mean 'effect'? There are two"
+    >>> did_you_mean("moon", ["cause", "effect"], "there are two")
+    '; there are two'
+    """
+    by_text = {str(each): each for each in names}
+    near = nearest(str(name), by_text)
+    return (
+        f"; {rest}"
+        if near is None
+        else f"; did you mean {shown(by_text[near])}? {rest[:1].upper()}{rest[1:]}"
+    )
+
+
+def unknown_variable(
+    name: object, variables: Iterable[Value], where: str = "", hint: str = "", whole: str = "the network"
+) -> UnknownFeature:
+    """Return the error for a name that is no variable.
+
+    Parameters
+    ----------
+    name, variables
+        The name, and all variables.
+    where
+        The argument that has the name.
+    hint
+        More to do about it.
+    whole
+        What has the variables.
+
+    Examples
+    --------
+    >>> print(unknown_variable("Effect", ["cause", "effect"], "tiers"))
+    tiers: the network has no variable 'Effect'; did you mean 'effect'? Its variables: ['cause', 'effect']
+    """
+    known = list(variables)
+    rest = did_you_mean(name, known, f"its variables: {shown(known)}")
+    return UnknownFeature(f"{f'{where}: ' if where else ''}{whole} has no variable {shown(name)}{rest}{hint}")
+
+
+def check_variables(
+    names: Iterable[object], variables: Iterable[Value], where: str, whole: str = "the network"
+) -> None:
+    """Raise `UnknownFeature` for the first name that is no variable."""
+    known = list(variables)
+    for name in names:
+        if name not in known:
+            raise unknown_variable(name, known, where, whole=whole)
+
+
+def unknown_label(variable: Value, value: object, labels: Iterable[Value]) -> BadValue:
+    """Return the error for evidence that a variable does not have.
+
+    Examples
+    --------
+    >>> print(unknown_label("rain", "yess", ["yes", "no"]))
+    evidence on 'rain': expected one of ('yes', 'no'), or a dict with a likelihood for each of them, got 'yess'; did you
+    mean 'yes'?
+    """
+    known = tuple(labels)
+    return BadValue(
+        f"evidence on {shown(variable)}: expected one of {shown(known)}, or a dict with a likelihood for each of them, "
+        f"got {shown(value)}{did_you_mean(value, known)}"
+    )
