@@ -20,7 +20,7 @@ from typing import Any, Generic, TypeVar
 from stream_bayes.errors import BadValue
 from stream_bayes.names import check_known
 
-__all__ = ["Registry"]
+__all__ = ["Registry", "load"]
 
 T = TypeVar("T")
 

@@ -12,7 +12,6 @@ from stream_bayes.cli.commands.cuts import cuts
 from stream_bayes.cli.commands.demo import demo
 from stream_bayes.cli.commands.drift import drifts
 from stream_bayes.cli.commands.explain import explain
-from stream_bayes.cli.commands.follow import follow
 from stream_bayes.cli.commands.inspect import inspect
 from stream_bayes.cli.commands.models import models
 from stream_bayes.cli.commands.predict import predict
@@ -27,6 +26,7 @@ from stream_bayes.cli.options import flattened
 from stream_bayes.kafka.commands.produce import produce
 from stream_bayes.kafka.commands.redrive import redrive
 from stream_bayes.mail.commands.app import spam
+from stream_bayes.workers.commands.follow import follow
 
 __all__ = ["app", "main"]
 

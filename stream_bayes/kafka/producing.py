@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from typing import Any, NamedTuple
 
 import msgspec
@@ -28,6 +29,7 @@ from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.parquet import ParquetSource
 from stream_bayes.streams.records.bad_records import Reason, bad_record, undecodable
+from stream_bayes.streams.records.commands import COMMANDS
 from stream_bayes.streams.records.decoder import RawDecoder
 from stream_bayes.streams.records.fields import Fields, seconds_from
 
@@ -40,6 +42,7 @@ __all__ = [
     "produce_mails",
     "produce_one",
     "typed_records",
+    "write_command",
 ]
 
 BATCH = 500  # records between two flushes
@@ -229,6 +232,22 @@ def produce_one(connection: Connection, topic: str, key: bytes | None, value: by
         writer.flush()
     finally:
         writer.close()
+
+
+def write_command(
+    connection: Connection,
+    pipeline: str,
+    command: bytes,
+    replication_factor: int | None = None,
+    max_message_bytes: int = MAX_MESSAGE_BYTES,
+) -> None:
+    """Write a command into the topic of commands of a pipeline, which is created if it is missing."""
+    topic = f"{pipeline}.{COMMANDS}"
+    with closing(Cluster(connection)) as cluster:
+        cluster.create_journal(topic, replication_factor)
+    with closing(make_writer(connection, None, TRANSACTION_SECONDS, max_message_bytes)) as writer:
+        writer.send_all([(topic, 0, None, command, [])])
+        writer.flush()
 
 
 def _partition_of(key: bytes | None, partitions: int) -> int:

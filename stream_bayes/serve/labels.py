@@ -7,8 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-import msgspec
-
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue
 from stream_bayes.streams.files.label_log import GivenLabel, LabelWriter
@@ -92,46 +90,12 @@ class StoredRequests:
                 self._by_key.popitem(last=False)
 
 
-class TopicLabels:
-    """Writes labels into a pipeline's label topic.
-
-    Parameters
-    ----------
-    config
-        The pipeline, which has such a topic.
-    """
-
-    def __init__(self, config: PipelineConfig) -> None:
-        assert config.kafka is not None and config.labels is not None and config.labels.topic is not None
-        self._connection = config.kafka.connection()
-        self._topic = config.labels.topic
-        self._target = config.labels.target or config.source.target or "label"
-        self._key = config.source.key
-
-    def write(self, given: GivenLabel) -> int:
-        # Imported on use: the client takes a tenth of a second to load.
-        from stream_bayes.kafka.producing import produce_one
-        from stream_bayes.kafka.sink import key_bytes
-
-        # Keys of records are bytes: only in its field is a number one.
-        key = {} if self._key is None else {self._key: given.key}
-        value = msgspec.json.encode({**key, self._target: given.label})
-        produce_one(self._connection, self._topic, key_bytes(given.key), value)
-        return -1
-
-    def recent(self) -> list[tuple[GivenLabel, int]]:
-        return []  # the topic holds no keys of requests
-
-    def close(self) -> None:
-        pass
-
-
 def reason_for_no_labels(config: PipelineConfig) -> str | None:
     """Return why a pipeline can take no labels, and what to add; None if it can."""
     missing = []
     if config.labels is None:
         missing.append("a table [labels], so that samples can be corrected")
-    if config.source.kind == "kafka":
+    if config.source.reads_topics:
         if config.labels is not None and config.labels.topic is None:
             missing.append("labels.topic, the topic that labels go to")
         elif config.labels is not None and config.labels_decoder != "json":
@@ -148,8 +112,8 @@ def label_sink(config: PipelineConfig, directory: Path) -> Callable[[], LabelSin
     """Return a function that opens the place for labels; None if the pipeline can take none."""
     if reason_for_no_labels(config) is not None:
         return None
-    if config.source.kind == "kafka":
-        return lambda: TopicLabels(config)
+    if config.source.reads_topics:
+        return lambda: config.source.label_topic(config)
     assert config.snapshots is not None
     place = directory / config.snapshots.directory
     return lambda: LabelWriter(place)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from stream_bayes.evaluation.checkpoints import Checkpoint, read_checkpoints, write_checkpoints
     from stream_bayes.evaluation.comparison import Comparison, compare
     from stream_bayes.evaluation.evaluation import Answer, Evaluation, evaluate
+    from stream_bayes.kafka.topics import from_kafka
     from stream_bayes.saving.snapshots.store import SnapshotStore
     from stream_bayes.streams.contracts.sink import DeadLetter, DriftEntry, Output, ScoredOutput, Sink
     from stream_bayes.streams.contracts.source import Source
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from stream_bayes.streams.files.csv_source import CSVSource
     from stream_bayes.streams.files.json_lines import JSONLinesSource
     from stream_bayes.streams.files.json_sink import JSONLinesSink
-    from stream_bayes.streams.model_following import follow
     from stream_bayes.streams.records.decoder import Decoder
     from stream_bayes.streams.records.decoders import make_decoder, register_decoder
     from stream_bayes.streams.records.fields import Fields
@@ -55,11 +55,11 @@ if TYPE_CHECKING:
         from_file,
         from_iterable,
         from_jsonl,
-        from_kafka,
     )
     from stream_bayes.streams.sources.iterable import IterableSource
     from stream_bayes.streams.sources.merged import MergedSource
     from stream_bayes.streams.sources.paced import Paced
+    from stream_bayes.workers.following import follow
 
 # The module of each name.
 _MODULES = {
@@ -87,11 +87,12 @@ _MODULES = {
     "streams.records.decoders": ("make_decoder", "register_decoder"),
     "streams.records.schema_registry": ("SchemaRegistry",),
     "streams.records.fields": ("Fields",),
-    "streams.model_following": ("follow",),
+    "workers.following": ("follow",),
     "streams.runs": ("RunResult", "pipeline", "run"),
     "streams.service.ops": ("serving",),
     "streams.sinks": ("CallableSink", "NoSink"),
-    "streams.sources.constructors": ("from_csv", "from_file", "from_iterable", "from_jsonl", "from_kafka"),
+    "streams.sources.constructors": ("from_csv", "from_file", "from_iterable", "from_jsonl"),
+    "kafka.topics": ("from_kafka",),
     "streams.sources.iterable": ("IterableSource",),
     "streams.sources.merged": ("MergedSource",),
     "streams.sources.paced": ("Paced",),

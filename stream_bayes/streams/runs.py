@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.core.measures.losses import Losses
@@ -35,9 +35,6 @@ from stream_bayes.streams.sources.constructors import (
     from_iterable,
 )
 from stream_bayes.streams.sources.iterable import Item
-
-if TYPE_CHECKING:
-    from stream_bayes.evaluation.contestants import Learner
 
 __all__ = ["Destination", "RunResult", "pipeline", "run"]
 
@@ -86,7 +83,7 @@ class RunResult:
 
 def run(
     stream: Streamable,
-    model: Learner,
+    model: Any,
     *,
     target: str | None = None,
     key: str | None = None,

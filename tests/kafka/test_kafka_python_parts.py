@@ -23,7 +23,7 @@ from packaging.version import Version
 
 from stream_bayes.kafka.clients.kafka_python import CONNECTION_LOGGER
 
-PYPROJECT = Path(__file__).parents[3] / "pyproject.toml"
+PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
 CALLS: list[tuple[Any, str]] = [
     (RecordAccumulator.append, "self tp timestamp_ms key value headers"),

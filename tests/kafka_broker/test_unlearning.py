@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from stream_bayes import NaiveBayes
-from stream_bayes.cli.commands.unlearn import _write_to_topic
 from stream_bayes.core.events.unlearn_spans import Span
 from stream_bayes.streams.pipelines.config import checked
+from stream_bayes.streams.records.commands import encode_unlearn
 from tests.kafka_broker.topics import KafkaTopics, Pipeline, days
 
 QUESTIONS = [{"sky": sky} for sky in ("grey", "blue", "blué")]  # cut points of wind stay as they were chosen
@@ -50,17 +50,15 @@ def test_a_span_is_unlearned_once_though_the_worker_is_killed_while_it_does(
 
     try:
         pipeline.finish(60)
-        _write_to_topic(
-            checked(
-                {
-                    "name": pipeline.name,
-                    "kafka": {"servers": [kafka_topics.servers], "client": client},
-                    "source": {"kind": "kafka", "topic": pipeline.topic, "target": "y"},
-                    "model": {"kind": "nb"},
-                }
-            ),
-            span,
+        config = checked(
+            {
+                "name": pipeline.name,
+                "kafka": {"servers": [kafka_topics.servers], "client": client},
+                "source": {"kind": "kafka", "topic": pipeline.topic, "target": "y"},
+                "model": {"kind": "nb"},
+            }
         )
+        config.source.write_command(config, encode_unlearn(span))
         pipeline.dies(end_at=[point, count])
         pipeline.finish(61)
         check()

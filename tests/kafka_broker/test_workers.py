@@ -21,8 +21,8 @@ from stream_bayes.errors import BadState, BrokerError, Fenced, NoSnapshot, Sourc
 from stream_bayes.kafka.clients.connection import CLIENTS
 from stream_bayes.learners.catalogue import make_learner
 from stream_bayes.mail import SpamFilter
-from stream_bayes.streams.model_following import follow
 from stream_bayes.streams.pipelines.config import checked
+from stream_bayes.workers.following import follow
 from stream_bayes.workers.metrics import WorkerMetrics
 from stream_bayes.workers.worker import Worker
 from tests.cli.test_snapshots import run as run_command

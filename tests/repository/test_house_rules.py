@@ -86,15 +86,14 @@ mail
 
 # These import upwards until what products bring is looked up in registries.
 UNTIL_REGISTRIES = (
-    *("cli.app", "cli.commands.cuts", "cli.commands.explain", "cli.commands.models", "cli.commands.run"),
-    *("cli.commands.unlearn", "kafka.commands.produce", "saving.model_files", "serve.app", "serve.handover"),
-    *("serve.labels", "serve.launch", "serve.replica", "serve.views", "streams.model_following"),
     *(
-        "streams.pipelines.config",
-        "streams.pipelines.pipeline",
-        "streams.runs",
-        "streams.sources.constructors",
+        "cli.app",
+        "cli.commands.explain",
+        "cli.commands.models",
+        "kafka.commands.produce",
+        "saving.model_files",
     ),
+    *("cli.commands.serve", "serve.app", "serve.handover", "serve.launch", "serve.replica", "serve.views"),
 )
 
 # These gather or start what the others hold; nothing may import them.

@@ -102,7 +102,6 @@ def _opened(
     """Return the source to read, and the kinds of its features if they are declared or inferred."""
     path = Path(data)
     if path.suffix == ".toml":
-        from stream_bayes.kafka.pipeline.parts import kafka_source
         from stream_bayes.streams.pipelines.config import load_config
         from stream_bayes.streams.pipelines.pipeline import make_source
 
@@ -112,15 +111,14 @@ def _opened(
         if config.messages_for is not None:
             raise BadValue(f"{data}: its source holds messages, which have no numeric features")
         schema = config.schema_of_stream()
-        if config.source.kind == "kafka":
-            return kafka_source(config.model_copy(update={"labels": None}), schema), schema
+        config = config.model_copy(update={"labels": None})
         form = None if config.source.kind != "csv" else config.source.form(path.parent)
         return make_source(config, path.parent, schema, form), schema
     if servers is not None:
-        from stream_bayes.streams.sources.constructors import from_kafka
+        from stream_bayes.streams.sources.constructors import TOPICS
 
         ignored = list(options.ignore)
-        return from_kafka(servers.split(","), data, target=target, ignore=ignored), None
+        return TOPICS["kafka"](servers.split(","), data, target=target, ignore=ignored), None
     if not path.exists() and path.suffix.lower() not in DATA_SUFFIXES:
         raise BadValue(
             f"{data}: there is no such file; for a topic, name its brokers with --servers HOST:PORT"

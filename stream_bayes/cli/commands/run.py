@@ -15,6 +15,7 @@ from stream_bayes.cli.data_file import listed
 from stream_bayes.cli.exit_codes import exit_on_error, exit_with_json_log
 from stream_bayes.cli.output import JSON, note, print_json, print_table
 from stream_bayes.cli.progress import bar_over, print_summary
+from stream_bayes.cli.runners import RUNNERS, RunOptions
 from stream_bayes.data.features import Numeric
 from stream_bayes.errors import BadConfig, BadValue, OtherSettings
 from stream_bayes.streams.contracts.source import Source
@@ -29,7 +30,6 @@ from stream_bayes.streams.sources.constructors import DATA_SUFFIXES
 from stream_bayes.streams.sources.journaled import JournaledSource
 from stream_bayes.streams.sources.labelled import LabelledSource
 from stream_bayes.streams.sources.merged import MergedSource
-from stream_bayes.workers.commands.workers import run_processes, run_worker
 
 __all__ = ["MAY_CHANGE", "run", "run_engine", "size_of"]
 
@@ -102,36 +102,31 @@ def run(
         if start is not None:
             config = starting_from(config, start)
         config = serve.with_service(config)
-        if config.workers is not None:
-            if config.ops is not None and ops_port is not None:
-                config = config.model_copy(update={"ops": config.ops.model_copy(update={"port": ops_port})})
-            given = {
-                "--serve": serve.is_wanted,
-                "--dry-run": dry_run,
-                "--rebuild": rebuild,
-                "--warm-start": warm,
-                "--limit": limit is not None,
-            }
-            _refuse_with_workers([name for name, value in given.items() if value])
-            if workers is not None:
-                options = [f"--from={start}"] if start is not None else []
-                options += ["--accept-gap"] * accept_gap + ["--until-end"] * until_end
-                options += ["--log-json"] * log_json + ["--json"] * json
-                first_port = None if config.ops is None else config.ops.port
-                code = run_processes(file, workers, instance_id, options, first_port)
+        for name, _ in config.products():
+            if name in RUNNERS:
+                refused = {
+                    "--serve": serve.is_wanted,
+                    "--dry-run": dry_run,
+                    "--rebuild": rebuild,
+                    "--warm-start": warm,
+                    "--limit": limit is not None,
+                }
+                options = RunOptions(
+                    file,
+                    [option for option, value in refused.items() if value],
+                    processes=workers,
+                    instance_id=instance_id,
+                    start=start,
+                    accept_gap=accept_gap,
+                    until_end=until_end,
+                    ops_port=ops_port,
+                    json=json,
+                    log_json=log_json,
+                )
+                code = RUNNERS[name](config, options)
                 if code:
                     raise typer.Exit(code)
                 return
-            run_worker(
-                config,
-                file.parent,
-                instance_id=instance_id,
-                accept_gap=accept_gap,
-                until_end=until_end,
-                json=json,
-                quiet=json or log_json,
-            )
-            return
         if workers is not None or instance_id is not None:
             raise BadConfig(
                 "--workers and --instance-id are for a pipeline with [workers]; add it with the number of shards"
@@ -152,10 +147,10 @@ def run(
                 and first.schema is not None
             ):
                 note(guess_of(first), quiet=json or log_json)
-            paths = [] if config.source.kind == "kafka" else config.source.paths
+            paths = getattr(config.source, "paths", [])
             size = size_of(file.parent / paths[0]) if len(paths) == 1 else None
-            if config.kafka is not None:
-                note([f"Kafka client: {config.kafka.client}"], quiet=json or log_json)
+            for _, table in config.products():
+                note(table.lines(), quiet=json or log_json)
             with ExitStack() as around:
                 if config.ops is not None:
                     around.enter_context(serving(engine, config.ops.host, config.ops.port))
@@ -183,15 +178,6 @@ def run(
                     )
                 if service is not None:
                     service.finish()
-
-
-def _refuse_with_workers(options: list[str]) -> None:
-    """Raise `BadConfig` for options that belong to a single worker."""
-    if options:
-        raise BadConfig(
-            f"{', '.join(options)}: is not for a pipeline with [workers], whose state is in its topics; to begin anew, "
-            "give it another name"
-        )
 
 
 def first_file(source: Source) -> Source:
@@ -253,7 +239,7 @@ def showing_changed_settings(json: bool) -> Iterator[None]:
 
 def starting_from(config: PipelineConfig, start: str) -> PipelineConfig:
     """Return the configuration with another first position in its topic."""
-    if config.source.kind != "kafka":
+    if not config.source.reads_topics:
         raise BadValue("--from is for a source of kind 'kafka'; files are read from the beginning")
     return config.model_copy(update={"source": config.source.model_copy(update={"start": start_from(start)})})
 

@@ -58,7 +58,7 @@ def serve(
         from stream_bayes.door.connections import checked_proxies
         from stream_bayes.door.guard import ServiceLimits
         from stream_bayes.serve.replica import Followed, FollowedTopic, serve_replica
-        from stream_bayes.streams.model_following import follow
+        from stream_bayes.workers.following import follow
 
         limits = ServiceLimits(
             token=_token(token_env, "--token-env"),

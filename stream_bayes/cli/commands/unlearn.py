@@ -51,16 +51,17 @@ def unlearn(
     with exit_on_error():
         span = _span(start, stop, where or ())
         config = load_config(file)
-        if config.workers is not None:
-            raise BadConfig(f"{file}: workers: a pipeline with shards cannot unlearn a span")
+        for name, table in config.products():
+            if table.run_with is not None:
+                raise BadConfig(f"{file}: {name}: a pipeline with shards cannot unlearn a span")
         if config.snapshots is None:
             raise BadConfig(f"{file}: snapshots: the table is missing; there is no state to unlearn from")
-        if config.source.kind != "kafka" and config.source.time is None:
+        if not config.source.reads_topics and config.source.time is None:
             raise BadConfig(f"{file}: source.time: is missing; without it no record has a time")
         found = build(config, file.parent).preview_unlearning(span)
         written = False
-        if not dry_run and config.source.kind == "kafka":
-            _write_to_topic(config, span)
+        if not dry_run and config.source.reads_topics:
+            config.source.write_command(config, encode_unlearn(span))
             written = True
         elif not dry_run and found.total:
             _unlearn_files(config, file.parent, span)
@@ -88,23 +89,6 @@ def _span(start: str, stop: str, where: Sequence[str]) -> Span:
     return Span(first, last, tuple(chosen["key"]), tuple(chosen["label"]))
 
 
-def _write_to_topic(config: PipelineConfig, span: Span) -> None:
-    # Imported here: the client takes a tenth of a second to load.
-    from stream_bayes.kafka.clients.client import TRANSACTION_SECONDS
-    from stream_bayes.kafka.clients.factory import make_writer
-    from stream_bayes.kafka.cluster import Cluster
-
-    assert config.kafka is not None
-    connection, topic = config.kafka.connection(), f"{config.name}.{COMMANDS}"
-    with closing(Cluster(connection)) as cluster:
-        cluster.create_journal(topic, config.kafka.replication_factor)
-    with closing(
-        make_writer(connection, None, TRANSACTION_SECONDS, config.kafka.max_message_bytes)
-    ) as writer:
-        writer.send_all([(topic, 0, None, encode_unlearn(span), [])])
-        writer.flush()
-
-
 def _unlearn_files(config: PipelineConfig, directory: Path, span: Span) -> None:
     """Write the command to the log of the pipeline, and run the pipeline until it is processed."""
     assert config.snapshots is not None
@@ -124,7 +108,7 @@ def _report(config: PipelineConfig, found: Found, written: bool, json: bool) -> 
         print_json({"samples": found.total, **counts, "written": written})
         return
     text = f"{found.total:,} samples, {counts['read_again']:,} of them read again from the source"
-    if config.source.kind == "kafka":
+    if config.source.reads_topics:
         typer.echo(f"{text}, by the newest snapshot")
         if written:
             typer.echo(

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
 from stream_bayes.kafka.clients.client import MAX_MESSAGE_BYTES, TRANSACTION_SECONDS
 from stream_bayes.kafka.clients.connection import SECONDS, Connection, default_client
 from stream_bayes.kafka.clients.oidc import ClientCredentials
-from stream_bayes.streams.pipelines.config_base import ObjectFieldsConfig, RenewedSecret, Secret, Table
-from stream_bayes.streams.records.decoders import decoder_names, needs_registry
+from stream_bayes.registry import load
+from stream_bayes.streams.pipelines.config_base import (
+    TOPIC,
+    ObjectFieldsConfig,
+    ProductTable,
+    RenewedSecret,
+    Secret,
+    SinkTable,
+    SourceTable,
+    Table,
+    known_decoder,
+)
+from stream_bayes.streams.records.decoders import decoder_class, needs_registry
 from stream_bayes.streams.records.schema_registry import REQUEST_SECONDS, SchemaRegistry
 
-__all__ = ["TOPIC", "KafkaConfig", "KafkaSinkConfig", "KafkaSourceConfig", "RegistryConfig", "known_decoder"]
+if TYPE_CHECKING:
+    from stream_bayes.kafka.labels import TopicLabels
+    from stream_bayes.kafka.source import KafkaSource
 
-TOPIC = r"^[A-Za-z0-9._-]{1,249}$"
+__all__ = ["KafkaConfig", "KafkaSinkConfig", "KafkaSourceConfig", "RegistryConfig"]
 
 
 class OIDCConfig(Table):
@@ -73,8 +88,11 @@ class RegistryConfig(Table):
         )
 
 
-class KafkaConfig(Table):
+class KafkaConfig(ProductTable):
     """The connection to the cluster, and the delivery of results."""
+
+    secrets = (("password",), ("token",), ("key_password",), ("oidc", "client_secret"))
+    variables = (("servers",), ("settings",))
 
     servers: list[str] = Field(min_length=1)
     client: Literal["kafka-python", "confluent-kafka"] = Field(
@@ -102,6 +120,15 @@ class KafkaConfig(Table):
     transaction_seconds: float = Field(TRANSACTION_SECONDS, gt=0)
     max_message_bytes: int = Field(MAX_MESSAGE_BYTES, ge=16_384, description="of a record that is written")
 
+    @field_validator("servers", mode="before")
+    @classmethod
+    def _listed(cls, servers: object) -> object:
+        """Return the servers as a list: they may be one text with commas, as a deployment's variable usually is."""
+        texts = [servers] if isinstance(servers, str) else servers
+        if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
+            return [server.strip() for text in texts for server in text.split(",") if server.strip()]
+        return servers
+
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.token is not None and self.oidc is not None:
@@ -111,6 +138,9 @@ class KafkaConfig(Table):
         except BadValue as error:
             raise ValueError(str(error)) from None
         return self
+
+    def lines(self) -> list[str]:
+        return [f"Kafka client: {self.client}"]
 
     def connection(self) -> Connection:
         """Return these settings as a `Connection`."""
@@ -131,8 +161,13 @@ class KafkaConfig(Table):
         )
 
 
-class KafkaSourceConfig(ObjectFieldsConfig):
+class KafkaSourceConfig(SourceTable, ObjectFieldsConfig):
     """A topic of events."""
+
+    needs = "kafka"
+    reads_topics = True
+    secrets = tuple(("registry", *path) for path in KafkaConfig.secrets)
+    variables = (("topic",), ("registry", "url"))
 
     kind: Literal["kafka"]
     topic: str = Field(pattern=TOPIC)
@@ -157,16 +192,53 @@ class KafkaSourceConfig(ObjectFieldsConfig):
             )
         return self
 
+    def check(self, config: Any) -> None:
+        decoders = [name for name in (self.decoder, config.labels_decoder) if name is not None]
+        if self.registry is not None and not any(map(needs_registry, decoders)):
+            raise ValueError(
+                "source.registry: is for the decoder 'avro'; choose it, or leave the registry out"
+            )
+        if (
+            self.registry is None
+            and config.labels_decoder is not None
+            and needs_registry(config.labels_decoder)
+        ):
+            raise ValueError(
+                f"source.registry: is missing; labels.decoder {config.labels_decoder!r} needs it, with the registry's "
+                "url"
+            )
 
-def known_decoder(name: str) -> str:
-    """Return the name of a decoder, or raise `ValueError`."""
-    if name not in decoder_names():
-        raise ValueError(f"there is no decoder {name!r}; there are {', '.join(decoder_names())}")
-    return name
+    def labels_decoder(self, labels: Any) -> str:
+        if labels.decoder is not None:
+            return str(labels.decoder)
+        return self.decoder if decoder_class(self.decoder).has_fields else "json"
+
+    def make(self, config: Any, directory: Path, schema: Schema | None) -> KafkaSource:
+        source: KafkaSource = load("stream_bayes.kafka.pipeline.parts:kafka_source")(config, schema)
+        return source
+
+    def write_command(self, config: Any, command: bytes) -> None:
+        from stream_bayes.kafka.producing import write_command
+
+        kafka: KafkaConfig = config.kafka
+        write_command(
+            kafka.connection(), config.name, command, kafka.replication_factor, kafka.max_message_bytes
+        )
+
+    def label_topic(self, config: Any) -> TopicLabels:
+        from stream_bayes.kafka.labels import TopicLabels
+
+        labels = config.labels
+        return TopicLabels(
+            config.kafka.connection(), labels.topic, labels.target or self.target or "label", self.key
+        )
 
 
-class KafkaSinkConfig(Table):
+class KafkaSinkConfig(SinkTable):
     """A topic of results."""
+
+    needs = "kafka"
+    variables = (("topic",),)
 
     kind: Literal["kafka"]
     topic: str = Field(pattern=TOPIC)

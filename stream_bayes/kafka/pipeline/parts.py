@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import logging
 
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
@@ -13,24 +13,23 @@ from stream_bayes.kafka.sink import KafkaDeadLetters, KafkaSink
 from stream_bayes.kafka.source import KafkaSource, Labels, Share
 from stream_bayes.kafka.transactions import Transactions
 from stream_bayes.streams.pipelines.config import PipelineConfig
+from stream_bayes.streams.pipelines.products import Messages, ProductParts
 from stream_bayes.streams.records.commands import COMMANDS
 from stream_bayes.streams.records.decoder import Decoder
 from stream_bayes.streams.records.decoders import make_decoder, needs_registry
 from stream_bayes.streams.records.fields import Fields
 
-__all__ = ["KafkaParts", "kafka_parts", "kafka_source"]
+__all__ = ["kafka_parts", "kafka_source"]
+
+logger = logging.getLogger(__name__)
 
 
-class KafkaParts(NamedTuple):
-    """The parts of a pipeline that use Kafka; None for those that do not."""
-
-    source: KafkaSource | None
-    predictions: KafkaSink | None
-    dead_letters: KafkaDeadLetters | None
-    recovery: OffsetRecovery | None
-
-
-def kafka_parts(config: PipelineConfig, schema: Schema | None, accept_gap: bool = False) -> KafkaParts:
+def kafka_parts(
+    config: PipelineConfig,
+    schema: Schema | None,
+    accept_gap: bool = False,
+    messages: Messages | None = None,
+) -> ProductParts:
     """Build the source and sinks of a pipeline that are topics, and the delivery that they share.
 
     Raises
@@ -38,11 +37,10 @@ def kafka_parts(config: PipelineConfig, schema: Schema | None, accept_gap: bool 
     BadValue
         If two of them are one topic.
     """
-    if config.kafka is None:
-        return KafkaParts(None, None, None, None)
+    logger.info("the Kafka client is %s", config.kafka.client)
     source = None
     if isinstance(config.source, KafkaSourceConfig):
-        source = kafka_source(config, schema, commands=f"{config.name}.{COMMANDS}")
+        source = kafka_source(config, schema, commands=f"{config.name}.{COMMANDS}", messages=messages)
     sinks = [part for part in (config.predictions, config.dead_letters) if isinstance(part, KafkaSinkConfig)]
     if source is not None:
         for part in sinks:
@@ -68,7 +66,7 @@ def kafka_parts(config: PipelineConfig, schema: Schema | None, accept_gap: bool 
         recovery = JournalRecovery(source, config.name, delivery, accept_gap=accept_gap)
     elif source is not None:
         recovery = OffsetRecovery(source, config.name, delivery, accept_gap=accept_gap)
-    return KafkaParts(source, predictions, letters, recovery)
+    return ProductParts(source, predictions, letters, recovery)
 
 
 def kafka_source(
@@ -76,6 +74,7 @@ def kafka_source(
     schema: Schema | None,
     share: Share | None = None,
     commands: str | None = None,
+    messages: Messages | None = None,
 ) -> KafkaSource:
     """Build the source of a pipeline that reads a topic; with a share, that of a shard."""
     own, labels = config.source, config.labels
@@ -86,7 +85,9 @@ def kafka_source(
         of_name = registry if needs_registry(name) else None
         return make_decoder(name, fields, schema, own.max_record_bytes, of_name)
 
-    decoder = decoder_of(own.decoder, own.fields(), schema)
+    decoder = (
+        decoder_of(own.decoder, own.fields(), schema) if messages is None else messages(own.max_record_bytes)
+    )
     second = None
     if labels is not None and labels.topic is not None:
         fields = decoder.fields.of_labels(labels.target)

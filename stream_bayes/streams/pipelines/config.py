@@ -26,14 +26,16 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias, Union
 
 from pydantic import (
     BeforeValidator,
     Field,
     ValidationError,
+    create_model,
     field_validator,
     model_validator,
 )
@@ -41,21 +43,20 @@ from pydantic import (
 from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import BadConfig
-from stream_bayes.kafka.membership import SESSION_SECONDS
-from stream_bayes.kafka.pipeline.config import (
-    TOPIC,
-    KafkaConfig,
-    KafkaSinkConfig,
-    KafkaSourceConfig,
-    known_decoder,
-)
 from stream_bayes.streams.files.csv_format import CSVFormat, guessed_format
+from stream_bayes.streams.files.csv_sink import CSVSink
+from stream_bayes.streams.files.json_sink import JSONLinesSink
+from stream_bayes.streams.files.sink import FileSink
 from stream_bayes.streams.pipelines.config_base import (
+    TOPIC,
     VARIABLE,
-    FieldsConfig,
     ObjectFieldsConfig,
+    ProductTable,
     Secret,
+    SinkTable,
+    SourceTable,
     Table,
+    known_decoder,
 )
 from stream_bayes.streams.pipelines.config_errors import lines_of
 from stream_bayes.streams.pipelines.config_model import (
@@ -64,7 +65,8 @@ from stream_bayes.streams.pipelines.config_model import (
     ModelConfig,
     TransformerConfig,
 )
-from stream_bayes.streams.records.decoders import decoder_class, needs_registry
+from stream_bayes.streams.pipelines.products import SINKS, SOURCES, TABLES
+from stream_bayes.streams.records.decoders import decoder_class
 
 __all__ = [
     "CSVConfig",
@@ -79,6 +81,7 @@ __all__ = [
     "ServeConfig",
     "SnapshotsConfig",
     "TransformerConfig",
+    "file_table",
     "load_config",
     "parse_config",
 ]
@@ -131,7 +134,7 @@ def _paths(given: object) -> object:
     raise ValueError("expected a path, or a list of paths, as text")
 
 
-class FileConfig(FieldsConfig):
+class FileConfig(SourceTable):
     """One file of records, or several that are merged by time."""
 
     path: Annotated[Path | list[Path], BeforeValidator(_paths)]
@@ -187,19 +190,15 @@ class JSONLinesConfig(FileConfig, ObjectFieldsConfig):
     kind: Literal["jsonl"]
 
 
-SourceConfig: TypeAlias = Annotated[
-    CSVConfig | JSONLinesConfig | KafkaSourceConfig, Field(discriminator="kind")
-]
-
-
-class FileSinkConfig(Table):
+class FileSinkConfig(SinkTable):
     """A file of results."""
 
     kind: Literal["jsonl", "csv"]
     path: Path = Field(strict=False)
 
-
-SinkConfig: TypeAlias = Annotated[FileSinkConfig | KafkaSinkConfig, Field(discriminator="kind")]
+    def make(self, directory: Path, name: str, of: type[Any]) -> FileSink:
+        path = directory / self.path
+        return CSVSink(path, of, name) if self.kind == "csv" else JSONLinesSink(path, name)
 
 
 class LabelsConfig(Table):
@@ -284,43 +283,19 @@ class ServeConfig(Table):
         return self
 
 
-class WorkersConfig(Table):
-    """The shards that workers share."""
-
-    shards: int = Field(ge=1, le=1024, description="partition p of every topic belongs to shard p mod shards")
-    publish_seconds: float = Field(1.0, gt=0, description="between two publications of a shard's counts")
-    publish_events: int | None = Field(None, ge=1, description="records between two publications")
-    session_seconds: float = Field(
-        SESSION_SECONDS, ge=6, description="without a sign of life, after which others take a worker's shards"
-    )
-    memory_budget: int | None = Field(
-        None, ge=1, description="bytes of the counts of all shards and their sum in a worker; more ends it"
-    )
-    key: Secret | None = Field(None, description="signs what shards publish; of at least 16 bytes")
-
-    @field_validator("key")
-    @classmethod
-    def _is_long_enough(cls, key: Secret | None) -> Secret | None:
-        if key is not None and len(key.get_secret_value().encode()) < 16:
-            raise ValueError("expected a key of at least 16 bytes")
-        return key
-
-
 class PipelineConfig(Table):
-    """A pipeline file."""
+    """A pipeline file, without what products add to it: see `file_table`."""
 
     name: str = Field(pattern=NAME)
-    source: SourceConfig
+    source: SourceTable
     model: ModelConfig
     transformers: list[TransformerConfig] = Field(default_factory=list)
     drift: DriftConfig | None = None
     record: SchemaConfig | None = Field(None, alias="schema")
     labels: LabelsConfig | None = None
-    predictions: SinkConfig | None = None
-    dead_letters: SinkConfig | None = None
-    kafka: KafkaConfig | None = None
+    predictions: SinkTable | None = None
+    dead_letters: SinkTable | None = None
     snapshots: SnapshotsConfig | None = None
-    workers: WorkersConfig | None = None
     ops: OpsConfig | None = None
     challengers: list[ChallengerConfig] = Field(default_factory=list)
     serve: ServeConfig | None = None
@@ -328,28 +303,18 @@ class PipelineConfig(Table):
     max_dead_share: float = Field(0.5, gt=0, le=1)
 
     @model_validator(mode="after")
-    def _reaches_kafka(self) -> Self:
+    def _has_what_it_needs(self) -> Self:
         uses = [part for part in (self.source, self.predictions, self.dead_letters) if part is not None]
-        if any(part.kind == "kafka" for part in uses) and self.kafka is None:
-            raise ValueError(
-                "kafka: is missing, and a source or sink is of this kind; add it with the servers"
-            )
-        if self.labels is not None and self.labels.topic is not None and self.source.kind != "kafka":
-            raise ValueError("labels.topic: belongs to a source of kind 'kafka'")
+        for name in [part.needs for part in uses if part.needs is not None]:
+            if self.product(name) is None:
+                raise ValueError(
+                    f"{name}: is missing, and a source or sink is of this kind; add it with the servers"
+                )
+        if self.labels is not None and self.labels.topic is not None and not self.source.reads_topics:
+            raise ValueError("labels.topic: belongs to a source that reads topics, as of kind 'kafka'")
         if self.labels is not None and self.labels.topic is None and self.labels.decoder is not None:
             raise ValueError("labels.decoder: is for records of labels.topic; add the topic, or leave it out")
-        registry = getattr(self.source, "registry", None)
-        decoders = [
-            name for name in (getattr(self.source, "decoder", None), self.labels_decoder) if name is not None
-        ]
-        if registry is not None and not any(map(needs_registry, decoders)):
-            raise ValueError(
-                "source.registry: is for the decoder 'avro'; choose it, or leave the registry out"
-            )
-        if registry is None and self.labels_decoder is not None and needs_registry(self.labels_decoder):
-            raise ValueError(
-                f"source.registry: is missing; labels.decoder {self.labels_decoder!r} needs it, with the registry's url"
-            )
+        self.source.check(self)
         return self
 
     @model_validator(mode="after")
@@ -415,31 +380,23 @@ class PipelineConfig(Table):
         return self.model_copy(update=own)
 
     @model_validator(mode="after")
-    def _can_be_shared(self) -> Self:
-        if self.workers is None:
-            return self
-        if self.source.kind != "kafka":
-            raise ValueError("workers: shards are partitions of topics; source.kind must be 'kafka'")
-        for name in ("predictions", "dead_letters"):
-            part = getattr(self, name)
-            if part is not None and part.kind != "kafka":
-                raise ValueError(f"{name}.kind: workers write to topics; expected 'kafka', got {part.kind!r}")
-        if self.kafka is not None and self.kafka.delivery != "exactly-once":
-            raise ValueError("kafka.delivery: workers need transactions; expected 'exactly-once'")
-        if self.challengers:
-            raise ValueError(
-                "challengers: workers compare no models; leave them out, or compare in one worker"
-            )
-        if self.serve is not None:
-            raise ValueError(
-                "serve: a worker has no service; predict with `stream-bayes follow` or streams.follow, and leave it out"
-            )
-        if self.drift is not None:
-            raise ValueError(
-                "drift: a model that is replaced depends on the order of events, which shards do not share; leave it "
-                "out"
-            )
+    def _products_fit(self) -> Self:
+        for _, table in self.products():
+            table.check(self)
         return self
+
+    def products(self) -> list[tuple[str, ProductTable]]:
+        """Return the tables that products bring, by their names in the file."""
+        tables = ((name, self.product(name)) for name in TABLES)
+        return [(name, table) for name, table in tables if table is not None]
+
+    def product(self, name: str) -> Any:
+        """Return the table of a product by its name; None if the file has none."""
+        return getattr(self, name, None)
+
+    if TYPE_CHECKING:  # the tables of products, which `file_table` adds
+
+        def __getattr__(self, name: str) -> Any: ...
 
     @property
     def messages_for(self) -> str | None:
@@ -450,11 +407,9 @@ class PipelineConfig(Table):
     @property
     def labels_decoder(self) -> str | None:
         """The format of the records in the topic of labels; None without one."""
-        if not isinstance(self.source, KafkaSourceConfig) or self.labels is None or self.labels.topic is None:
+        if self.labels is None or self.labels.topic is None:
             return None
-        if self.labels.decoder is not None:
-            return self.labels.decoder
-        return self.source.decoder if decoder_class(self.source.decoder).has_fields else "json"
+        return self.source.labels_decoder(self.labels)
 
     def schema_of_stream(self) -> Schema | None:
         """Return the declared schema, or None."""
@@ -478,12 +433,31 @@ class PipelineConfig(Table):
         kept = self.model_dump(mode="json", by_alias=True, include=parts, exclude=secret)
         if self.transformers:
             kept["transformers"] = [part.model_dump(mode="json") for part in self.transformers]
-        if self.workers is not None:
-            kept["workers"] = {"shards": self.workers.shards}
+        for name, table in self.products():
+            if table.state_settings():
+                kept[name] = table.state_settings()
         if self.drift is not None:
             kept["drift"] = self.drift.model_dump(mode="json", exclude={"log"})
         fields = set(ObjectFieldsConfig.model_fields) | {"kind", "decoder", *FORMAT}
         return kept | {"source": self.source.model_dump(mode="json", include=fields)}
+
+
+@cache
+def file_table() -> type[PipelineConfig]:
+    """Return the table of a whole file: with the kinds of sources and sinks and with the tables that products bring."""
+
+    def one_of(tables: Iterable[type[Table]]) -> Any:
+        kinds = tuple(dict.fromkeys(tables))
+        return kinds[0] if len(kinds) == 1 else Annotated[Union[kinds], Field(discriminator="kind")]  # noqa: UP007
+
+    sink = one_of(SINKS.values()) | None
+    fields: dict[str, Any] = {
+        "source": (one_of(SOURCES.values()), ...),
+        "predictions": (sink, None),
+        "dead_letters": (sink, None),
+        **{name: (table | None, None) for name, table in TABLES.items()},
+    }
+    return create_model("PipelineFile", __base__=PipelineConfig, __doc__=PipelineConfig.__doc__, **fields)
 
 
 def load_config(path: str | os.PathLike[str]) -> PipelineConfig:
@@ -539,47 +513,48 @@ def _table(text: str) -> dict[str, Any]:
 def checked(table: Mapping[str, Any]) -> PipelineConfig:
     """Return the configuration in a table, or raise `BadConfig` with a line for each invalid key."""
     table = _substituted(table)
-    variables = list(_misplaced(table, ()))
-    if variables:
-        raise BadConfig("\n".join(variables))
+    misplaced = list(_misplaced(table, ()))
+    if misplaced:
+        raise BadConfig("\n".join(misplaced))
     try:
-        return PipelineConfig.model_validate(table)
+        return file_table().model_validate(table)
     except ValidationError as error:
-        raise BadConfig("\n".join(lines_of(error, table, PipelineConfig))) from None
+        raise BadConfig("\n".join(lines_of(error, table, file_table()))) from None
 
 
-SECRETS = {
+_SECRETS = {
     ("model", "key"),
     ("challengers", "key"),
     ("snapshots", "key"),
     ("serve", "token"),
     ("serve", "read_token"),
-    ("workers", "key"),
-    ("kafka", "password"),
-    ("kafka", "token"),
-    ("kafka", "key_password"),
-    ("kafka", "oidc", "client_secret"),
-    ("source", "registry", "password"),
-    ("source", "registry", "token"),
-    ("source", "registry", "key_password"),
-    ("source", "registry", "oidc", "client_secret"),
 }
-# Other keys that may hold variables: one pipeline file for several clusters. No state depends on them.
-PLACES = {
-    ("kafka", "servers"),
-    ("kafka", "settings"),
-    ("source", "topic"),
-    ("source", "registry", "url"),
-    ("labels", "topic"),
-    ("predictions", "topic"),
-    ("dead_letters", "topic"),
-}
+
+
+@cache
+def secrets() -> frozenset[tuple[str, ...]]:
+    """Return the paths of the keys that hold secrets."""
+    of_sources = (("source", *path) for table in SOURCES.values() for path in table.secrets)
+    of_products = ((name, *path) for name, table in TABLES.items() for path in table.secrets)
+    return frozenset({*_SECRETS, *of_sources, *of_products})
+
+
+@cache
+def variables() -> frozenset[tuple[str, ...]]:
+    """Return the paths of other keys that may hold variables, as no state depends on them: a file for many clusters."""
+    of_sources = (("source", *path) for table in SOURCES.values() for path in table.variables)
+    of_sinks = (
+        (name, *path)
+        for table in SINKS.values()
+        for path in table.variables
+        for name in ("predictions", "dead_letters")
+    )
+    of_products = ((name, *path) for name, table in TABLES.items() for path in table.variables)
+    return frozenset({("labels", "topic"), *of_sources, *of_sinks, *of_products})
 
 
 def _substituted(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return the table with the values of environment variables in servers, topics and settings of the client.
-
-    Servers may be one text with commas, as the variable of a deployment usually is.
 
     Raises
     ------
@@ -588,16 +563,11 @@ def _substituted(table: Mapping[str, Any]) -> dict[str, Any]:
     """
     result = dict(table)
     missing: list[str] = []
-    for *sections, key in sorted(PLACES):
+    for *sections, key in sorted(variables()):
         part = _copied(result, sections)
         if part is None or key not in part:
             continue
-        value = _with_variables(part[key], ".".join((*sections, key)), missing)
-        if (*sections, key) == ("kafka", "servers"):
-            texts = [value] if isinstance(value, str) else value
-            if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
-                value = [server.strip() for text in texts for server in text.split(",") if server.strip()]
-        part[key] = value
+        part[key] = _with_variables(part[key], ".".join((*sections, key)), missing)
     if missing:
         raise BadConfig("\n".join(missing))
     return result
@@ -630,7 +600,7 @@ def _with_variables(value: Any, path: str, missing: list[str]) -> Any:
 
 def _misplaced(part: object, path: tuple[str, ...]) -> Any:
     """Yield complaints about variables outside secrets: a pipeline must be fully described by its file."""
-    if isinstance(part, str) and VARIABLE.search(part) and path not in SECRETS:
+    if isinstance(part, str) and VARIABLE.search(part) and path not in secrets():
         yield (
             f"{'.'.join(path)}: only secrets, servers, topics, kafka.settings and source.registry.url are read from "
             "the environment"

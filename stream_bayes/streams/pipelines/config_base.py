@@ -6,13 +6,31 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 
+from stream_bayes.data.schema import Schema
+from stream_bayes.streams.contracts.sink import Sink
+from stream_bayes.streams.contracts.source import Source
+from stream_bayes.streams.records.decoders import decoder_names
 from stream_bayes.streams.records.fields import MAX_FIELDS, Fields
 
-__all__ = ["VARIABLE", "FieldsConfig", "ObjectFieldsConfig", "RenewedSecret", "Secret", "Table"]
+__all__ = [
+    "TOPIC",
+    "VARIABLE",
+    "FieldsConfig",
+    "ObjectFieldsConfig",
+    "ProductTable",
+    "RenewedSecret",
+    "Secret",
+    "SinkTable",
+    "SourceTable",
+    "Table",
+    "known_decoder",
+]
+
+TOPIC = r"^[A-Za-z0-9._-]{1,249}$"
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -81,6 +99,89 @@ class FieldsConfig(Table):
             "only": None if self.only is None else tuple(self.only),
             "max_fields": self.max_fields,
         }
+
+
+class SourceTable(FieldsConfig):
+    """The table of a kind of source.
+
+    `needs` names the table of the file without which it cannot be read, and `reads_topics` says that its records are in
+    topics, where labels and corrections can be too. `secrets` and `variables` are the paths of keys below this table
+    that hold secrets, and that may hold variables of the environment.
+    """
+
+    kind: str
+    needs: ClassVar[str | None] = None
+    reads_topics: ClassVar[bool] = False
+    secrets: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    variables: ClassVar[tuple[tuple[str, ...], ...]] = ()
+
+    def check(self, config: Any) -> None:
+        """Raise `ValueError` if another table of the pipeline's file does not fit this source."""
+
+    def labels_decoder(self, labels: Any) -> str | None:
+        """Return the format of the records in the topic of labels; None without one."""
+        return None
+
+    def make(self, config: Any, directory: Path, schema: Schema | None) -> Source:
+        """Return the source of a pipeline; paths are relative to the directory."""
+        raise NotImplementedError(f"{type(self).__name__} makes no source")
+
+    def write_command(self, config: Any, command: bytes) -> None:
+        """Write a command into the pipeline's topic of commands. For a source that reads topics."""
+        raise NotImplementedError(f"{type(self).__name__} has no topic of commands")
+
+    def label_topic(self, config: Any) -> Any:
+        """Return what writes labels into the topic of labels. For a source that reads topics."""
+        raise NotImplementedError(f"{type(self).__name__} has no topic of labels")
+
+    if TYPE_CHECKING:  # the keys of a kind
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+class SinkTable(Table):
+    """The table of a kind of sink; `needs` and `variables` as of a source."""
+
+    kind: str
+    needs: ClassVar[str | None] = None
+    variables: ClassVar[tuple[tuple[str, ...], ...]] = ()
+
+    def make(self, directory: Path, name: str, of: type[Any]) -> Sink | None:
+        """Return the sink for results of a class; None where the pipeline's product makes it with its other parts."""
+        return None
+
+    if TYPE_CHECKING:  # the keys of a kind
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+class ProductTable(Table):
+    """A table of the file that a product brings; `secrets` and `variables` as of a source.
+
+    `run_with` says how to run a pipeline that is no single engine where it has this table.
+    """
+
+    run_with: ClassVar[str | None] = None
+    secrets: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    variables: ClassVar[tuple[tuple[str, ...], ...]] = ()
+
+    def check(self, config: Any) -> None:
+        """Raise `ValueError` if another table of the pipeline's file does not fit this one."""
+
+    def lines(self) -> list[str]:
+        """Return what `stream-bayes run` prints of it when a pipeline starts."""
+        return []
+
+    def state_settings(self) -> dict[str, Any]:
+        """Return the settings that the state depends on, as JSON values."""
+        return {}
+
+
+def known_decoder(name: str) -> str:
+    """Return the name of a decoder, or raise `ValueError`."""
+    if name not in decoder_names():
+        raise ValueError(f"there is no decoder {name!r}; there are {', '.join(decoder_names())}")
+    return name
 
 
 class ObjectFieldsConfig(FieldsConfig):

@@ -8,6 +8,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from stream_bayes.names import closest
+from stream_bayes.streams.pipelines.products import SINKS, SOURCES
 
 __all__ = ["lines_of"]
 
@@ -118,7 +119,7 @@ def _described(problem: Any, table: Mapping[str, Any], root: type[BaseModel]) ->
 def _is_choice(part: str) -> bool:
     return (
         part in TYPES
-        or part in ("csv", "jsonl", "kafka", "nominal", "numeric")
+        or part in {*SOURCES, *SINKS, "nominal", "numeric"}
         or part.startswith(("literal", "function-", "FeatureConfig"))
     )
 

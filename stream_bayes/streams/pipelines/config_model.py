@@ -7,7 +7,6 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from stream_bayes.core.values.values import shown
 from stream_bayes.learners.catalogue import LEARNERS, NETWORK
 from stream_bayes.learners.wrappers.decision_rules import Costs, Thresholds
 from stream_bayes.names import check_known
@@ -52,7 +51,7 @@ class ModelConfig(Table):
             )
         if self.key is not None and not self.reads_messages:
             raise ValueError(
-                f"a key is for the tokens of {shown(list(MODELS))}; snapshots.key signs snapshots"
+                f"a key is for the tokens of {' or '.join(map(repr, MODELS))}; snapshots.key signs snapshots"
             )
         if self.costs is not None and self.thresholds is not None:
             raise ValueError("costs and thresholds are two rules; give one")

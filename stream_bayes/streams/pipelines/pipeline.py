@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from river import compose
 
@@ -31,7 +31,7 @@ from stream_bayes.networks.growth import LEARN
 from stream_bayes.saving.river.catalogue import make_adaptive, make_transformer
 from stream_bayes.saving.snapshots.file import read_snapshot
 from stream_bayes.saving.snapshots.store import SnapshotStore
-from stream_bayes.streams.contracts.sink import DeadLetter, Output, ScoredOutput
+from stream_bayes.streams.contracts.sink import DeadLetter, Output, ScoredOutput, Sink
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.engine.challengers import Challenger, Challengers
 from stream_bayes.streams.engine.engine import SETTINGS, Engine
@@ -39,7 +39,6 @@ from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.column_profile import has_rows, inferred_schema
 from stream_bayes.streams.files.csv_format import CSVFormat
-from stream_bayes.streams.files.csv_sink import CSVSink
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.json_sink import JSONLinesSink
@@ -49,14 +48,14 @@ from stream_bayes.streams.files.source import FileSource
 from stream_bayes.streams.pipelines.config import (
     CSVConfig,
     DriftConfig,
-    FileSinkConfig,
     JSONLinesConfig,
     LabelsConfig,
     ModelConfig,
     PipelineConfig,
-    SinkConfig,
     SnapshotsConfig,
 )
+from stream_bayes.streams.pipelines.config_base import SinkTable
+from stream_bayes.streams.pipelines.products import Messages, product_parts
 from stream_bayes.streams.records.commands import COMMANDS
 from stream_bayes.streams.records.json_decoder import JSONDecoder
 from stream_bayes.streams.served_models.product_models import MODELS
@@ -64,10 +63,6 @@ from stream_bayes.streams.served_models.served import served
 from stream_bayes.streams.sources.journaled import JOURNAL, JournaledSource
 from stream_bayes.streams.sources.labelled import LabelledSource
 from stream_bayes.streams.sources.merged import MergedSource
-
-if TYPE_CHECKING:
-    from stream_bayes.kafka.pipeline.parts import KafkaParts
-    from stream_bayes.kafka.source import KafkaSource
 
 __all__ = ["build", "make_model", "make_pending", "make_source", "warm_start"]
 
@@ -107,15 +102,14 @@ def build(
     StreamBayesError
         If a part cannot be made: an argument the model does not take, a column that is not there.
     """
-    if config.workers is not None:
-        raise BadConfig(
-            "workers: this pipeline has shards; build it with build_worker, or `stream-bayes run`"
-        )
+    for name, table in config.products():
+        if table.run_with is not None:
+            raise BadConfig(f"{name}: this pipeline has shards; build it with {table.run_with}")
     schema = config.schema_of_stream() or schema
     store = _store(config.snapshots, directory)
     settings = config.settings()
     form = None
-    if source is None and config.source.kind == "csv":
+    if source is None and isinstance(config.source, CSVConfig):
         own = (
             config.source
             if config.source.misfits
@@ -128,22 +122,20 @@ def build(
             "schema": None if config.record is not None or schema is None else schema.to_json(),
         }
     model = make_model(config, schema, directory)
+    keep = () if config.serve is None else config.serve.history.keep or ()
+    parts = product_parts(config, schema, accept_gap, _messages(config, model, keep))
     step = Step(
         served(model, config.model.max_names, config.model.predict, config.model.max_skew),
         config.name,
         pending=make_pending(config.labels),
         max_dead_share=config.max_dead_share,
     )
-    kafka = _kafka(config, schema, accept_gap)
-    if kafka is not None and kafka.source is not None and config.messages_for is not None:
-        keep = () if config.serve is None else config.serve.history.keep or ()
-        _read_messages(kafka.source, config, model, keep)
-    source = source or (kafka and kafka.source)
+    source = source or parts.source
     open_again: Callable[[], Source] | None = None
     if source is None:
         source = _with_logs(config, directory, make_source(config, directory, schema, form), store)
         open_again = partial(_file_again, config, directory, schema, form)
-    elif kafka is not None and source is kafka.source:
+    elif source is parts.source:
         open_again = partial(_topic_again, config, schema, model)
     challengers = {
         each.name: _challenger(config, each.name, directory, schema, settings) for each in config.challengers
@@ -151,17 +143,16 @@ def build(
     return Engine(
         step,
         source,
-        predictions=(kafka and kafka.predictions)
+        predictions=parts.predictions
         or _sink(
             config.predictions,
             directory,
             "predictions",
             ScoredOutput if step.model.is_unsupervised else Output,
         ),
-        dead_letters=(kafka and kafka.dead_letters)
-        or _sink(config.dead_letters, directory, "dead_letters", DeadLetter),
+        dead_letters=parts.dead_letters or _sink(config.dead_letters, directory, "dead_letters", DeadLetter),
         drifts=_drift_sink(config.drift, directory),
-        recovery=kafka and kafka.recovery,
+        recovery=parts.recovery,
         store=store,
         schedule=_schedule(config.snapshots),
         settings=settings,
@@ -307,27 +298,18 @@ def _challenger(
     return Challenger(Step(model, name, pending=make_pending(config.labels)), own.settings() | as_they_are)
 
 
-def _read_messages(source: KafkaSource, config: PipelineConfig, model: Any, keep: Sequence[str]) -> None:
-    """Decode the topic of samples as messages, taken apart as the model does it, with those headings that are kept."""
-    kind = MODELS[config.model.kind]
-    most = source.decoders[source.name].max_record_bytes
-    headings = [name for name in keep if name in kind.headings]
-    source.decoders[source.name] = kind.make_decoder(model, most, headings)
-
-
-def _kafka(config: PipelineConfig, schema: Schema | None, accept_gap: bool) -> KafkaParts | None:
-    if config.kafka is None:
+def _messages(config: PipelineConfig, model: Any, keep: Sequence[str]) -> Messages | None:
+    """Return what makes the decoder of messages, taken apart as the model does it, with the headings that are kept."""
+    if config.messages_for is None:
         return None
-    # Imported on use: the client takes a tenth of a second to load.
-    from stream_bayes.kafka.pipeline.parts import kafka_parts
-
-    logger.info("the Kafka client is %s", config.kafka.client)
-    return kafka_parts(config, schema, accept_gap)
+    kind = MODELS[config.model.kind]
+    headings = [name for name in keep if name in kind.headings]
+    return lambda most: kind.make_decoder(model, most, headings)
 
 
 def make_source(
     config: PipelineConfig, directory: Path, schema: Schema | None, form: CSVFormat | None = None
-) -> FileSource | MergedSource:
+) -> Source:
     """Build the source of a pipeline that reads a file, or several merged by time.
 
     Raises
@@ -338,8 +320,8 @@ def make_source(
         If it reads no file.
     """
     own = config.source
-    if own.kind == "kafka":
-        raise BadConfig("source.kind: expected a file, got 'kafka'")
+    if not isinstance(own, CSVConfig | JSONLinesConfig):
+        return own.make(config, directory, schema)
     if own.target is None and schema is not None and schema.target is None:
         raise SchemaError("source.target: name the column that holds the labels")
     if len(own.paths) == 1:
@@ -386,11 +368,9 @@ def _file_again(
 
 def _topic_again(config: PipelineConfig, schema: Schema | None, model: Any) -> Source:
     """Return another reader of a pipeline's topics."""
-    parts = _kafka(config, schema, accept_gap=False)
-    assert parts is not None and parts.source is not None
-    if config.messages_for is not None:
-        _read_messages(parts.source, config, model, ())
-    return parts.source
+    source = product_parts(config, schema, False, _messages(config, model, ())).source
+    assert source is not None
+    return source
 
 
 def _with_logs(
@@ -459,12 +439,9 @@ def make_pending(labels: LabelsConfig | None) -> Pending | None:
 
 
 def _sink(
-    own: SinkConfig | None, directory: Path, name: str, of: type[Output] | type[DeadLetter]
-) -> FileSink | None:
-    if not isinstance(own, FileSinkConfig):
-        return None
-    path = directory / own.path
-    return CSVSink(path, of, name) if own.kind == "csv" else JSONLinesSink(path, name)
+    table: SinkTable | None, directory: Path, name: str, of: type[Output] | type[DeadLetter]
+) -> Sink | None:
+    return None if table is None else table.make(directory, name, of)
 
 
 def _drift_sink(own: DriftConfig | None, directory: Path) -> FileSink | None:

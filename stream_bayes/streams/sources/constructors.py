@@ -1,4 +1,4 @@
-"""Sources in one call: `from_file`, `from_csv`, `from_jsonl`, `from_kafka`, `from_iterable`; `open_stream` for any."""
+"""Sources in one call: `from_file`, `from_csv`, `from_jsonl`, `from_iterable`; `open_stream` for any."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, cast
+from typing import Any, TypeAlias, TypedDict, Unpack, cast
 
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, SchemaError
+from stream_bayes.registry import Registry
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.files.arff import ARFFSource
 from stream_bayes.streams.files.avro import AvroSource
@@ -19,18 +20,13 @@ from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.parquet import ParquetSource
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
-from stream_bayes.streams.records.decoders import make_decoder
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
-from stream_bayes.streams.records.schema_registry import Schemas
 from stream_bayes.streams.sources.iterable import Item, IterableSource
 
-if TYPE_CHECKING:
-    from stream_bayes.kafka.source import KafkaSource
-
 __all__ = [
-    *("DATA_SUFFIXES", "TYPED_SOURCES", "Roles", "Streamable", "format_of", "open_stream"),
-    *("from_csv", "from_file", "from_iterable", "from_jsonl", "from_kafka"),
+    *("DATA_SUFFIXES", "ROLES", "TOPICS", "TYPED_SOURCES", "Roles", "Streamable", "format_of", "open_stream"),
+    *("from_csv", "from_file", "from_iterable", "from_jsonl"),
 ]
 
 # A path to a file of records, a source, or an iterable of (x, y), (x, y, weight), dicts or events.
@@ -60,6 +56,9 @@ class Roles(TypedDict, total=False):
 
 
 ROLES = tuple(Roles.__annotations__)
+
+# What opens a topic, by kind: it takes the servers, the topic, and the roles of fields.
+TOPICS: Registry[Callable[..., Source]] = Registry("kind of topic", "topics")
 SUFFIXES = {
     "csv": (".csv", ".tsv", ".txt", ".data", ".dat"),
     "jsonl": (".jsonl", ".ndjson", ".json"),
@@ -247,79 +246,6 @@ def from_jsonl(
     fields = Fields(target=target, **roles)
     decoder = JSONDecoder(fields, schema, max_record_bytes=max_record_bytes)
     return JSONLinesSource(path, decoder, name=name, follow=follow)
-
-
-def from_kafka(
-    servers: str | Sequence[str],
-    topic: str,
-    *,
-    target: str | None = None,
-    schema: Schema | None = None,
-    decoder: str = "json",
-    start: str | float = "earliest",
-    labels: str | None = None,
-    max_record_bytes: int = MAX_RECORD_BYTES,
-    wait_idle: float = 0.0,
-    registry: Schemas | None = None,
-    **roles_and_connection: Any,
-) -> KafkaSource:
-    """Return a topic of Kafka as a source. No broker is contacted before the first read.
-
-    Parameters
-    ----------
-    servers
-        `host:port` of one or more brokers.
-    topic
-        The topic of the samples.
-    target, schema, max_record_bytes
-        As of `from_jsonl`.
-    decoder
-        Format of the records: `"json"`, `"avro"`, `"raw"`, ... or one registered by `register_decoder`.
-    start
-        Where a first run begins: `"earliest"`, `"latest"`, or seconds since 1970.
-    labels
-        A second topic, with the labels and corrections of the samples; its records have the samples' keys.
-    wait_idle
-        Seconds to wait for a partition at its end while others have records.
-    registry
-        With `decoder="avro"`, the `SchemaRegistry` of the records.
-    **roles_and_connection
-        `Roles` as of `from_jsonl`; without `key` and `time` those of the record count. And further arguments of
-        `Connection`: `client`, `tls`, `ca_file`, `mechanism`, `user`, `password`, ...
-
-    Raises
-    ------
-    BadValue
-        If arguments contradict each other.
-
-    Examples
-    --------
-    >>> from stream_bayes import streams
-    >>> source = streams.from_kafka("localhost:9092", "orders", target="late", start="latest")
-    >>> source.name, source.medium
-    ('orders', 'kafka')
-    """
-    # Imported here: the client takes a tenth of a second to load.
-    from stream_bayes.kafka.clients.connection import Connection
-    from stream_bayes.kafka.source import KafkaSource, Labels
-
-    connection = roles_and_connection
-    fields = Fields(target=target, **{role: connection.pop(role) for role in ROLES if role in connection})
-    own = Connection(servers=(servers,) if isinstance(servers, str) else tuple(servers), **connection)
-    samples = make_decoder(decoder, fields, schema, max_record_bytes, registry)
-    of_labels = None
-    if labels is not None:
-        own_fields = samples.fields.of_labels()
-        of_labels = Labels(labels, make_decoder(decoder, own_fields, None, max_record_bytes, registry))
-    return KafkaSource(
-        own,
-        topic,
-        samples,
-        labels=of_labels,
-        start=start,
-        wait_idle=wait_idle,
-        tombstones=of_labels is not None,
-    )
 
 
 def from_iterable(

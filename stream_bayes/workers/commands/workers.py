@@ -12,14 +12,42 @@ from pathlib import Path
 import typer
 
 from stream_bayes.cli.output import note, print_json
+from stream_bayes.cli.runners import RunOptions
 from stream_bayes.errors import BadConfig
 from stream_bayes.streams.pipelines.config import PipelineConfig
 from stream_bayes.streams.service.signals import stopping_on_signals
 
-__all__ = ["run_processes", "run_worker"]
+__all__ = ["run_processes", "run_worker", "run_workers"]
 
 POLL_SECONDS = 0.2
 END_SECONDS = 45.0  # for the other processes to end after one has
+
+
+def run_workers(config: PipelineConfig, options: RunOptions) -> int:
+    """Run a worker in this process, or several as processes; return the exit code."""
+    if options.single:
+        raise BadConfig(
+            f"{', '.join(options.single)}: is not for a pipeline with [workers], whose state is in its topics; to "
+            "begin anew, give it another name"
+        )
+    if config.ops is not None and options.ops_port is not None:
+        config = config.model_copy(update={"ops": config.ops.model_copy(update={"port": options.ops_port})})
+    if options.processes is not None:
+        passed = [f"--from={options.start}"] if options.start is not None else []
+        passed += ["--accept-gap"] * options.accept_gap + ["--until-end"] * options.until_end
+        passed += ["--log-json"] * options.log_json + ["--json"] * options.json
+        first_port = None if config.ops is None else config.ops.port
+        return run_processes(options.file, options.processes, options.instance_id, passed, first_port)
+    run_worker(
+        config,
+        options.file.parent,
+        instance_id=options.instance_id,
+        accept_gap=options.accept_gap,
+        until_end=options.until_end,
+        json=options.json,
+        quiet=options.json or options.log_json,
+    )
+    return 0
 
 
 def run_worker(

@@ -178,7 +178,7 @@ CHANGES = {
     "a field of mails": (
         'decoder = "mail"',
         'decoder = "mail"\ntarget = "label"',
-        "source.target: a mail has no",
+        "source.target: a message has no",
     ),
     "no field of labels": ('target = "label"', "", "labels.target: is missing"),
     "a schema": (

@@ -14,6 +14,7 @@ from stream_bayes.core.events.event import BadRecord, Event, Kind, Partition
 from stream_bayes.data.schema import Nominal, Numeric, Schema
 from stream_bayes.errors import BadConfig, BadValue, SchemaError, Undecodable
 from stream_bayes.kafka.pipeline.parts import kafka_parts
+from stream_bayes.kafka.source import KafkaSource
 from stream_bayes.streams.pipelines.config import parse_config
 from stream_bayes.streams.records import decoders as registry
 from stream_bayes.streams.records.bad_records import Reason
@@ -345,7 +346,7 @@ def test_a_pipeline_file_names_the_decoder_of_an_installed_package(
     assert "words-of-wordy" in decoder_names()
     config = parse_config(TOPIC_OF_WORDS)
     source = kafka_parts(config, None).source
-    assert source is not None
+    assert isinstance(source, KafkaSource)
     record = source.decoders["days"].decode(b"cheap pills")
     assert isinstance(record, Event) and record.x == {"cheap": True, "pills": True}
 

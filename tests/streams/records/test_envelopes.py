@@ -92,7 +92,7 @@ EXAMPLES = re.findall(r"```json\n(.*?)```\n\n```toml\n(.*?)```", SECTION, re.DOT
 @pytest.mark.parametrize(("records", "table"), EXAMPLES, ids=["debezium", "cloudevents"])
 def test_the_examples_of_the_documentation_run(tmp_path: Path, records: str, table: str) -> None:
     config = parse_config(table)
-    (tmp_path / config.source.path).write_text(records, "utf-8")  # type: ignore[union-attr,operator]  # a file
+    (tmp_path / config.source.path).write_text(records, "utf-8")
     engine = build(config, tmp_path)
     engine.run()
     assert not engine.step.dead_letters.counts and engine.step.processed == records.count("\n")

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from stream_bayes.errors import BadConfig, CannotMerge
-from stream_bayes.streams.model_following import follow
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
+from stream_bayes.workers.following import follow
 from stream_bayes.workers.metrics import WorkerMetrics
 from stream_bayes.workers.pipeline.parts import build_worker
 from tests.cli.test_snapshots import run
