@@ -1,61 +1,82 @@
-"""The program `stream-bayes`."""
+"""The program `stream-bayes`: a table of its commands, each imported when it runs."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from stream_bayes._build import VERSION
-from stream_bayes.cli.commands.compare import compare
-from stream_bayes.cli.commands.cuts import cuts
-from stream_bayes.cli.commands.demo import demo
-from stream_bayes.cli.commands.drift import drifts
-from stream_bayes.cli.commands.explain import explain
-from stream_bayes.cli.commands.inspect import inspect
-from stream_bayes.cli.commands.models import models
-from stream_bayes.cli.commands.predict import predict
-from stream_bayes.cli.commands.promote import promote
-from stream_bayes.cli.commands.replay import replay
-from stream_bayes.cli.commands.run import run
-from stream_bayes.cli.commands.serve import serve
-from stream_bayes.cli.commands.snapshots import snapshots
-from stream_bayes.cli.commands.train import train
-from stream_bayes.cli.commands.unlearn import unlearn
-from stream_bayes.cli.options import flattened
-from stream_bayes.kafka.commands.produce import produce
-from stream_bayes.kafka.commands.redrive import redrive
-from stream_bayes.mail.commands.app import spam
-from stream_bayes.workers.commands.follow import follow
+from stream_bayes.cli.table import command_group
+from stream_bayes.registry import Registry
 
 __all__ = ["app", "main"]
 
-app = typer.Typer(
-    name="stream-bayes",
-    help="Learn from streams with Bayesian models, counting every event exactly once.",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",  # the default takes [workers] for a colour, and shows nothing of it
-    pretty_exceptions_show_locals=False,  # locals may hold data and secrets
-)
-app.command()(flattened(inspect))
-app.command()(flattened(compare))
-app.command()(flattened(train))
-app.command()(flattened(predict))
-app.command()(flattened(replay))
-app.command()(flattened(run))
-app.command()(produce)
-app.command()(promote)
-app.command()(redrive)
-app.command()(unlearn)
-app.command()(serve)
-app.command()(follow)
-app.command()(flattened(cuts))
-app.command()(demo)
-app.command()(explain)
-app.command()(models)
-app.add_typer(snapshots)
-app.add_typer(drifts)
-app.add_typer(spam)
+# The program's own commands: where each is, and the first sentences of its help.
+TABLE = {
+    "inspect": (
+        "stream_bayes.cli.commands.inspect:inspect",
+        "Show the columns of a data file: kinds, missing values, identifiers, classes, suggestions, a schema to paste.",
+    ),
+    "compare": (
+        "stream_bayes.cli.commands.compare:compare",
+        "Compare models on one stream: each predicts, then learns, every event. Report accuracy and speed.",
+    ),
+    "train": (
+        "stream_bayes.cli.commands.train:train",
+        "Train a model on a data file, and save it for `predict`, `explain` and `run --warm-start`.",
+    ),
+    "predict": (
+        "stream_bayes.cli.commands.predict:predict",
+        "Predict each row of a file with a saved model. The file needs no labels.",
+    ),
+    "replay": (
+        "stream_bayes.cli.commands.replay:replay",
+        "Predict each event of a file, then learn it, and report the accuracy of the predictions.",
+    ),
+    "run": (
+        "stream_bayes.cli.commands.run:run",
+        "Run a pipeline until its source ends or it receives SIGTERM or Ctrl-C.",
+    ),
+    "promote": (
+        "stream_bayes.cli.commands.promote:promote",
+        "Make a challenger the pipeline's model, in a new snapshot. Stop the pipeline first.",
+    ),
+    "unlearn": (
+        "stream_bayes.cli.commands.unlearn:unlearn",
+        "Take back the labels of a span of time, exactly: as if their samples had never been learned.",
+    ),
+    "serve": (
+        "stream_bayes.cli.commands.serve:serve",
+        "Serve a model over HTTP, with a page. A pipeline's newest snapshots or counts are loaded as it writes them.",
+    ),
+    "cuts": (
+        "stream_bayes.cli.commands.cuts:cuts",
+        "Find cut points of numeric features, and write the [schema.features] table of a pipeline file.",
+    ),
+    "demo": (
+        "stream_bayes.cli.commands.demo:demo",
+        "Show a stream that drifts and a spam filter live, each on a page of its own, until Ctrl-C.",
+    ),
+    "explain": (
+        "stream_bayes.cli.commands.explain:explain",
+        "Show the probability of each label for an event, and each feature's contribution.",
+    ),
+    "models": (
+        "stream_bayes.cli.commands.models:models",
+        "List the models, or the arguments of one model.",
+    ),
+    "snapshot": (
+        "stream_bayes.cli.commands.snapshots:snapshots",
+        "List, verify and roll back snapshots.",
+    ),
+    "drift": (
+        "stream_bayes.cli.commands.drift:drifts",
+        "Show the drift log.",
+    ),
+}
+# What products and other packages bring: such a pair, or the function itself.
+BROUGHT: Registry[Any] = Registry("command", "commands")
 
 
 def _print_version(is_requested: bool) -> None:
@@ -64,7 +85,6 @@ def _print_version(is_requested: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def begin(
     version: Annotated[
         bool,
@@ -72,6 +92,16 @@ def begin(
     ] = False,
 ) -> None:
     """Learn from streams with Bayesian models, counting every event exactly once."""
+
+
+app = command_group(
+    "stream-bayes",
+    "Learn from streams with Bayesian models, counting every event exactly once.",
+    TABLE,
+    BROUGHT,
+    callback=begin,
+    add_completion=True,
+)
 
 
 def main() -> None:

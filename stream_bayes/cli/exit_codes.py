@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import typer
-from rich.text import Text
 
 from stream_bayes.cli.output import console
 from stream_bayes.errors import (
@@ -35,7 +34,6 @@ from stream_bayes.errors import (
     StreamBayesError,
     TooManyDeadLetters,
 )
-from stream_bayes.streams.service.logs import logging_json
 
 __all__ = ["exit_code", "exit_on_error", "exit_with_json_log", "print_error"]
 
@@ -73,6 +71,8 @@ def exit_code(error: Exception) -> int:
 
 def print_error(text: str) -> None:
     """Print an error as one line on stderr."""
+    from rich.text import Text
+
     line = Text.assemble(("error:", "red"), " ", text)
     console(stderr=True).print(line, soft_wrap=True)
 
@@ -102,6 +102,8 @@ def exit_on_error(report: Callable[[str], None] = print_error) -> Iterator[None]
 @contextmanager
 def exit_with_json_log() -> Iterator[None]:
     """Log to stderr as JSON lines; the error that ends the command too, and a bug's traceback without its text."""
+    from stream_bayes.streams.service.logs import logging_json
+
     with logging_json(sys.stderr):
         try:
             with exit_on_error(logger.critical):

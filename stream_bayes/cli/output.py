@@ -6,15 +6,14 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
-from rich.box import SIMPLE
-from rich.console import Console
-from rich.table import Table
 
 from stream_bayes.errors import BadValue
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 __all__ = ["JSON", "checked_output", "console", "note", "print_json", "print_table"]
 
@@ -23,11 +22,15 @@ JSON = Annotated[bool, typer.Option("--json", help="Print JSON instead of a tabl
 
 def console(*, stderr: bool = False) -> Console:
     """Return a console that prints texts as they are: `[b]` in them is no markup, and `:cat:` no picture."""
+    from rich.console import Console
+
     return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
 def print_json(value: object) -> None:
     """Write one JSON value and a newline to stdout."""
+    import msgspec
+
     sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
 
 
@@ -50,6 +53,9 @@ def checked_output(option: str, path: Path) -> None:
 
 def print_table(title: str, rows: Sequence[Mapping[str, Any]], right: Sequence[str] = ()) -> None:
     """Print rows as a table with a header; columns in `right` are right-aligned."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+
     table = Table(box=SIMPLE)
     for name in rows[0] if rows else ():
         table.add_column(name, justify="right" if name in right else "left", overflow="fold")

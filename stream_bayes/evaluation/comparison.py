@@ -19,10 +19,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from rich.box import SIMPLE
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.table import Table
-from rich.text import Text
 
 from stream_bayes.core.drawing.html import plain_table
 from stream_bayes.core.measures.bootstrap import MEANS, Blocks, Estimate, Resampling
@@ -35,6 +31,10 @@ from stream_bayes.streams.sources.constructors import open_stream
 
 if TYPE_CHECKING:  # River's metrics load scipy's statistics
     from river.metrics.base import Metrics as MetricsSum  # `Accuracy() + F1()`
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.table import Table
 
 __all__ = ["Comparison", "compare"]
 
@@ -198,12 +198,16 @@ class Comparison(Mapping[str, Checkpoint]):
         write_checkpoints(self.checkpoints, path)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.text import Text  # as below: only a table that is shown needs it
+
         yield from self._standings(options.max_width - EDGES)
         yield Text(f"  {self.caption()}")
         if len(self) > 1:
             yield self._differences()
 
     def __str__(self) -> str:
+        from rich.console import Console
+
         text = io.StringIO()
         Console(file=text, width=WIDTH, color_system=None).print(self)
         return "\n".join(line.rstrip() for line in text.getvalue().splitlines()).strip("\n")
@@ -217,6 +221,10 @@ class Comparison(Mapping[str, Checkpoint]):
 
     def _standings(self, room: int) -> Iterator[Table]:
         """Yield the table of results, in as many parts as the width needs; each begins with the learners."""
+        from rich.box import SIMPLE
+        from rich.table import Table
+        from rich.text import Text
+
         columns = self.columns()
         widths = {heading: max(len(heading), *map(len, cells)) + GAP for heading, cells in columns.items()}
         first, *rest = columns
@@ -288,6 +296,10 @@ class Comparison(Mapping[str, Checkpoint]):
         return columns
 
     def _differences(self) -> Table:
+        from rich.box import SIMPLE
+        from rich.table import Table
+        from rich.text import Text
+
         best = self.most_accurate
         table = Table(
             box=SIMPLE,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
-from rich.console import Console, ConsoleOptions, RenderResult
 
 from stream_bayes.core.events.event import Event
 from stream_bayes.core.measures.bootstrap import Estimate
@@ -24,6 +23,9 @@ from stream_bayes.learners.base.predictions import most_probable
 
 if TYPE_CHECKING:  # River's metrics load scipy's statistics
     from river.metrics.base import Metrics as MetricsSum
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
 
 __all__ = ["Answer", "Evaluation", "evaluate"]
 

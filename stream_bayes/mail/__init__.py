@@ -1,10 +1,9 @@
 """Mail: messages to tokens, and the spam filter."""
 
-from typing import TYPE_CHECKING
-
 from stream_bayes.fronts import front
 
-if TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # loading `typing` takes longer than classifying a mail
     from stream_bayes.mail.filter.explanation import SpamExplanation
     from stream_bayes.mail.filter.filter import SpamFilter
     from stream_bayes.mail.filter.user_filter import UserFilter

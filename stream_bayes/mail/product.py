@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["BRINGS"]
+__all__ = ["BRINGS", "SPAM"]
 
 BRINGS = {
+    "commands": {"spam": "stream_bayes.mail.product:SPAM"},
     "models": {"spam-filter": "stream_bayes.mail.streams.product_model:SPAM_FILTER"},
     "model_classes": {"SpamFilter": "stream_bayes.mail.streams.product_model:SPAM_FILTER"},
     "decoders": {"mail": "stream_bayes.mail.streams.decoder:MailDecoder"},
@@ -12,3 +13,5 @@ BRINGS = {
     "codecs": {"stream_bayes.mail": "stream_bayes.mail.text.codec"},
     "totals": {"SpamFilter": "stream_bayes.mail.streams.shard_filter:FilterTotal"},
 }
+
+SPAM = ("stream_bayes.mail.commands.app:spam", "Train, query, correct and serve the spam filter.")

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["BRINGS"]
+__all__ = ["BRINGS", "FOLLOW"]
 
 BRINGS = {
+    "commands": {"follow": "stream_bayes.workers.product:FOLLOW"},
     "tables": {"workers": "stream_bayes.workers.pipeline.config:WorkersConfig"},
     "runners": {"workers": "stream_bayes.workers.commands.workers:run_workers"},
 }
+
+FOLLOW = (
+    "stream_bayes.workers.commands.follow:follow",
+    "Follow the model of a pipeline with [workers]: read JSON objects from stdin, and print a prediction for each.",
+)

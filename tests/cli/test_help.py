@@ -10,12 +10,14 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from stream_bayes.cli.app import app
+from stream_bayes.cli.table import ListedCommand
 
 
 def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield all commands below one, each with the words that call it."""
     yield path, command
     for name, part in getattr(command, "commands", {}).items():
-        yield from commands(part, (*path, name))
+        yield from commands(part.load() if isinstance(part, ListedCommand) else part, (*path, name))
 
 
 OWN_HELP = [("spam", "classify"), ("spam", "filter")]  # started for each mail, so without this library

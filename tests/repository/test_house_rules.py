@@ -87,7 +87,6 @@ mail
 # These import upwards until what products bring is looked up in registries.
 UNTIL_REGISTRIES = (
     *(
-        "cli.app",
         "cli.commands.explain",
         "cli.commands.models",
         "kafka.commands.produce",

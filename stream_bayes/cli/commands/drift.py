@@ -20,7 +20,7 @@ from stream_bayes.saving.snapshots.snapshot import Snapshot
 
 __all__ = ["drifts"]
 
-drifts = typer.Typer(name="drift", help="Show the drift log.", no_args_is_help=True)
+drifts = typer.Typer(name="drift", help="Show the drift log.", no_args_is_help=True, add_completion=False)
 
 HEADINGS = ("event", "since", "what", "before -> after")
 MOST_EDGES = 6  # of a structure's difference, in a cell

@@ -8,12 +8,6 @@ import typer
 
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, print_json, print_table
-from stream_bayes.learners.base.parameters import parameters_of
-from stream_bayes.learners.catalogue import LEARNERS, arguments_of, summary_of
-from stream_bayes.mail.filter.arguments import FILTER, filter_arguments
-from stream_bayes.mail.filter.filter import SpamFilter
-from stream_bayes.mail.text.transformer import EmailTokens
-from stream_bayes.names import check_known
 
 __all__ = ["models"]
 
@@ -23,6 +17,13 @@ def models(
     json: JSON = False,
 ) -> None:
     """List the models, or the arguments of one model."""
+    from stream_bayes.learners.base.parameters import parameters_of
+    from stream_bayes.learners.catalogue import LEARNERS, arguments_of, summary_of
+    from stream_bayes.mail.filter.arguments import FILTER, filter_arguments
+    from stream_bayes.mail.filter.filter import SpamFilter
+    from stream_bayes.mail.text.transformer import EmailTokens
+    from stream_bayes.names import check_known
+
     with exit_on_error():
         known: dict[str, type[Any]] = {**LEARNERS, FILTER: SpamFilter}
         if name is not None:

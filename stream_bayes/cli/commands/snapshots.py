@@ -20,7 +20,9 @@ __all__ = ["snapshots"]
 
 JOURNAL = "journal"  # of Kafka's recovery, among the outputs of a snapshot
 
-snapshots = typer.Typer(name="snapshot", help="List, verify and roll back snapshots.", no_args_is_help=True)
+snapshots = typer.Typer(
+    name="snapshot", help="List, verify and roll back snapshots.", no_args_is_help=True, add_completion=False
+)
 
 Directory = Annotated[Path, typer.Argument(help="Directory of the snapshots.", show_default=False)]
 Key = Annotated[

@@ -2,36 +2,78 @@
 
 from __future__ import annotations
 
-import typer
+from typing import Any
 
-from stream_bayes.cli.options import flattened
-from stream_bayes.mail.commands.classify import classify, filter_
-from stream_bayes.mail.commands.counts import export, import_, merge
-from stream_bayes.mail.commands.explain import explain
-from stream_bayes.mail.commands.learn import correct, forget, learn
-from stream_bayes.mail.commands.serve import serve
-from stream_bayes.mail.commands.stats import stats
-from stream_bayes.mail.commands.train import train
-from stream_bayes.mail.commands.tune import tune
-from stream_bayes.mail.commands.users import forget_user, users
+from stream_bayes.cli.table import command_group
 
 __all__ = ["spam"]
 
 UNPARSED = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 
-spam = typer.Typer(name="spam", help="Train, query, correct and serve the spam filter.", no_args_is_help=True)
-spam.command()(flattened(train))
-spam.command(context_settings=UNPARSED)(classify)
-spam.command("filter", context_settings=UNPARSED)(filter_)
-spam.command()(flattened(explain))
-spam.command()(flattened(learn))
-spam.command()(flattened(correct))
-spam.command()(flattened(forget))
-spam.command("forget-user")(flattened(forget_user))
-spam.command()(flattened(users))
-spam.command()(flattened(tune))
-spam.command()(flattened(stats))
-spam.command()(flattened(export))
-spam.command("import")(flattened(import_))
-spam.command()(flattened(merge))
-spam.command()(flattened(serve))
+TABLE: dict[str, Any] = {
+    "train": (
+        "stream_bayes.mail.commands.train:train",
+        "Learn labelled mail. A message learned before is corrected if its label differs, and skipped otherwise.",
+    ),
+    "classify": (
+        "stream_bayes.mail.commands.classify:classify",
+        "Print the verdict on each message. Exit codes: 0 spam, 1 ham, 2 unsure, 3 error.",
+        UNPARSED,
+    ),
+    "filter": (
+        "stream_bayes.mail.commands.classify:filter_",
+        "Copy a mail from stdin to stdout with the verdict in a header; unchanged on any error. Exit codes as "
+        "classify.",
+        UNPARSED,
+    ),
+    "explain": (
+        "stream_bayes.mail.commands.explain:explain",
+        "Show the tokens that decided the verdict on a message, and the weight of each.",
+    ),
+    "learn": (
+        "stream_bayes.mail.commands.learn:learn",
+        "Learn a few messages, and save each at once. For folders use `train`.",
+    ),
+    "correct": (
+        "stream_bayes.mail.commands.learn:correct",
+        "Set the true label of messages. What they added under another label is removed exactly.",
+    ),
+    "forget": (
+        "stream_bayes.mail.commands.learn:forget",
+        "Remove everything that messages added to the filter, as if they had never been learned.",
+    ),
+    "forget-user": (
+        "stream_bayes.mail.commands.users:forget_user",
+        "Delete the filters of users, and remove from the site's filter what it learned from them.",
+    ),
+    "users": (
+        "stream_bayes.mail.commands.users:users",
+        "List the users who have a filter of their own, and the size of each.",
+    ),
+    "tune": (
+        "stream_bayes.mail.commands.tune:tune",
+        "Show the cost of each threshold on the newest labelled messages. With an option, set the costs of mistakes "
+        "first.",
+    ),
+    "stats": (
+        "stream_bayes.mail.commands.stats:stats",
+        "Show the number of messages and tokens that the filter has learned, and its memory.",
+    ),
+    "export": (
+        "stream_bayes.mail.commands.counts:export",
+        "Write the counts of messages and tokens by label, as JSON for other programs.",
+    ),
+    "import": (
+        "stream_bayes.mail.commands.counts:import_",
+        "Add counts from `export`, bogofilter or SpamAssassin to the filter: all, or none if the file has an error.",
+    ),
+    "merge": (
+        "stream_bayes.mail.commands.counts:merge",
+        "Add the counts of another filter with the same settings, which stays unchanged.",
+    ),
+    "serve": (
+        "stream_bayes.mail.commands.serve:serve",
+        "Serve the filter to the commands on single mails and to mail systems, until SIGTERM or Ctrl-C.",
+    ),
+}
+spam = command_group("spam", "Train, query, correct and serve the spam filter.", TABLE)
