@@ -11,6 +11,8 @@ BRINGS = {
     "decoders": {"mail": "stream_bayes.mail.streams.decoder:MailDecoder"},
     "states": {"SpamFilter": "stream_bayes.mail.filter.filter:SpamFilter"},
     "codecs": {"stream_bayes.mail": "stream_bayes.mail.text.codec"},
+    "followed": {"spam-filter": "stream_bayes.mail.server.followed_home:followed_home"},
+    "message_files": {"mail": "stream_bayes.mail.streams.message_files:keyed_mails"},
     "totals": {"SpamFilter": "stream_bayes.mail.streams.shard_filter:FilterTotal"},
 }
 

@@ -26,8 +26,8 @@ from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.state import loaded_parameter, saved_parameter
 from stream_bayes.learners.catalogue import LEARNERS, Learner
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
-from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.networks.bayes_net import BayesNet
+from stream_bayes.registry import Registry
 from stream_bayes.saving.snapshots.file import read_snapshot, write_snapshot
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.saving.snapshots.store import SnapshotStore
@@ -124,6 +124,8 @@ def load(path: str | os.PathLike[str], model: Any = None, *, key: bytes | None =
     if model is None:
         if snapshot.learner in _FROM_PARAMETERS:
             return _FROM_PARAMETERS[snapshot.learner](state)
+        if snapshot.learner in STATES:
+            return STATES[snapshot.learner].from_state(state)
         if snapshot.learner not in _KINDS:
             raise NotSupported(
                 f"{path} holds a {snapshot.learner}; pass a model that was made as the saved one was: "
@@ -136,7 +138,7 @@ def load(path: str | os.PathLike[str], model: Any = None, *, key: bytes | None =
         return restore_model(model, state)
     if snapshot.learner != type(model).__name__:
         raise OtherConfiguration(f"{path} holds a {snapshot.learner}, not a {type(model).__name__}")
-    loaded = type(model).from_state(state, *([model.key] if isinstance(model, SpamFilter) else []))
+    loaded = type(model).from_state(state, *([model.key] if _is_of_a_product(model) else []))
     _compare(_parameters(loaded), _parameters(model), path)
     return loaded
 
@@ -166,8 +168,10 @@ def restored(name: str, state: Mapping[str, Any], key: bytes | None = None) -> A
     """
     if name in _FROM_PARAMETERS:
         return _FROM_PARAMETERS[name](state)
+    if name in STATES:
+        return STATES[name].from_state(state, key)
     kind = _KINDS.get(name)
-    return None if kind is None else kind.from_state(state, *([key] if kind is SpamFilter else []))
+    return None if kind is None else kind.from_state(state)
 
 
 def load_learner(path: Path, key: bytes | None = None) -> Learner:
@@ -178,13 +182,13 @@ def load_learner(path: Path, key: bytes | None = None) -> Learner:
     NotSupported
         If the snapshot holds no classifier of this package.
     """
-    learner = load_explainable(path, key)
-    if not isinstance(learner, SpamFilter):
-        return learner
-    raise _no_learner(path, type(learner).__name__)
+    learner: Learner = load_explainable(path, key)
+    if _is_of_a_product(learner):
+        raise _no_learner(path, type(learner).__name__)
+    return learner
 
 
-def load_explainable(path: Path, key: bytes | None = None) -> Learner | SpamFilter:
+def load_explainable(path: Path, key: bytes | None = None) -> Any:
     """Return the classifier or the spam filter in a file or directory.
 
     Raises
@@ -201,11 +205,10 @@ def load_explainable(path: Path, key: bytes | None = None) -> Learner | SpamFilt
         return made
     answering = answering_state(state)
     name, state = (snapshot.learner, state) if answering is None else (str(answering["learner"]), answering)
-    kind = _KINDS.get(name)
-    if kind is None or not issubclass(kind, (BayesClassifier, SpamFilter)):
+    kind = STATES[name] if name in STATES else _KINDS.get(name)
+    if kind is None or not (name in STATES or issubclass(kind, BayesClassifier)):
         raise _no_learner(path, name)
-    learner: BayesClassifier | SpamFilter = kind.from_state(state)
-    return learner
+    return kind.from_state(state)
 
 
 def _no_learner(path: Path, name: str) -> NotSupported:
@@ -262,14 +265,21 @@ _FROM_PARAMETERS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
 _OWN: tuple[type[Any], ...] = (
     *(kind for kind in LEARNERS.values() if kind.__name__ not in _FROM_PARAMETERS),
     BayesNet,
-    SpamFilter,
 )
 _KINDS: dict[str, Any] = {kind.__name__: kind for kind in _OWN}
 
 
+# The classes of products' models, by name: `from_state` takes a state and the key of hashed tokens, if any.
+STATES: Registry[Any] = Registry("class of models", "states")
+
+
 def _has_own_state(model: Any) -> bool:
     # A pipeline of River passes for an instance of its last step's class, so its own type counts.
-    return issubclass(type(model), (BayesClassifier, BayesNet, SpamFilter))
+    return issubclass(type(model), (BayesClassifier, BayesNet)) or _is_of_a_product(model)
+
+
+def _is_of_a_product(model: Any) -> bool:
+    return any(base.__name__ in STATES and STATES[base.__name__] is base for base in type(model).__mro__)
 
 
 def _snapshot_at(path: Path, key: bytes | None) -> Snapshot:
@@ -288,8 +298,9 @@ def _model_section(snapshot: Snapshot, path: object) -> Mapping[str, Any]:
 
 
 def _parameters(model: Any) -> dict[str, Any]:
-    if isinstance(model, SpamFilter):
-        return model.settings()
+    if _is_of_a_product(model):
+        settings: dict[str, Any] = model.settings()
+        return settings
     return {name: saved_parameter(value) for name, value in model._get_params().items()}
 
 

@@ -29,11 +29,11 @@ from stream_bayes.door.guard import Access, Door, guarded
 from stream_bayes.door.numbers import whole_number
 from stream_bayes.door.problems import Refused, internal_problem, problem, problem_of
 from stream_bayes.errors import NotLearned, StreamBayesError
-from stream_bayes.mail.server.page_mails import MailLearner
 from stream_bayes.names import closest
 from stream_bayes.serve.board import Board
 from stream_bayes.serve.bodies import ExplainBody, LabelBody, LearnBody, PredictBody, QueryBody, decoded
 from stream_bayes.serve.event_stream import EventStream
+from stream_bayes.serve.followed import MessageLearner
 from stream_bayes.serve.graphs import change_svg
 from stream_bayes.serve.metrics import metrics_text
 from stream_bayes.serve.openapi import Operation, described, docs_page
@@ -100,7 +100,7 @@ class Service:
         board: Board,
         traits: Traits,
         door: Door,
-        mails: MailLearner | None = None,
+        mails: MessageLearner | None = None,
     ) -> None:
         self.board = board
         self.traits = traits
@@ -268,8 +268,8 @@ class Service:
         x: Any = body.x if body.id is None else self._features_of(body.id)
         view = await self._view(body.model)
         ignore = body.unknown == "ignore" or body.id is not None
-        if view.quick.describes_mails:
-            answer = await self._in_worker(lambda copy: copy.explain_tokens(x), view)
+        if view.quick.reads_messages:
+            answer = await self._in_worker(lambda copy: copy.explain_message(x), view)
         else:
             answer = await self._in_worker(lambda copy: copy.explain(x, ignore_unknown=ignore), view)
         return _json(answer | {"model": view.stamp()})
@@ -449,13 +449,13 @@ class Service:
             )
             return _json(done)
         view = await self._view()
-        if not view.quick.describes_mails:
+        if not view.quick.reads_messages:
             raise Refused(
                 409, "not-supported", "the model is not a spam filter; send labels to POST v1/labels"
             )
         if self.traits.no_labels is not None:
             raise Refused(409, "no-labels", self.traits.no_labels)
-        key = view.quick.id_of_mail(raw) if is_mail else body.id
+        key = view.quick.id_of_message(raw) if is_mail else body.id
         return await self._give(
             self.board.key_of(key), label, "correction", request=_idempotency_key(request)
         )

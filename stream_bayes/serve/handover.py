@@ -24,7 +24,6 @@ from typing import Any
 from stream_bayes.core.events.event import SAMPLE, Event
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.errors import BadValue, StreamBayesError
-from stream_bayes.mail.streams.subject_and_sender import HEADINGS, headings_of
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.serve.channel import WANTED_SECONDS, Channel, Message
 from stream_bayes.serve.labels import LabelSink, StoredRequests
@@ -36,6 +35,7 @@ from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.label_log import LABELS, GivenLabel
 from stream_bayes.streams.served_models.network import NetworkAnswers, ServedNetwork
+from stream_bayes.streams.served_models.product_models import product_model_of
 from stream_bayes.streams.served_models.river import ServedAdaptive
 
 __all__ = ["Handover"]
@@ -78,7 +78,10 @@ class Handover:
         self._open_labels = open_labels
         self._labels: StoredRequests | None = None
         self._keep = keep
-        self._headings = [name for name in HEADINGS if name in keep]
+        self._product = product_model_of(engine.step.model.model)
+        self._headings = (
+            [] if self._product is None else [name for name in self._product.headings if name in keep]
+        )
         self._wanted_until: dict[str | None, float] = {}  # by challenger; None is the pipeline's own model
         self._status_due = self._view_due = float("-inf")
         self._viewed: dict[str | None, tuple[int, int]] = {}
@@ -320,7 +323,7 @@ class Handover:
                     entry["surprise"] = as_json(surprise)
                 if "features" in self._keep:
                     entry["x"] = as_json(event.x)
-                entry |= _headings(event.x, self._headings)
+                entry |= self._shown_headings(event.x)
                 entries.append(entry)
         total = dropped + sum(len(batch.events) for batch in answered)
         labels = [
@@ -375,18 +378,12 @@ class Handover:
             logger.warning("a label could not be written: %s", error)
             return answer | {"error": str(error)}
 
+    def _shown_headings(self, x: Any) -> dict[str, str]:
+        return {} if self._product is None else self._product.headings_of(x, self._headings)
+
     def _answer(self, message: Message) -> None:
         with suppress(OSError):  # the service has ended
             self._channel.send(message)
-
-
-def _headings(x: Any, wanted: Collection[str]) -> dict[str, str]:
-    """Return subject and sender of a mail: those that its decoder found, or those in the mail itself."""
-    found = {name: x[name] for name in wanted if isinstance(x.get(name), str)}
-    raw = x.get("mail") or x.get("text")
-    if not wanted or found or not isinstance(raw, (str, bytes)):
-        return found
-    return headings_of(raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else raw, wanted)
 
 
 def _drift_state(model: Any) -> str | None:

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from stream_bayes.errors import BadConfig, MissingPackage
-from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.serve.channel import Channel
 from stream_bayes.serve.handover import Handover
 from stream_bayes.serve.labels import LabelSink, label_sink, reason_for_no_labels
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.pipelines.config import PipelineConfig, ServeConfig
+from stream_bayes.streams.served_models.product_models import product_model_of
 
 __all__ = ["Served", "make_token", "serve_engine"]
 
@@ -113,9 +113,8 @@ def serve_engine(
     handover = None
     try:
         keep = own.history.keep
-        is_mail = isinstance(engine.step.model.model, SpamFilter)
         if keep is None:
-            keep = [] if is_mail else ["features"]
+            keep = ["features"] if product_model_of(engine.step.model.model) is None else []
         open_labels: Callable[[], LabelSink] | None = (
             None if config is None else label_sink(config, directory)
         )
@@ -158,11 +157,12 @@ def _hello(
 ) -> dict[str, Any]:
     """Return all that the service's process needs. It crosses the pair of sockets, and no command line."""
     model = engine.step.model
+    product = product_model_of(model.model)
     no_labels = "this stream has no pipeline file, and so no place for labels"
     return {
         "what": "hello",
         "name": engine.step.name,
-        "key": model.model.key if isinstance(model.model, SpamFilter) else None,
+        "key": None if product is None else product.key_of(model.model),
         "history_events": own.history.events,
         "models": [] if config is None else _model_tables(config),
         "traits": {

@@ -11,8 +11,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, NotLearned, NotSupported, StreamBayesError, UnknownFeature
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
@@ -22,13 +20,12 @@ from stream_bayes.learners.base.explanation import explained_by_omission
 from stream_bayes.learners.base.predictions import most_probable
 from stream_bayes.learners.classifiers.one_dependence import A2DE, AODE
 from stream_bayes.learners.classifiers.text import BernoulliNB, ComplementNB, MultinomialNB
-from stream_bayes.mail.filter.filter import SpamFilter
-from stream_bayes.mail.filter.messages import digest_of
 from stream_bayes.names import closest
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.serve.graphs import graph_of
 from stream_bayes.serve.plain_values import as_json, by_text, label_name
+from stream_bayes.streams.served_models.product_models import product_model_of
 from stream_bayes.streams.served_models.served import served
 from stream_bayes.streams.served_models.unwrapping import (
     answering_model,
@@ -42,7 +39,6 @@ __all__ = ["Copy", "View"]
 
 MOST_VALUES = 200  # of a feature, in the description of a model
 MOST_FEATURES = 500
-MOST_TOKENS = 40  # of a spam filter, in its description
 LEAST = 1e-300  # probability whose logarithm replaces that of 0
 BAGS = (BernoulliNB, ComplementNB, MultinomialNB)
 
@@ -61,14 +57,16 @@ class Copy:
     def __init__(self, model: Any, decide: Callable[[Mapping[Any, float]], Any] | None = None) -> None:
         self.model = model
         self.answering = answering_model(model)
+        self.product = product_model_of(self.answering)
         self.learner = counting_model(self.answering)
         self.decide = decide or self._own_decision()
         # Transformers make other features of an event, and bags hold any words.
         self.has_features = not is_transformed(model) and not isinstance(self.learner, BAGS)
 
     def _own_decision(self) -> Callable[[Mapping[Any, float]], Any]:
-        if isinstance(self.answering, SpamFilter):
-            return self.answering.decide
+        if self.product is not None:
+            decide: Callable[[Mapping[Any, float]], Any] = self.answering.decide
+            return decide
         rule = decision_rule(self.model)
         return most_probable if rule is None else rule.decide
 
@@ -111,8 +109,10 @@ class Copy:
         model = self.model
         if isinstance(self.answering, BayesNet):
             raise NotSupported("a network has no class to predict; query it with POST /v1/query")
-        if isinstance(self.answering, SpamFilter):
-            raise NotSupported("a spam filter takes mails; send one to POST /v1/check")
+        if self.product is not None:
+            raise NotSupported(
+                f"a {type(self.answering).__name__} takes whole messages; send one to POST /v1/check"
+            )
         try:
             return dict(model.predict_proba_one(x))
         except StreamBayesError:
@@ -207,34 +207,24 @@ class Copy:
         return {"experts": experts, "asleep": list(self.answering.asleep_)}
 
     def check(self, raw: bytes) -> dict[str, Any]:
-        """Return the verdict on a mail, and the tokens that decided."""
-        model = self.model
-        if not isinstance(model, SpamFilter):
+        """Return the verdict on a message, and the evidence for it."""
+        if self.product is None:
             raise NotSupported(
-                f"{type(model).__name__} is not a spam filter; send features to POST /v1/predict"
+                f"{type(self.model).__name__} is not a spam filter; send features to POST /v1/predict"
             )
-        why = model.explain_one(raw)
-        return {
-            "verdict": as_json(why.verdict),
-            "probabilities": {label_name(label): p for label, p in model.predict_proba_one(raw).items()},
-            "score": as_json(why.score),
-            "evidence": evidence_of_mail(why.tokens),
-        }
+        return self.product.explained(self.answering, raw)
 
-    def explain_tokens(self, x: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the verdict on a message of the history, and the tokens that decided."""
-        found = [x[name] for name in ("tokens", "mail", "text") if x.get(name) is not None]
-        if not isinstance(self.model, SpamFilter) or len(found) != 1:
-            raise BadValue("expected a message as tokens, mail or text; send a raw mail to POST v1/check")
-        why = self.model.explain_one(found[0])
+    def explain_message(self, x: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the verdict on a message of the history, and the evidence for it."""
+        if self.product is None:
+            raise BadValue("expected features of an event; this model takes no messages")
+        why = self.product.explained(self.answering, self.product.message_in(x))
         return {
-            "prediction": as_json(why.verdict),
-            "probabilities": {
-                label_name(label): p for label, p in self.model.predict_proba_one(found[0]).items()
-            },
+            "prediction": why["verdict"],
+            "probabilities": why["probabilities"],
             "kind": "tokens",
             "baseline": {},
-            "evidence": evidence_of_mail(why.tokens),
+            "evidence": why["evidence"],
         }
 
     # -- querying a network -------------------------------------------------------------------------------------------
@@ -328,20 +318,14 @@ class Copy:
             "edges": [],
             "edges_are": "structure",
             "can": {
-                "predict": not isinstance(model, (BayesNet, SpamFilter)),
+                "predict": self.product is None and not isinstance(model, BayesNet),
                 "explain": not isinstance(model, BayesNet),
                 "query": isinstance(model, (BayesNet, BayesNetClassifier)),
-                "check": isinstance(model, SpamFilter),
+                "check": self.product is not None,
             },
         }
-        if isinstance(model, SpamFilter):
-            return described | {
-                "labels": as_json(model.labels),
-                "messages": {label_name(label): count for label, count in model.messages.items()},
-                "tokens": model.tokens,
-                "telling": telling_tokens(model),
-                "correctable": model.correctable,
-            }
+        if self.product is not None:
+            return described | self.product.described(model)
         if isinstance(model, BayesNet):
             features = [
                 {"name": label_name(v), "kind": "nominal", "values": as_json(states)[:MOST_VALUES]}
@@ -389,19 +373,20 @@ class Copy:
         return found
 
     @property
-    def describes_mails(self) -> bool:
-        """True for a spam filter."""
-        return isinstance(self.model, SpamFilter)
+    def reads_messages(self) -> bool:
+        """True for a model of whole messages, as a spam filter is."""
+        return self.product is not None
 
-    def id_of_mail(self, raw: bytes) -> str:
-        """Return the id by which a pipeline without keys finds a mail."""
-        return digest_of(raw)
+    def id_of_message(self, raw: bytes) -> str:
+        """Return the id by which a pipeline without keys finds a message."""
+        assert self.product is not None
+        return self.product.id_of(raw)
 
     @property
     def classes(self) -> Sequence[Any]:
         """The labels that were learned."""
-        if isinstance(self.model, SpamFilter):
-            return self.model.labels
+        if self.product is not None:
+            return self.product.labels_of(self.answering)
         learner = self.learner
         return learner.classes_ if isinstance(learner, BayesClassifier) else ()
 
@@ -471,62 +456,6 @@ class View:
             "positions": self.positions,
             "age_seconds": round(self.age, 3),
         }
-
-
-def telling_tokens(model: SpamFilter, most: int = MOST_TOKENS) -> list[dict[str, Any]]:
-    """Return the tokens whose presence has the most information about the label, in nats, with their messages by label.
-
-    There are none if the tokens are hashed with a key, or counted by a learner.
-
-    Examples
-    --------
-    >>> model = SpamFilter()
-    >>> for mail, label in [("free pills", "spam"), ("free lunch", "ham"), ("pills", "spam")]:
-    ...     model.learn_one(mail, label)
-    >>> telling_tokens(model, most=1)
-    [{'token': 'lunch', 'information': 0.6365141682948128, 'wanted': 1.0, 'unwanted': 0.0}]
-    """
-    if model.key is not None:
-        return []
-    try:
-        counted = model.export_counts()
-    except NotSupported:
-        return []
-    messages = np.array(counted["messages"], float)
-    if not counted["tokens"] or not messages.all():
-        return []
-    names = list(counted["tokens"])
-    present = np.minimum(np.array(list(counted["tokens"].values()), float), messages)
-    total = messages.sum()
-    information = np.zeros(len(names))
-    for held in (present, messages - present):
-        share = held / total
-        expected = held.sum(axis=1, keepdims=True) * messages / total**2
-        ratio = np.divide(share, expected, out=np.ones_like(share), where=share > 0.0)
-        information += (share * np.log(ratio)).sum(axis=1)
-    found = sorted(range(len(names)), key=lambda place: (-information[place], names[place]))[:most]
-    return [
-        {
-            "token": names[place],
-            "information": float(information[place]),
-            "wanted": counted["tokens"][names[place]][0],
-            "unwanted": counted["tokens"][names[place]][1],
-        }
-        for place in found
-    ]
-
-
-def evidence_of_mail(tokens: Sequence[Any], most: int = 30) -> list[dict[str, Any]]:
-    """Return the tokens that decided, the strongest first, as JSON values."""
-    return [
-        {
-            "token": each.token,
-            "adds": as_json(each.adds),
-            "wanted": as_json(each.wanted),
-            "unwanted": as_json(each.unwanted),
-        }
-        for each in tokens[:most]
-    ]
 
 
 def _spread(evidence: Mapping[Any, float]) -> float:

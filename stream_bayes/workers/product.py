@@ -7,6 +7,7 @@ __all__ = ["BRINGS", "FOLLOW"]
 BRINGS = {
     "commands": {"follow": "stream_bayes.workers.product:FOLLOW"},
     "tables": {"workers": "stream_bayes.workers.pipeline.config:WorkersConfig"},
+    "followed": {"workers": "stream_bayes.workers.followed_topic:followed_topic"},
     "runners": {"workers": "stream_bayes.workers.commands.workers:run_workers"},
 }
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from stream_bayes import NaiveBayes
 from stream_bayes.saving.snapshots.store import SnapshotStore
-from stream_bayes.serve.replica import FollowedTopic
+from stream_bayes.workers.followed_topic import FollowedTopic
 from tests.kafka_broker.sharing import Shards
 from tests.kafka_broker.topics import KafkaTopics
 from tests.kafka_broker.waiting import until

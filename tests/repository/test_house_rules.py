@@ -84,17 +84,6 @@ mail.commands
 mail
 """.split()
 
-# These import upwards until what products bring is looked up in registries.
-UNTIL_REGISTRIES = (
-    *(
-        "cli.commands.explain",
-        "cli.commands.models",
-        "kafka.commands.produce",
-        "saving.model_files",
-    ),
-    *("cli.commands.serve", "serve.app", "serve.handover", "serve.launch", "serve.replica", "serve.views"),
-)
-
 # These gather or start what the others hold; nothing may import them.
 FRONTS = ("", "__main__", "demo", "serve.__main__", "testing.__main__")
 
@@ -248,7 +237,7 @@ def offence(module: str, imported: Import) -> str | None:
             f"imports stream_bayes{'.' * bool(target)}{target}, a front or no module; "
             "import the module that defines the name"
         )
-    if ROOMS.index(other) > ROOMS.index(own) and not module.startswith(UNTIL_REGISTRIES):
+    if ROOMS.index(other) > ROOMS.index(own):
         return f"imports stream_bayes.{target} from the room {other}, which is built on {own}"
     return None
 

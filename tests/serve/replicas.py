@@ -9,12 +9,13 @@ from threading import Event as Flag
 from threading import Thread
 
 from stream_bayes.door.guard import ServiceLimits
-from stream_bayes.serve.replica import Followed, FollowedTopic, serve_replica
+from stream_bayes.serve.followed import Followed, follow_model
+from stream_bayes.serve.replica import serve_replica
 from tests.serve.weather import Client
 
 
 @contextmanager
-def served(path: Path | FollowedTopic, token: str | None = None) -> Iterator[Client]:
+def served(path: Path | Followed, token: str | None = None) -> Iterator[Client]:
     """Serve a model inside a `with` block."""
     addresses: list[str] = []
     stopped, ready = Flag(), Flag()
@@ -24,7 +25,7 @@ def served(path: Path | FollowedTopic, token: str | None = None) -> Iterator[Cli
         ready.set()
 
     def run() -> None:
-        followed = path if isinstance(path, FollowedTopic) else Followed(path)
+        followed = follow_model(str(path), None, None) if isinstance(path, Path) else path
         serve_replica(followed, "lawn", "127.0.0.1", 0, ServiceLimits(token=token), is_ready, stopped)
 
     thread = Thread(target=run)

@@ -17,7 +17,7 @@ from stream_bayes.mail import SpamFilter
 from stream_bayes.mail.store.change_journal import Change
 from stream_bayes.mail.store.home import OpenFilter, SpamHome
 from stream_bayes.mail.store.identity import id_of_mail
-from stream_bayes.serve.replica import Followed
+from stream_bayes.serve.followed import follow_model
 from tests.serve.replicas import served
 from tests.serve.weather import TOKEN, Client
 
@@ -162,17 +162,17 @@ def test_a_filters_directory_checks_and_learns_mails(tmp_path: Path) -> None:
 
 def test_what_is_no_model_is_refused_at_the_start(tmp_path: Path) -> None:
     with pytest.raises(NoSnapshot, match="there is no"):
-        Followed(tmp_path / "nowhere.zip")
+        follow_model(str(tmp_path / "nowhere.zip"), None, None)
     (tmp_path / "text.zip").write_text("no zip")
     with pytest.raises(BadState):
-        Followed(tmp_path / "text.zip").read()
+        follow_model(str(tmp_path / "text.zip"), None, None).read()
 
 
 def test_a_filter_is_followed_through_the_journal_of_its_changes(tmp_path: Path) -> None:
     home = SpamHome(tmp_path / "home")
     with home.changing(SpamFilter) as model:
         model.learn_one("lunch notes", "ham")
-    followed = Followed(tmp_path / "home")
+    followed = follow_model(str(tmp_path / "home"), None, None)
     before = followed.version()
     OpenFilter(home).change([Change("learn", "1", "spam", {"cheap": 1})])
     assert followed.version() != before

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,14 +15,11 @@ from stream_bayes.cli.output import JSON, print_json, print_table
 from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes, Opinion
 from stream_bayes.learners.catalogue import Learner
-from stream_bayes.mail.filter.explanation import SpamExplanation
-from stream_bayes.mail.filter.filter import SpamFilter
-from stream_bayes.mail.start import without_own_fields
-from stream_bayes.mail.streams.mailbox import mails
 from stream_bayes.names import closest
 from stream_bayes.saving.model_files import load_explainable
+from stream_bayes.streams.served_models.product_models import product_model_of
 
-__all__ = ["explain", "print_mail_explanation"]
+__all__ = ["explain"]
 
 
 def explain(
@@ -43,8 +39,9 @@ def explain(
     """Show the probability of each label for an event, and each feature's contribution."""
     with exit_on_error():
         model = load_explainable(snapshot, key_of(key_env))
-        if isinstance(model, SpamFilter):
-            _explain_mail(model, event, json)
+        product = product_model_of(model)
+        if product is not None:
+            product.print_explanation(model, event, json)
             return
         x = _features(sys.stdin.read() if event == "-" else event)
         answer = model.predict_proba_one(x)
@@ -94,16 +91,6 @@ def explain(
         for name in x:
             if name not in known:
                 typer.echo(f"{name}: no such feature{closest(name, known)}")
-
-
-def _explain_mail(model: SpamFilter, file: str, json: bool) -> None:
-    """Show the tokens that decide a filter's verdict on a message."""
-    if file != "-" and not Path(file).is_file():
-        raise BadValue(f"the snapshot holds a spam filter: expected a file with a message, got {file}")
-    mail = next(mails(file), None)
-    if mail is None:
-        raise BadValue(f"{'standard input' if file == '-' else file} holds no message")
-    print_mail_explanation(model.explain_one(without_own_fields(mail.raw)), json)
 
 
 def _print_opinions(opinions: dict[str, Opinion], answer: dict[Any, float], json: bool) -> None:
@@ -171,31 +158,3 @@ def _other_type(value: Any) -> Any:
 
 def _spread(evidence: dict[Any, float]) -> float:
     return max(evidence.values(), default=0.0) - min(evidence.values(), default=0.0)
-
-
-def print_mail_explanation(explanation: SpamExplanation, json: bool) -> None:
-    """Print the verdict on a message and the tokens that decided it."""
-    if not json:
-        sys.stdout.write(f"{explanation}\n")
-        return
-    wanted, unwanted = explanation.labels
-    rows = [
-        {
-            "token": row.token,
-            "adds": row.adds,
-            str(wanted): _count_or_none(row.wanted),
-            str(unwanted): _count_or_none(row.unwanted),
-        }
-        for row in explanation.tokens
-    ]
-    verdict = {
-        "verdict": explanation.verdict,
-        "score": explanation.score,
-        "probability": explanation.probability,
-    }
-    print_json({**verdict, "tokens": rows})
-
-
-def _count_or_none(messages: float) -> float | None:
-    """Return a number of messages; None with a learner, which has no such counts."""
-    return None if math.isnan(messages) else messages

@@ -19,22 +19,21 @@ def models(
     """List the models, or the arguments of one model."""
     from stream_bayes.learners.base.parameters import parameters_of
     from stream_bayes.learners.catalogue import LEARNERS, arguments_of, summary_of
-    from stream_bayes.mail.filter.arguments import FILTER, filter_arguments
-    from stream_bayes.mail.filter.filter import SpamFilter
-    from stream_bayes.mail.text.transformer import EmailTokens
     from stream_bayes.names import check_known
+    from stream_bayes.streams.served_models.product_models import MODELS
 
     with exit_on_error():
-        known: dict[str, type[Any]] = {**LEARNERS, FILTER: SpamFilter}
+        products = dict(MODELS)
+        known: dict[str, type[Any]] = {**LEARNERS, **{each.name: each.model for each in products.values()}}
         if name is not None:
             check_known("model", name, known)
         classes: dict[str, type[Any]] = {made.__name__: made for made in known.values()}
-        classes[EmailTokens.__name__] = EmailTokens
+        classes |= {made.__name__: made for each in products.values() for made in each.described_in}
         rows: list[dict[str, Any]] = []
         for key, made in known.items():
             if name not in (None, key):
                 continue
-            taken = filter_arguments() if key == FILTER else arguments_of(made)
+            taken = products[key].arguments() if key in products else arguments_of(made)
             parameters = [each._asdict() for each in parameters_of(made, classes) if each.name in taken]
             rows.append(
                 {"name": key, "class": made.__name__, "summary": summary_of(made), "arguments": taken}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +10,7 @@ import typer
 from stream_bayes.cli.commands.snapshots import Key, key_of
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import note
-from stream_bayes.errors import BadConfig, NoSnapshot
+from stream_bayes.errors import BadConfig
 
 __all__ = ["serve"]
 
@@ -57,8 +56,8 @@ def serve(
         check_installed()
         from stream_bayes.door.connections import checked_proxies
         from stream_bayes.door.guard import ServiceLimits
-        from stream_bayes.serve.replica import Followed, FollowedTopic, serve_replica
-        from stream_bayes.workers.following import follow
+        from stream_bayes.serve.followed import follow_model
+        from stream_bayes.serve.replica import serve_replica
 
         limits = ServiceLimits(
             token=_token(token_env, "--token-env"),
@@ -67,21 +66,10 @@ def serve(
             proxies=checked_proxies(proxies),
             host=host,
         )
-        key = key_of(key_env)
-        name = Path(model).stem or model
-        followed: Followed | FollowedTopic
-        if servers is not None or model.endswith(".toml"):
-            follower = around.enter_context(follow(model, servers=servers, key=key))
-            followed, name = FollowedTopic(follower), follower.name
-        elif Path(model).exists():
-            followed = Followed(Path(model), key)
-        else:
-            raise NoSnapshot(
-                f"there is no {model}: expected a saved model, a directory of snapshots or of a spam filter, a "
-                "pipeline file (.toml) with [workers], or the name of such a pipeline with --servers"
-            )
+        followed = follow_model(model, servers, key_of(key_env))
+        around.callback(followed.close)
         try:
-            serve_replica(followed, name, host, port, limits, lambda url: note([f"serving {url}"]))
+            serve_replica(followed, followed.name, host, port, limits, lambda url: note([f"serving {url}"]))
         except OSError as error:
             raise BadConfig(f"{host}:{port} cannot be listened on: {error.strerror or error}") from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,8 +14,7 @@ from stream_bayes.cli.data_file import Delimiter, Time
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, print_json
 from stream_bayes.errors import BadConfig, BadValue
-from stream_bayes.mail.store.identity import id_of_mail
-from stream_bayes.mail.streams.mailbox import mails
+from stream_bayes.registry import Registry
 from stream_bayes.streams.files.csv_format import delimiter_of
 from stream_bayes.streams.pipelines.config import load_config
 from stream_bayes.streams.service.signals import stopping_on_signals
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = ["produce"]
 
-MAIL_SUFFIXES = (".mbox", ".eml")
+# Readers of files of whole messages: each returns the (key, message) pairs of a file; None for a file of anything else.
+MESSAGE_FILES: Registry[Callable[[Path], Iterator[tuple[bytes, bytes]] | None]] = Registry(
+    "kind of message files", "message_files"
+)
 
 
 def produce(
@@ -60,7 +63,8 @@ def produce(
 ) -> None:
     """Write the records of a file to a Kafka topic: rows as JSON objects, mails as they are with their ids as keys."""
     with exit_on_error():
-        is_mail = file.is_dir() or any(suffix.lower() in MAIL_SUFFIXES for suffix in file.suffixes)
+        messages = next((pairs for kind in MESSAGE_FILES.values() if (pairs := kind(file)) is not None), None)
+        is_mail = messages is not None
         if (label is None) != (labels is None):
             raise BadValue(
                 "--label and --labels belong together: the label of the mails, and the topic to write it to"
@@ -91,15 +95,14 @@ def produce(
             if kafka is None:
                 raise BadConfig(f"{pipeline}: kafka: the table is missing; it holds the connection settings")
             connection, most = kafka.connection(), kafka.max_message_bytes
-        if is_mail:
-            found = ((id_of_mail(mail.raw).encode(), mail.raw) for mail in mails(file))
+        if messages is not None:
             settings: dict[str, Any] = {
                 "label": label,
                 "labels": labels,
                 "limit": limit,
                 "max_message_bytes": most,
             }
-            _report(topic, produce_mails(connection, topic, found, **settings), "too large", json)
+            _report(topic, produce_mails(connection, topic, messages, **settings), "too large", json)
             return
         kind = format_of(file)
         if kind == "csv":

@@ -1,33 +1,152 @@
-"""The spam filter as a model of pipelines."""
+"""The spam filter as a model of pipelines and of the service."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.mail.filter.arguments import FILTER, filter_arguments, make_filter
 from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.mail.filter.messages import digest_of
 from stream_bayes.mail.streams.decoder import MailDecoder
-from stream_bayes.mail.streams.spam_model import ServedFilter
-from stream_bayes.mail.streams.subject_and_sender import HEADINGS
+from stream_bayes.mail.streams.spam_model import FIELDS, ServedFilter
+from stream_bayes.mail.streams.subject_and_sender import HEADINGS, headings_of
 from stream_bayes.mail.text.transformer import EmailTokens
+from stream_bayes.registry import load
+from stream_bayes.serve.plain_values import as_json, label_name
 from stream_bayes.streams.served_models.product_models import ProductModel
 
-__all__ = ["SPAM_FILTER"]
+__all__ = ["SPAM_FILTER", "telling_tokens"]
+
+MOST_TOKENS = 40  # in the description of a filter
 
 
-def _decoder(model: SpamFilter, max_record_bytes: int, headings: Sequence[str]) -> MailDecoder:
-    """Return a decoder of mails that splits them into tokens as the filter does."""
-    tokens = EmailTokens(parser=model.parser, pairs=model.pairs, limits=model.limits)
-    return MailDecoder(max_record_bytes=max_record_bytes, tokens=tokens, headings=headings)
+class SpamFilterModel(ProductModel):
+    """The spam filter."""
+
+    name = FILTER
+    model = SpamFilter
+    decoder = MailDecoder.name
+    headings = tuple(HEADINGS)
+    described_in = (EmailTokens,)
+
+    def arguments(self) -> list[str]:
+        return filter_arguments()
+
+    def make(self, arguments: Mapping[str, Any], key: bytes | None) -> SpamFilter:
+        return make_filter(arguments, key)
+
+    def serve(self, model: SpamFilter) -> ServedFilter:
+        return ServedFilter(model)
+
+    def make_decoder(self, model: SpamFilter, max_record_bytes: int, headings: Sequence[str]) -> MailDecoder:
+        tokens = EmailTokens(parser=model.parser, pairs=model.pairs, limits=model.limits)
+        return MailDecoder(max_record_bytes=max_record_bytes, tokens=tokens, headings=headings)
+
+    def key_of(self, model: SpamFilter) -> bytes | None:
+        return model.key
+
+    def labels_of(self, model: SpamFilter) -> Sequence[Any]:
+        return model.labels
+
+    def id_of(self, raw: bytes) -> str:
+        return digest_of(raw)
+
+    def message_in(self, x: Mapping[str, Any]) -> Any:
+        messages = [x[name] for name in FIELDS if x.get(name) is not None]
+        if len(messages) != 1:
+            raise BadValue("expected a message as tokens, mail or text; send a raw mail to POST v1/check")
+        return messages[0]
+
+    def headings_of(self, x: Mapping[str, Any], wanted: Collection[str]) -> dict[str, str]:
+        decoded = {name: x[name] for name in wanted if isinstance(x.get(name), str)}
+        raw = x.get("mail") or x.get("text")
+        if not wanted or decoded or not isinstance(raw, (str, bytes)):
+            return decoded
+        return headings_of(raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else raw, wanted)
+
+    def explained(self, model: SpamFilter, message: Any) -> dict[str, Any]:
+        why = model.explain_one(message)
+        return {
+            "verdict": as_json(why.verdict),
+            "probabilities": {label_name(label): p for label, p in model.predict_proba_one(message).items()},
+            "score": as_json(why.score),
+            "evidence": evidence_of_mail(why.tokens),
+        }
+
+    def described(self, model: SpamFilter) -> dict[str, Any]:
+        return {
+            "labels": as_json(model.labels),
+            "messages": {label_name(label): count for label, count in model.messages.items()},
+            "tokens": model.tokens,
+            "telling": telling_tokens(model),
+            "correctable": model.correctable,
+        }
+
+    def print_explanation(self, model: SpamFilter, file: str, json: bool) -> None:
+        if file != "-" and not Path(file).is_file():
+            raise BadValue(f"the snapshot holds a spam filter: expected a file with a message, got {file}")
+        load("stream_bayes.mail.commands.explain:print_mail_in_file")(model, file, json)
 
 
-SPAM_FILTER = ProductModel(
-    name=FILTER,
-    model=SpamFilter,
-    arguments=filter_arguments,
-    make=make_filter,
-    serve=ServedFilter,
-    decoder=MailDecoder.name,
-    make_decoder=_decoder,
-    headings=tuple(HEADINGS),
-)
+SPAM_FILTER = SpamFilterModel()
+
+
+def telling_tokens(model: SpamFilter, most: int = MOST_TOKENS) -> list[dict[str, Any]]:
+    """Return the tokens whose presence has the most information about the label, in nats, with their messages by label.
+
+    There are none if the tokens are hashed with a key, or counted by a learner.
+
+    Examples
+    --------
+    >>> model = SpamFilter()
+    >>> for mail, label in [("free pills", "spam"), ("free lunch", "ham"), ("pills", "spam")]:
+    ...     model.learn_one(mail, label)
+    >>> telling_tokens(model, most=1)
+    [{'token': 'lunch', 'information': 0.6365141682948128, 'wanted': 1.0, 'unwanted': 0.0}]
+    """
+    if model.key is not None:
+        return []
+    try:
+        counted = model.export_counts()
+    except NotSupported:
+        return []
+    messages = np.array(counted["messages"], float)
+    if not counted["tokens"] or not messages.all():
+        return []
+    names = list(counted["tokens"])
+    present = np.minimum(np.array(list(counted["tokens"].values()), float), messages)
+    total = messages.sum()
+    information = np.zeros(len(names))
+    for held in (present, messages - present):
+        share = held / total
+        expected = held.sum(axis=1, keepdims=True) * messages / total**2
+        ratio = np.divide(share, expected, out=np.ones_like(share), where=share > 0.0)
+        information += (share * np.log(ratio)).sum(axis=1)
+    best = sorted(range(len(names)), key=lambda i: (-information[i], names[i]))[:most]
+    return [
+        {
+            "token": names[i],
+            "information": float(information[i]),
+            "wanted": counted["tokens"][names[i]][0],
+            "unwanted": counted["tokens"][names[i]][1],
+        }
+        for i in best
+    ]
+
+
+def evidence_of_mail(tokens: Sequence[Any], most: int = 30) -> list[dict[str, Any]]:
+    """Return the tokens that decided, the strongest first, as JSON values."""
+    return [
+        {
+            "token": each.token,
+            "adds": as_json(each.adds),
+            "wanted": as_json(each.wanted),
+            "unwanted": as_json(each.unwanted),
+        }
+        for each in tokens[:most]
+    ]

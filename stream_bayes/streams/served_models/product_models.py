@@ -1,10 +1,10 @@
-"""Models that products bring, beside the learners of the catalogue, for pipeline files and for the engine."""
+"""Models that products bring, beside the learners of the catalogue, for pipeline files, the engine and the service."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from stream_bayes.registry import Registry
 from stream_bayes.streams.records.decoder import Decoder
@@ -15,23 +15,80 @@ if TYPE_CHECKING:
 __all__ = ["MODELS", "ProductModel", "product_model_of"]
 
 
-@dataclass(frozen=True)
-class ProductModel:
+class ProductModel(ABC):
     """A model that reads whole messages: it takes no schema, transformers, drift detection or decision rule of others.
 
-    `name` stands in pipeline files, and `model` is the class. `arguments` lists what a file may give, and `make` makes
-    a model of these and of a secret key. `serve` gives it to the engine. `decoder` names the decoder of its messages,
-    and `make_decoder` returns one that takes a message apart as this model does, with the `headings` to show.
+    Attributes
+    ----------
+    name
+        Its name in pipeline files.
+    model
+        The class.
+    decoder
+        The name of the decoder of its messages.
+    headings
+        What of a message may be shown to people.
+    described_in
+        Further classes whose documentation that of its arguments points to.
     """
 
-    name: str
-    model: type[Any]
-    arguments: Callable[[], list[str]]
-    make: Callable[[Mapping[str, Any], bytes | None], Any]
-    serve: Callable[[Any], Served]
-    decoder: str
-    make_decoder: Callable[[Any, int, Sequence[str]], Decoder]
-    headings: tuple[str, ...]
+    name: ClassVar[str]
+    model: ClassVar[type[Any]]
+    decoder: ClassVar[str]
+    headings: ClassVar[tuple[str, ...]] = ()
+    described_in: ClassVar[tuple[type[Any], ...]] = ()
+
+    # -- in pipelines -------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def arguments(self) -> list[str]:
+        """Return the names of the arguments that a file may give."""
+
+    @abstractmethod
+    def make(self, arguments: Mapping[str, Any], key: bytes | None) -> Any:
+        """Return a model with these arguments and a secret key."""
+
+    @abstractmethod
+    def serve(self, model: Any) -> Served:
+        """Return a model as the engine uses it."""
+
+    @abstractmethod
+    def make_decoder(self, model: Any, max_record_bytes: int, headings: Sequence[str]) -> Decoder:
+        """Return a decoder that takes messages apart as a model does, and keeps these headings."""
+
+    # -- shown to people ----------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def key_of(self, model: Any) -> bytes | None:
+        """Return the secret key of a model."""
+
+    @abstractmethod
+    def labels_of(self, model: Any) -> Sequence[Any]:
+        """Return the labels of a model."""
+
+    @abstractmethod
+    def id_of(self, raw: bytes) -> str:
+        """Return the id by which a pipeline without keys finds a message."""
+
+    @abstractmethod
+    def message_in(self, x: Mapping[str, Any]) -> Any:
+        """Return the message in the features of an event. Raise `BadValue` if there is none."""
+
+    @abstractmethod
+    def headings_of(self, x: Mapping[str, Any], wanted: Collection[str]) -> dict[str, str]:
+        """Return the headings of the message in an event."""
+
+    @abstractmethod
+    def explained(self, model: Any, message: Any) -> dict[str, Any]:
+        """Return the `verdict` on a message with its `probabilities`, `score` and `evidence`, as JSON values."""
+
+    @abstractmethod
+    def described(self, model: Any) -> dict[str, Any]:
+        """Return what a model has learned, as JSON values."""
+
+    @abstractmethod
+    def print_explanation(self, model: Any, file: str, json: bool) -> None:
+        """Print the verdict on the message in a file, or on standard input for `-`, and the evidence."""
 
 
 # By their names in pipeline files, and by the names of their classes.
