@@ -24,12 +24,14 @@ local settings = {
 }
 
 local function headers_for(task)
+  local headers = { ["Content-Type"] = "message/rfc822" }
   local recipients = settings.users and task:get_recipients("smtp") or {}
   if #recipients ~= 1 then
-    return {}
+    return headers
   end
   local address = recipients[1].addr:lower():gsub("%+[^@]*", "")
-  return { User = address }
+  headers.User = address
+  return headers
 end
 
 local function check(task)

@@ -72,6 +72,7 @@ class _Connection(H11Protocol):
     _check_timer: asyncio.TimerHandle | None = None
     _unread = _stuck = 0
     _has_resumed = False
+    _has_ended = False  # the client will send nothing more
     _since = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # of a socket: always this kind
@@ -116,7 +117,15 @@ class _Connection(H11Protocol):
         self.has_served = True
         self._since = self.loop.time()
         super().on_response_complete()
-        self._watch_head()
+        if self._has_ended:
+            self.transport.close()
+        else:
+            self._watch_head()
+
+    def eof_received(self) -> bool:  # type: ignore[override]  # True keeps the other half open, as asyncio says
+        """Send the answer to a client that has closed its half; one without an end would be sent to nobody."""
+        self._has_ended = self.waits_since is None and self.scope["path"] not in self._door.access.endless
+        return self._has_ended
 
     def _watch_head(self) -> None:
         """Start the deadline of a head that has begun, and stop that of one that is whole."""

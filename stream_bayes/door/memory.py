@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from threading import Lock
+from threading import Condition
 from types import TracebackType
 from typing import Self
 
@@ -41,53 +42,67 @@ class MemoryBudget:
         self.most = most
         self.taken = 0
         self._by_address: Counter[str] = Counter()
-        self._lock = Lock()
+        self._changed = Condition()
 
-    def open(self, address: str = "") -> Reservation:
-        """Return a reservation of nothing, for a client's address; "" for a Unix socket, which may take all."""
-        return Reservation(self, address)
+    def open(self, address: str = "", patience: float = 0.0) -> Reservation:
+        """Return a reservation of nothing.
 
-    def change(self, address: str, size: int) -> None:
-        """Take `size` bytes more, or give them back if it is negative.
-
-        Raises
-        ------
-        MemoryFull
-            If they do not fit.
+        Parameters
+        ----------
+        address
+            The client's address; "" for a Unix socket, which may take all.
+        patience
+            Seconds in which a thread waits for others to give bytes back.
         """
-        with self._lock:
-            if size > 0:
-                left = self.most - self.taken
-                if address:
-                    left = min(left, self.most // 2 - self._by_address[address])
-                if size > left:
+        return Reservation(self, address, patience)
+
+    def take(self, address: str, size: int, patience: float, beside: int = 0) -> None:
+        """Take bytes beside those that the same request has; raise `MemoryFull` if they do not fit in time."""
+        most = self.most // 2 if address else self.most
+        deadline = time.monotonic() + patience
+        with self._changed:
+            while size > self._left(address):
+                left = deadline - time.monotonic()
+                if left <= 0.0 or size + beside > most or not self._changed.wait(left):
                     raise MemoryFull(
                         f"too much input is in flight: {self.taken:,} of {self.most:,} bytes are taken, "
                         f"{self._by_address[address]:,} of them by this address; try again"
                     )
             self.taken += size
             self._by_address[address] += size
+
+    def give_back(self, address: str, size: int) -> None:
+        """Give bytes back."""
+        with self._changed:
+            self.taken -= size
+            self._by_address[address] -= size
             if not self._by_address[address]:
                 del self._by_address[address]
+            self._changed.notify_all()
+
+    def _left(self, address: str) -> int:
+        left = self.most - self.taken
+        return min(left, self.most // 2 - self._by_address[address]) if address else left
 
 
 class Reservation:
     """The part of a budget that one request takes, in a `with` block."""
 
-    def __init__(self, budget: MemoryBudget, address: str) -> None:
+    def __init__(self, budget: MemoryBudget, address: str, patience: float) -> None:
         self.size = 0
+        self._patience = patience
         self._budget = budget
         self._address = address
 
     def grow(self, size: int) -> None:
         """Take more bytes; raise `MemoryFull` if they do not fit."""
-        self._budget.change(self._address, size)
+        self._budget.take(self._address, size, self._patience, self.size)
         self.size += size
 
     def close(self) -> None:
         """Give all bytes back."""
         size, self.size = self.size, 0
-        self._budget.change(self._address, -size)
+        self._budget.give_back(self._address, size)
 
     def __enter__(self) -> Self:
         return self

@@ -49,6 +49,11 @@ class Refusals:
         with self._lock:
             return dict(self._counts)
 
+    def count(self, reason: str) -> None:
+        """Count a refusal without a line in the log: it is about what a request holds, not about its sender."""
+        with self._lock:
+            self._counts[reason] += 1
+
     def add(self, reason: str, address: str, detail: str) -> None:
         """Count a refusal. Write a line, at most one for each reason in ten seconds, with the number since the last."""
         now = self._clock()

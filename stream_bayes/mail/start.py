@@ -29,6 +29,7 @@ GREETING = b"STREAM-BAYES 1"
 OWN = b"x-stream-bayes"
 ANSWER_SECONDS = 30.0  # for the server
 MAX_ANSWER = 4096  # bytes
+MOST_TO_SERVER = 1 << 24  # bytes of a mail; larger ones are handled without the server
 ESCAPES = {9: "\\t", 10: "\\n", 13: "\\r"}  # of a file's name, so that it takes one line
 
 HELP = """\
@@ -348,7 +349,7 @@ def query_server(home: str, raw: bytes, user: str = "") -> Answer | None:
 def send_to_server(home: str, request: str, raw: bytes = b"") -> list[str] | None:
     """Return the words of the server's answer to a request; None without a server."""
     path = f"{home}/socket"
-    if not os.path.exists(path):
+    if len(raw) > MOST_TO_SERVER or not os.path.exists(path):
         return None
     import socket
 
@@ -381,19 +382,28 @@ def without_own_fields(raw: bytes) -> bytes:
 
 def without_fields(raw: bytes, beginnings: tuple[bytes, ...]) -> bytes:
     """Return a mail without the header fields whose names begin so, in lower case."""
+    stop = end_of_head(raw)
+    lower = raw[:stop].lower()
+    if not any(each in lower for each in beginnings):
+        return raw
     longest = max(map(len, beginnings))
-    head, place, is_own = [], 0, False
-    while place < len(raw):
-        end = raw.find(b"\n", place) + 1 or len(raw)
-        line = raw[place:end]
-        if line in (b"\n", b"\r\n"):
-            break
-        if not (is_own and line[:1] in (b" ", b"\t")):
-            is_own = line[:longest].lower().startswith(beginnings)
+    head, place, is_own = bytearray(), 0, False  # of one piece: a list of lines takes ten times their bytes
+    while place < stop:
+        end = raw.find(b"\n", place, stop) + 1 or stop
+        if not (is_own and raw[place : place + 1] in (b" ", b"\t")):
+            is_own = raw[place : place + longest].lower().startswith(beginnings)
         if not is_own:
-            head.append(line)
+            head += raw[place:end]
         place = end
-    return b"".join(head) + raw[place:]
+    return bytes(head) + raw[stop:]
+
+
+def end_of_head(raw: bytes) -> int:
+    """Return the place of the blank line after a mail's headers; the length of a mail without one."""
+    if raw.startswith((b"\n", b"\r\n")):
+        return 0
+    ends = [found + 1 for found in (raw.find(b"\n\n"), raw.find(b"\n\r\n")) if found >= 0]
+    return min(ends, default=len(raw))
 
 
 def own_fields(answer: Answer) -> list[str]:

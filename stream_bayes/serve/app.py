@@ -9,15 +9,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
@@ -25,10 +24,11 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from stream_bayes.core.values.values import shown
-from stream_bayes.door.guard import Access, Door, guarded
+from stream_bayes.door.application import application
+from stream_bayes.door.guard import Access, Door
 from stream_bayes.door.numbers import whole_number
-from stream_bayes.door.problems import Refused, internal_problem, problem, problem_of
-from stream_bayes.errors import NotLearned, StreamBayesError
+from stream_bayes.door.problems import Refused
+from stream_bayes.errors import NotLearned
 from stream_bayes.names import closest
 from stream_bayes.serve.board import Board
 from stream_bayes.serve.bodies import ExplainBody, LabelBody, LearnBody, PredictBody, QueryBody, decoded
@@ -49,7 +49,6 @@ QUICK_EVENTS = 20  # events of a request that are predicted in the event loop
 MOST_WAITING = 64  # requests that wait for the worker
 LONGEST_KEY = 200  # characters of an Idempotency-Key
 CORRECTABLE = "Corrections need a model that can unlearn, such as nb, aode or tan, without [drift]"
-Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True)
@@ -108,9 +107,9 @@ class Service:
         self._mails = mails
         self._worker = ThreadPoolExecutor(1, "answers")
         self._waiting = 0
-        self.app: ASGIApp = guarded(self._routes(), door)
+        self.app = self._application()
 
-    def _routes(self) -> Starlette:
+    def _application(self) -> ASGIApp:
         operations = [
             Operation(
                 "GET",
@@ -160,9 +159,7 @@ class Service:
             Operation("GET", "/livez", self.livez, "200 while the service runs"),
             Operation("GET", "/readyz", self.readyz, "200 while the pipeline reads and saves"),
         ]
-        routes: list[Any] = [
-            Route(each.path, self._answering(each.endpoint), methods=[each.method]) for each in operations
-        ]
+        routes: list[Any] = [Route(each.path, each.endpoint, methods=[each.method]) for each in operations]
         spec = described(operations, self.traits.name)
         page = docs_page(spec)
 
@@ -175,40 +172,12 @@ class Service:
         routes += [Route("/openapi.json", openapi), Route("/docs", docs)]
         if (PAGE / "index.html").exists():
             routes.append(Mount("/", StaticFiles(directory=PAGE, html=True)))
-        app = Starlette(routes=routes, lifespan=self._lifespan)
-        app.add_exception_handler(HTTPException, self._not_found)
-        app.add_exception_handler(Exception, _failed)
-        return app
+        return application(routes, self.door, "GET openapi.json lists the paths", self._lifespan)
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
         yield
         self._worker.shutdown(wait=False, cancel_futures=True)
-
-    async def _not_found(self, request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
-        allowed = dict(error.headers or {})
-        detail = (
-            f"{request.url.path} takes {allowed.get('Allow', 'other methods')}, not {request.method}"
-            if error.status_code == 405
-            else f"there is nothing at {request.url.path}; GET openapi.json lists the paths"
-        )
-        return problem(error.status_code, "no-such-path", detail, allowed)
-
-    @staticmethod
-    def _answering(endpoint: Endpoint | EventStream) -> Any:
-        if isinstance(endpoint, EventStream):
-            return endpoint
-
-        async def answer(request: Request) -> Response:
-            try:
-                return await endpoint(request)
-            except Refused as refused:
-                return refused.response
-            except StreamBayesError as error:
-                return problem_of(error)
-
-        return answer
 
     # -- the model ----------------------------------------------------------------------------------------------------
 
@@ -493,8 +462,3 @@ def _idempotency_key(request: Request) -> str | None:
     if not (0 < len(key) <= LONGEST_KEY and key.isascii() and key.isprintable()):
         raise Refused(422, "query", f"Idempotency-Key: expected 1 to {LONGEST_KEY} characters of ASCII")
     return key
-
-
-async def _failed(request: Request, error: Exception) -> Response:
-    """Answer in the framework's place; the error goes on to the guard, which logs it."""
-    return internal_problem()

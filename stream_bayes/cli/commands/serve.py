@@ -12,7 +12,7 @@ from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import note
 from stream_bayes.errors import BadConfig
 
-__all__ = ["serve"]
+__all__ = ["serve", "token_of"]
 
 
 def serve(
@@ -60,8 +60,8 @@ def serve(
         from stream_bayes.serve.replica import serve_replica
 
         limits = ServiceLimits(
-            token=_token(token_env, "--token-env"),
-            read_token=_token(read_token_env, "--read-token-env"),
+            token=token_of(token_env, "--token-env"),
+            read_token=token_of(read_token_env, "--read-token-env"),
             hosts=tuple(allowed),
             proxies=checked_proxies(proxies),
             host=host,
@@ -74,7 +74,7 @@ def serve(
             raise BadConfig(f"{host}:{port} cannot be listened on: {error.strerror or error}") from error
 
 
-def _token(variable: str | None, option: str) -> str | None:
+def token_of(variable: str | None, option: str) -> str | None:
     """Return the token in an environment variable."""
     if variable is None:
         return None

@@ -8,11 +8,13 @@ from typing import Annotated
 
 import typer
 
+from stream_bayes.cli.commands.serve import token_of
 from stream_bayes.cli.exit_codes import exit_on_error
+from stream_bayes.door.connections import checked_proxies
 from stream_bayes.errors import BadValue
 from stream_bayes.mail.commands.options import HomeOptions
 from stream_bayes.mail.filter.user_filter import MAX_RECEIPTS, MAX_TOKENS
-from stream_bayes.mail.server.server import ServedUsers, SpamServer, inherited_sockets
+from stream_bayes.mail.server.server import ServedUsers, SpamServer, WebAccess, inherited_sockets
 from stream_bayes.mail.start import number_of
 from stream_bayes.mail.store.judged_mails import DAYS, MAX_BYTES
 from stream_bayes.mail.store.users import Quota
@@ -39,9 +41,27 @@ def serve(
     allow_learn: Annotated[
         bool,
         typer.Option(
-            "--allow-learn", help="Allow learning over PORT and HOST:PORT, for anyone who can connect."
+            "--allow-learn",
+            help="Allow learning by spamd's protocol over PORT and HOST:PORT, for anyone who can connect.",
         ),
     ] = False,
+    token_env: Annotated[
+        str | None,
+        typer.Option(
+            help="Environment variable with the token for learning by --http; without one there is none."
+        ),
+    ] = None,
+    allowed: Annotated[
+        list[str],
+        typer.Option("--allow-host", help="Further name that HTTP requests may be for. Repeatable."),
+    ] = [],
+    proxies: Annotated[
+        list[str],
+        typer.Option(
+            "--proxy",
+            help="Address or network of a proxy whose X-Forwarded-For names the client. Repeatable.",
+        ),
+    ] = [],
     hold_days: Annotated[
         float,
         typer.Option(
@@ -105,6 +125,7 @@ def serve(
             on_spam=on_spam,
             users=ServedUsers(not strip_domain, teach_site, tuple(trusted)) if users else None,
             quota=Quota(user_tokens, user_mails, most_users, users_megabytes << 20),
+            web=WebAccess(token_of(token_env, "--token-env"), tuple(allowed), checked_proxies(proxies)),
         )
         for name, address in server.addresses().items():
             sys.stdout.write(f"listening on {address}{'' if name == 'socket' else f' for {name}'}\n")

@@ -75,12 +75,7 @@ class FilterService:
         self._forgot_at: float | None = None
 
     def note_refusal(self) -> None:
-        """Count a change that its client may not make, and warn at the first: a client may not show why."""
-        if not self.refused:
-            logger.warning(
-                "a client that may not learn was refused a change (spamc then says that the message was already "
-                "un/learned); start the server with --allow-learn to take changes over ports"
-            )
+        """Count a change that its client may not make."""
         self.refused += 1
 
     @property

@@ -13,41 +13,40 @@ A failed request gets ERROR and a message. Only the owner may open a Unix socket
 
 from __future__ import annotations
 
-import logging
 import os
 import socket
-import socketserver
 import threading
-import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stream_bayes.errors import BadValue, InUse, SourceError, StreamBayesError
+from stream_bayes.door.memory import MemoryBudget, Reservation
+from stream_bayes.door.numbers import whole_number
+from stream_bayes.door.reading import RequestReader
+from stream_bayes.door.refusals import Refusals
+from stream_bayes.errors import BadValue, InUse, MissingPackage, SourceError, StreamBayesError
 from stream_bayes.mail.server.callers import Caller, caller_of
 from stream_bayes.mail.server.filter_service import FilterService
+from stream_bayes.mail.server.listeners import Converse, Listener, SocketListener, WebListener
 from stream_bayes.mail.server.milter import ON_SPAM, answer_milter
+from stream_bayes.mail.server.spamd import BUSY as SPAMD_BUSY
 from stream_bayes.mail.server.spamd import answer_spamc
-from stream_bayes.mail.server.web_api import WebConversation
+from stream_bayes.mail.start import MOST_TO_SERVER
 from stream_bayes.mail.store.home import SpamHome
 from stream_bayes.mail.store.judged_mails import DAYS, MAX_BYTES
 from stream_bayes.mail.store.users import Quota, user_of_address
 
-__all__ = ["PROTOCOLS", "ServedUsers", "SpamServer", "inherited_sockets"]
-
-logger = logging.getLogger(__name__)
+__all__ = ["PROTOCOLS", "ServedUsers", "SpamServer", "WebAccess", "inherited_sockets"]
 
 PROTOCOLS = ("spamd", "milter", "http")
-MAX_REQUEST = 1 << 27  # bytes
+MAX_MAIL = MOST_TO_SERVER  # bytes
+MAIL_MEMORY = 40_000_000  # bytes of mails in flight, over all sockets; parsing takes up to six times that
+PATIENCE = 5.0  # seconds that a mail waits for memory
 MAX_LINE = 2_000
 USER = "user="
-REQUEST_SECONDS = 30.0  # for a client to send a mail
-MILTER_SECONDS = 7_200.0  # a mail server keeps its connections open
+REQUEST_SECONDS = 30.0  # for a client to send a mail, and to read the answer
 FIRST_INHERITED = 3  # the first descriptor that systemd passes
-IDLE_THREADS = 4  # of each socket that wait for connections
-ACCEPT_PAUSE = 0.1  # seconds after a connection that could not be accepted
 BACKLOG = 128  # connections that wait
 
 
@@ -61,7 +60,7 @@ def inherited_sockets(environment: Mapping[str, str]) -> dict[str, socket.socket
     """
     if environment.get("LISTEN_PID") != str(os.getpid()):
         return {}
-    count = int(environment.get("LISTEN_FDS", "0"))
+    count = whole_number(environment.get("LISTEN_FDS", "0"), "LISTEN_FDS", 0, 100)
     names = environment.get("LISTEN_FDNAMES", "").split(":")
     sockets: dict[str, socket.socket] = {}
     for place in range(count):
@@ -97,6 +96,25 @@ class ServedUsers:
         return user_of_address(address, with_domain=self.with_domain)
 
 
+@dataclass(frozen=True, slots=True)
+class WebAccess:
+    """The clients of the filter's HTTP over TCP.
+
+    Parameters
+    ----------
+    token
+        The token for changes; None: there are none.
+    hosts
+        Names that requests may be for, besides the loopback's.
+    proxies
+        Addresses or networks of proxies whose `X-Forwarded-For` names the client.
+    """
+
+    token: str | None = None
+    hosts: tuple[str, ...] = ()
+    proxies: tuple[str, ...] = ()
+
+
 class SpamServer:
     """Serves a filter's directory.
 
@@ -112,13 +130,16 @@ class SpamServer:
     max_bytes, days
         The bounds of the tokens of judged mails; see `JudgedMails`.
     may_learn
-        True to allow `TELL` and changes over HTTP. Always allowed over Unix sockets that the server creates.
+        True to allow `TELL` over ports, and changes over Unix sockets that were inherited. Always allowed over Unix
+        sockets that the server creates.
     on_spam
         What a mail server does with spam: "mark", "quarantine" or "reject".
     users
         How the other protocols use users' filters; None: they use the site's alone.
     quota
         The bounds of users' filters.
+    web
+        Who may use HTTP, and who may change the filter by it.
 
     Raises
     ------
@@ -142,6 +163,7 @@ class SpamServer:
         on_spam: str = "mark",
         users: ServedUsers | None = None,
         quota: Quota | None = None,
+        web: WebAccess | None = None,
     ) -> None:
         for name in listen or {}:
             if name not in PROTOCOLS:
@@ -158,7 +180,9 @@ class SpamServer:
         self.service = FilterService(home, max_bytes, days, quota, teach_site=teach_site)
         self.service.clean_users()
         self._may_learn, self._on_spam, self._users = may_learn, on_spam, users
-        self._listeners: dict[str, _Listener] = {}
+        self._web = WebAccess() if web is None else web
+        self._memory = MemoryBudget(MAIL_MEMORY)
+        self._listeners: dict[str, Listener] = {}
         self._paths: list[Path] = []
         try:
             if own is None:
@@ -192,11 +216,13 @@ class SpamServer:
             self._listen_at_path(name, path)
             return
         host, _, port = address.rpartition(":")
-        if not port.isdecimal() or int(port) > 65_535:
-            raise BadValue(f"--{name} {address}: expected PORT, HOST:PORT or the path of a socket")
+        try:
+            number = whole_number(port, "the port", 0, 65_535)
+        except BadValue as error:
+            raise BadValue(f"--{name} {address}: expected PORT, HOST:PORT or the path of a socket") from error
         try:
             family, *_, place = socket.getaddrinfo(
-                host.strip("[]") or "127.0.0.1", int(port), type=socket.SOCK_STREAM
+                host.strip("[]") or "127.0.0.1", number, type=socket.SOCK_STREAM
             )[0]
             opened = socket.create_server(place[:2], family=family, backlog=BACKLOG)
         except OSError as error:
@@ -222,34 +248,66 @@ class SpamServer:
         """Serve a protocol at an open socket."""
         may_learn = self._may_learn if may_learn is None else may_learn
         opened.listen(BACKLOG)
-        service, on_spam, users = self.service, self._on_spam, self._users
+        users = self._users
         trusted = () if users is None else users.trusted
 
-        def caller(connection: Any) -> Caller:
+        def rights_of(connection: Any, *, may_learn: bool) -> Caller:
             return caller_of(connection, may_learn=may_learn, has_users=users is not None, trusted=trusted)
 
         if name == "http":
-            handler: Any = type(
-                "_Web", (WebConversation,), {"service": service, "caller_of": staticmethod(caller)}
+            # Over TCP the guard lets nobody change anything without the token.
+            is_local = opened.family == socket.AF_UNIX
+            may_change = may_learn if is_local else True
+            self._listeners[name] = self._web_listener(
+                opened, lambda line: rights_of(line, may_learn=may_change)
             )
-        elif name == "socket":
-            handler = _conversation(
-                lambda reader, write, _: write(_answered(reader, service)), REQUEST_SECONDS
-            )
+            return
+        refusals, service, memory = Refusals(name), self.service, self._memory
+        converse: Converse
+        if name == "socket":
+            converse, busy = (lambda reader: _answer_command(reader, service, memory)), b"ERROR busy\n"
         elif name == "spamd":
-            handler = _conversation(
-                lambda reader, write, connection: answer_spamc(reader, write, service, caller(connection)),
-                REQUEST_SECONDS,
+            converse, busy = (
+                lambda reader: answer_spamc(
+                    reader, service, rights_of(reader.line, may_learn=may_learn), memory, refusals
+                ),
+                SPAMD_BUSY,
             )
         else:
-            user_of = None if users is None else users.user_of_address
-            handler = _conversation(
-                lambda reader, write, _: answer_milter(
-                    reader, write, service, on_spam=on_spam, user_of=user_of
+            user_of, on_spam = None if users is None else users.user_of_address, self._on_spam
+            converse, busy = (
+                lambda reader: answer_milter(
+                    reader, service, memory, refusals, on_spam=on_spam, user_of=user_of
                 ),
-                MILTER_SECONDS,
+                b"",
             )
-        self._listeners[name] = _Listener(opened, handler, inherited=inherited)
+        self._listeners[name] = SocketListener(opened, converse, refusals, busy, inherited=inherited)
+
+    def _web_listener(self, opened: socket.socket, rights_of: Callable[[Any], Caller]) -> WebListener:
+        """Return the listener for HTTP."""
+        try:
+            from stream_bayes.door.guard import Door, ServiceLimits
+            from stream_bayes.mail.server.web_api import ACCESS, filter_app
+        except ImportError as error:
+            raise MissingPackage(
+                "--http needs starlette and uvicorn; install them with: pip install 'stream-bayes[serve]'"
+            ) from error
+        web = self._web
+        host = "127.0.0.1" if opened.family == socket.AF_UNIX else str(opened.getsockname()[0])
+        limits = ServiceLimits(
+            token=web.token,
+            hosts=web.hosts,
+            host=host,
+            proxies=web.proxies,
+            max_body_bytes=MAX_MAIL,
+            seconds=REQUEST_SECONDS,
+        )
+        door = Door(limits, "http", ACCESS, self._memory)
+        return WebListener(opened, filter_app(self.service, door, rights_of, self.refusals), door)
+
+    def refusals(self) -> list[Refusals]:
+        """Return what each socket has refused."""
+        return [each.refusals for each in self._listeners.values()]
 
     # -- running ------------------------------------------------------------------------------------------------------
 
@@ -276,34 +334,39 @@ class SpamServer:
             path.unlink(missing_ok=True)
 
 
-def _answered(reader: Any, service: FilterService) -> bytes:
-    """Return the answer to a request of the server's own protocol."""
-    try:
-        words = reader.readline(MAX_LINE).decode("utf-8", "replace").split()
-        if words[:2] != ["STREAM-BAYES", "1"]:
-            raise ValueError("expected STREAM-BAYES 1 and a verb")
-        return ("OK " + " ".join(_done(words[2:], reader, service)) + "\n").encode("utf-8", "replace")
-    except (StreamBayesError, OSError, ValueError) as error:
-        return b"ERROR " + " ".join(str(error).split()).encode("utf-8", "replace")[:1000] + b"\n"
+def _answer_command(reader: RequestReader, service: FilterService, memory: MemoryBudget) -> None:
+    """Answer a request of the server's own protocol."""
+    reader.has_begun()
+    reader.begin(REQUEST_SECONDS)
+    with memory.open(reader.address, PATIENCE) as reservation:
+        try:
+            words = reader.readline(MAX_LINE).decode("utf-8", "replace").split()
+            if words[:2] != ["STREAM-BAYES", "1"]:
+                raise ValueError("expected STREAM-BAYES 1 and a verb")
+            done = _done(words[2:], lambda size: _mail(reader, size, reservation), service)
+            answer = ("OK " + " ".join(done) + "\n").encode("utf-8", "replace")
+        except (StreamBayesError, OSError, ValueError) as error:
+            answer = b"ERROR " + " ".join(str(error).split()).encode("utf-8", "replace")[:1000] + b"\n"
+        reader.write(answer, REQUEST_SECONDS)
 
 
-def _done(words: list[str], reader: Any, service: FilterService) -> tuple[str, ...]:
+def _done(words: list[str], mail: Callable[[str], bytes], service: FilterService) -> tuple[str, ...]:
     """Make the change or the judgement that a request is about; return the words of the answer."""
     user = None
     if words and words[-1].startswith(USER):
         user = words.pop().removeprefix(USER)
     match words:
         case ["classify", size]:
-            return service.judge(_mail(reader, size), user).texts()
+            return service.judge(mail(size), user).texts()
         case ["learn", "ham" | "spam" as label, size]:
-            return (service.learn(_mail(reader, size), label, user),)
+            return (service.learn(mail(size), label, user),)
         case ["correct", "ham" | "spam" as label, name]:
             return (service.correct(name, label, user),)
         case ["forget", name]:
             service.forget(name, user)
             return ("forgotten",)
         case ["forget-mail", size]:
-            service.forget_mail(_mail(reader, size), user)
+            service.forget_mail(mail(size), user)
             return ("forgotten",)
         case ["forget-user", name]:
             return ("forgotten", str(service.forget_user(name)))
@@ -313,13 +376,11 @@ def _done(words: list[str], reader: Any, service: FilterService) -> tuple[str, .
             )
 
 
-def _mail(reader: Any, given: str) -> bytes:
-    size = int(given) if given.isdecimal() else -1
-    if not 0 <= size <= MAX_REQUEST:
-        raise ValueError(f"expected 0 to {MAX_REQUEST:,} bytes, got {given}")
-    raw: bytes = reader.read(size)
-    if len(raw) != size:
-        raise ValueError(f"expected {size} bytes, got {len(raw)}")
+def _mail(reader: RequestReader, size: str, reservation: Reservation) -> bytes:
+    expected = whole_number(size, "the size of the mail", 0, MAX_MAIL)
+    raw = reader.read(expected, reservation)
+    if len(raw) != expected:
+        raise ValueError(f"expected {expected} bytes, got {len(raw)}")
     return raw
 
 
@@ -342,105 +403,3 @@ def _clear(path: Path) -> None:
 def _shown(opened: socket.socket) -> str:
     name = opened.getsockname()
     return name if isinstance(name, str) else f"{name[0]}:{name[1]}"
-
-
-class _Listener:
-    """Serves an open socket, a thread for each connection.
-
-    Some threads wait for connections, so that the one that accepts a mail also judges it: starting a thread, and waking
-    it, would take longer than most verdicts. When the last one gets a connection, it starts another first.
-
-    Parameters
-    ----------
-    opened
-        The socket.
-    handler
-        The class of handlers, as of `socketserver`.
-    inherited
-        True for a socket that another process has opened, and goes on using.
-    """
-
-    def __init__(self, opened: socket.socket, handler: Any, *, inherited: bool) -> None:
-        self.socket = opened
-        opened.setblocking(True)
-        self._handler = handler
-        self._inherited = inherited
-        self._lock = threading.Lock()
-        self._idle = 0
-        self._stopping = False
-
-    def start(self) -> None:
-        """Begin to serve."""
-        for _ in range(IDLE_THREADS):
-            self._add_thread()
-
-    def stop(self) -> None:
-        """Wake the waiting threads, and accept nothing more. Open connections go on until they end."""
-        self._stopping = True
-        if not self._inherited:
-            with suppress(OSError):
-                self.socket.shutdown(socket.SHUT_RDWR)
-            return
-        for _ in range(self._idle):  # shutting it down would end it for its owner too
-            with socket.socket(self.socket.family) as line, suppress(OSError):
-                line.settimeout(1.0)
-                line.connect(self.socket.getsockname())
-
-    def _add_thread(self) -> None:
-        with self._lock:
-            self._idle += 1
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self) -> None:
-        """Serve one connection after another."""
-        while True:
-            line = self._accepted()
-            with self._lock:
-                self._idle -= 1
-                is_last = not self._idle
-            if line is None:
-                return
-            if is_last:
-                self._add_thread()
-            self._converse(line)
-            with self._lock:
-                if self._stopping or self._idle >= IDLE_THREADS:
-                    return
-                self._idle += 1
-
-    def _accepted(self) -> socket.socket | None:
-        """Return the next connection; None if the server stops."""
-        while not self._stopping:
-            try:
-                line, _ = self.socket.accept()
-            except OSError as error:  # a client that has gone already, or too many open files
-                if not self._stopping:
-                    logger.debug("no connection was accepted: %s", error)
-                    time.sleep(ACCEPT_PAUSE)
-                continue
-            if not self._stopping:
-                return line
-            line.close()
-        return None
-
-    def _converse(self, line: socket.socket) -> None:
-        with line:
-            try:
-                if line.family != socket.AF_UNIX:
-                    line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                self._handler(line, ("", 0), self)
-                line.shutdown(socket.SHUT_WR)
-            except Exception:  # clients that disconnect, or do not finish their request
-                logger.debug("a connection ended with an error", exc_info=True)
-
-
-def _conversation(converse: Callable[[Any, Any, Any], object], seconds: float) -> type:
-    """Return a handler of connections."""
-
-    class Conversation(socketserver.StreamRequestHandler):
-        timeout = seconds
-
-        def handle(self) -> None:
-            converse(self.rfile, self.wfile.write, self.connection)
-
-    return Conversation

@@ -13,19 +13,25 @@ X-Spam-Flag and X-Spam-Status that delivery rules for SpamAssassin match.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
-from typing import IO, Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
 
+from stream_bayes.door.memory import MemoryBudget, MemoryFull, Reservation
+from stream_bayes.door.numbers import whole_number
+from stream_bayes.door.reading import RequestReader
+from stream_bayes.door.refusals import Refusals
 from stream_bayes.errors import BadValue, NotLearned, StreamBayesError
 from stream_bayes.mail.filter.verdict import Judgement
 from stream_bayes.mail.server.callers import Caller, NotAllowed
 from stream_bayes.mail.server.filter_service import FilterService
-from stream_bayes.mail.start import with_fields, without_fields
+from stream_bayes.mail.start import MOST_TO_SERVER, with_fields, without_fields
 from stream_bayes.mail.text.structure import head_and_body
 
-__all__ = ["answer_spamc", "mail_with"]
+__all__ = ["BUSY", "answer_spamc", "mail_with"]
 
-MAX_BYTES: Final = 1 << 27  # of a mail
+SECONDS: Final = 30.0  # for a request to arrive, and for its answer to be read
+PATIENCE: Final = 5.0  # seconds that a mail waits for memory
+CHUNK: Final = 1 << 16  # bytes unpacked at once
 MAX_LINE: Final = 1_000
 MAX_HEADERS: Final = 50
 OK, USAGE, DATA, UNAVAILABLE, SOFTWARE, IO_ERROR = (  # codes of sysexits.h
@@ -36,7 +42,8 @@ OK, USAGE, DATA, UNAVAILABLE, SOFTWARE, IO_ERROR = (  # codes of sysexits.h
     (70, "EX_SOFTWARE"),
     (74, "EX_IOERR"),
 )
-NO_USER, NO_PERMISSION = (67, "EX_NOUSER"), (77, "EX_NOPERM")
+NO_USER, TEMPORARY, NO_PERMISSION = (67, "EX_NOUSER"), (75, "EX_TEMPFAIL"), (77, "EX_NOPERM")
+BUSY: Final = b"SPAMD/1.1 75 EX_TEMPFAIL\r\nContent-length: 0\r\n\r\n"  # to a connection that is refused
 SYMBOLS: Final = 12  # tokens that decided, in a report
 SPAMASSASSIN = (
     b"x-spam-flag",
@@ -56,48 +63,87 @@ class _Refused(Exception):
 
 
 def answer_spamc(
-    reader: IO[bytes], write: Callable[[bytes], object], service: FilterService, caller: Caller
+    reader: RequestReader,
+    service: FilterService,
+    caller: Caller,
+    memory: MemoryBudget,
+    refusals: Refusals,
 ) -> None:
     """Answer one request of a client of spamd.
 
     Parameters
     ----------
-    reader, write
+    reader
         The connection.
     service
         The filter.
     caller
         The rights of the client: whether TELL is allowed, and the users that `User:` may name.
+    memory
+        The budget of memory for mails in flight.
+    refusals
+        Counts what is refused.
     """
+    if not reader.has_begun():
+        return
+    reader.begin(SECONDS)
+    with memory.open(reader.address, PATIENCE) as reservation:
+        answer = _answer(reader, service, caller, reservation, refusals)
+        if answer:
+            reader.write(answer, SECONDS)
+
+
+def _answer(
+    reader: RequestReader,
+    service: FilterService,
+    caller: Caller,
+    reservation: Reservation,
+    refusals: Refusals,
+) -> bytes:
+    """Return the response to a request; nothing if there is none."""
     try:
         verb, headers = _request(reader)
         if verb == "SKIP":
-            return
+            return b""
         if verb == "PING":
-            write(b"SPAMD/1.5 0 PONG\r\n")
-            return
+            return b"SPAMD/1.5 0 PONG\r\n"
         if verb not in _VERBS:
             raise _Refused(
                 USAGE, f"expected one of {', '.join((*_VERBS, 'PING', 'SKIP'))}, got {verb[:40]!r}"
             )
         if verb == "TELL" and not caller.may_learn:
             service.note_refusal()
-            raise _Refused(UNAVAILABLE, "TELL is refused here: start the server with --allow-learn")
+            raise _Refused(
+                UNAVAILABLE,
+                "TELL is refused here: start the server with --allow-learn (spamc says: un/learned)",
+            )
         request = _Request(headers, _user(headers, caller))
-        fields, body = _VERBS[verb](service, _mail(reader, headers), request)
+        fields, body = _VERBS[verb](service, _mail(reader, headers, reservation), request)
+        reservation.grow(len(body))
         code = OK
     except _Refused as error:
-        code, fields, body = error.code, [], f"{error}\r\n".encode()
+        refusals.add(error.code[1].removeprefix("EX_").lower(), reader.address, str(error))
+        code, fields, body = error.code, [], f"{error}\r\n".encode("utf-8", "replace")
+    except MemoryFull as error:
+        refusals.add("busy", reader.address, str(error))
+        code, fields, body = TEMPORARY, [], f"{error}\r\n".encode()
+    except TimeoutError as error:
+        refusals.add("slow", reader.address, str(error))
+        code, fields, body = IO_ERROR, [], f"{error}\r\n".encode("utf-8", "replace")
     except StreamBayesError as error:
         code, fields, body = SOFTWARE, [], f"{error}\r\n".encode("utf-8", "replace")
     except (OSError, ValueError) as error:
         code, fields, body = IO_ERROR, [], f"{error}\r\n".encode("utf-8", "replace")
+    return _response(code, fields, body)
+
+
+def _response(code: tuple[int, str], fields: Sequence[str], body: bytes) -> bytes:
     number, name = code
     lines = [f"SPAMD/1.1 {number} {name}", f"Content-length: {len(body)}", *fields]
-    write("".join(f"{line}\r\n" for line in lines).encode("utf-8", "replace") + b"\r\n" + body)
+    return "".join(f"{line}\r\n" for line in lines).encode("utf-8", "replace") + b"\r\n" + body
 
 
-def _request(reader: IO[bytes]) -> tuple[str, dict[str, str]]:
+def _request(reader: RequestReader) -> tuple[str, dict[str, str]]:
     """Return the verb and the headers of a request."""
     words = reader.readline(MAX_LINE).split()
     if len(words) != 2 or not words[1].startswith(b"SPAMC/"):
@@ -121,26 +167,44 @@ def _user(headers: dict[str, str], caller: Caller) -> str | None:
         raise _Refused(NO_USER, str(error)) from None
 
 
-def _mail(reader: IO[bytes], headers: dict[str, str]) -> bytes:
+def _mail(reader: RequestReader, headers: dict[str, str], reservation: Reservation) -> bytes:
     """Return the mail of a request; one without a length ends with the connection."""
     length = headers.get("content-length")
     if length is None:
-        raw = reader.read(MAX_BYTES + 1)
-    elif not length.isdecimal() or int(length) > MAX_BYTES:
-        raise _Refused(USAGE, f"Content-length: expected at most {MAX_BYTES} bytes, got {length[:40]!r}")
+        raw = reader.read(MOST_TO_SERVER + 1, reservation)
+        if len(raw) > MOST_TO_SERVER:
+            raise _Refused(DATA, f"expected at most {MOST_TO_SERVER:,} bytes")
     else:
-        raw = reader.read(int(length))
-        if len(raw) != int(length):
-            raise _Refused(DATA, f"expected {length} bytes, got {len(raw)}")
-    if headers.get("compress", "").lower() == "zlib":
-        unpacked = zlib.decompressobj()
         try:
-            raw = unpacked.decompress(raw, MAX_BYTES)
-        except zlib.error as error:
-            raise _Refused(DATA, f"the mail is not compressed by zlib: {error}") from None
-    if len(raw) > MAX_BYTES:
-        raise _Refused(DATA, f"expected at most {MAX_BYTES} bytes")
-    return raw
+            size = whole_number(length, "Content-length", 0, MOST_TO_SERVER)
+        except BadValue as error:
+            raise _Refused(USAGE, str(error)) from None
+        raw = reader.read(size, reservation)
+        if len(raw) != size:
+            raise _Refused(DATA, f"expected {length} bytes, got {len(raw)}")
+    return _unpacked(raw, reservation) if headers.get("compress", "").lower() == "zlib" else raw
+
+
+def _unpacked(raw: bytes, reservation: Reservation) -> bytes:
+    """Return the mail that was compressed, bounded while it expands."""
+    unpacking = zlib.decompressobj()
+    parts, size = [], 0
+    try:
+        while not unpacking.eof:
+            part = unpacking.decompress(raw, CHUNK)
+            raw = unpacking.unconsumed_tail
+            if not part and not raw:
+                break
+            size += len(part)
+            if size > MOST_TO_SERVER:
+                raise _Refused(DATA, f"expected at most {MOST_TO_SERVER:,} bytes once it is unpacked")
+            reservation.grow(len(part))
+            parts.append(part)
+    except zlib.error as error:
+        raise _Refused(DATA, f"the mail is not compressed by zlib: {error}") from None
+    if not unpacking.eof or unpacking.unused_data:
+        raise _Refused(DATA, "the mail is compressed by zlib, but cut off, or followed by something else")
+    return b"".join(parts)
 
 
 Response = tuple[list[str], bytes]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import socket
 import struct
 import threading
@@ -11,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from stream_bayes.mail import SpamFilter
-from stream_bayes.mail.server.server import SpamServer
+from stream_bayes.mail.server.server import SpamServer, WebAccess
 from stream_bayes.mail.store.home import SpamHome
 from stream_bayes.mail.store.identity import id_of_mail
 from tests.mail.messages import HAM, SPAM, plain, stream
 
+TOKEN = "a token of more than sixteen"
 CERTAIN_SPAM = plain(" ".join(SPAM * 3), sender="user1@shop1.example.net", subject="winner 1")
 CERTAIN_HAM = plain(" ".join(HAM * 3), sender="user1@work1.example.net", subject="meeting 1")
 
@@ -32,7 +35,7 @@ def trained_home(directory: Path, messages: int = 400) -> SpamHome:
 @contextmanager
 def serving(home: SpamHome, listen: dict[str, str], **settings: Any) -> Iterator[SpamServer]:
     """Serve a home in a thread."""
-    server = SpamServer(home, listen, **settings)
+    server = SpamServer(home, listen, **{"web": WebAccess(TOKEN)} | settings)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -59,6 +62,23 @@ def exchanged(address: str, data: bytes) -> bytes:
         while more := line.recv(1 << 16):
             answer += more
         return answer
+
+
+def over_http(
+    server: SpamServer, method: str, path: str, body: bytes | dict[str, str] = b"", **headers: str
+) -> tuple[int, dict[str, Any]]:
+    """Return status and JSON of an answer. A mail is sent as one, an id as JSON, and both with the token."""
+    is_mail = isinstance(body, bytes)
+    sent = {"Content-Type": "message/rfc822" if is_mail else "application/json"} if method == "POST" else {}
+    sent |= {"Authorization": f"Bearer {TOKEN}"}
+    sent |= {name.replace("_", "-"): value for name, value in headers.items()}
+    line = http.client.HTTPConnection(server.addresses()["http"], timeout=60)
+    try:
+        line.request(method, path, body if isinstance(body, bytes) else json.dumps(body), sent)
+        answer = line.getresponse()
+        return answer.status, json.loads(answer.read())
+    finally:
+        line.close()
 
 
 class MailServer:

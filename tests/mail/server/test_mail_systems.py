@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
-import json
 import os
 import shutil
 import socket
@@ -18,7 +16,7 @@ from typing import Any
 import pytest
 
 from stream_bayes.errors import BadValue, InUse, SourceError
-from stream_bayes.mail.server.server import PROTOCOLS, SpamServer
+from stream_bayes.mail.server.server import PROTOCOLS, SpamServer, WebAccess
 from stream_bayes.mail.start import without_own_fields
 from stream_bayes.mail.store.home import SpamHome
 from stream_bayes.mail.store.identity import id_of_mail
@@ -28,6 +26,7 @@ from tests.mail.server.conversations import (
     CERTAIN_SPAM,
     MailServer,
     exchanged,
+    over_http,
     serving,
     trained_home,
 )
@@ -131,7 +130,8 @@ def test_nobody_teaches_over_tcp_unless_allowed(
     home: SpamHome, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     tell = request("TELL", CERTAIN_HAM, "Message-class: spam", "Set: local")
-    with serving(home, {"spamd": "127.0.0.1:0", "http": "127.0.0.1:0"}) as server:
+    listen = {"spamd": "127.0.0.1:0", "http": "127.0.0.1:0"}
+    with serving(home, listen, web=WebAccess()) as server:
         for _ in range(2):
             assert asked(server, tell)[0] == "SPAMD/1.1 69 EX_UNAVAILABLE"
         assert server.service.refused == 2 and caplog.text.count("--allow-learn") == 1
@@ -234,22 +234,13 @@ def test_a_milter_accepts_a_mail_that_it_cannot_judge(server: SpamServer) -> Non
 # -- HTTP -------------------------------------------------------------------------------------------------------------
 
 
-def over_http(server: SpamServer, verb: str, path: str, body: bytes = b"") -> tuple[int, dict[str, Any]]:
-    line = http.client.HTTPConnection(server.addresses()["http"], timeout=60)
-    line.request(verb, path, body)
-    answer = line.getresponse()
-    found: dict[str, Any] = json.loads(answer.read())
-    line.close()
-    return answer.status, found
-
-
 def test_scores_and_probabilities_come_over_http(server: SpamServer) -> None:
     status, found = over_http(server, "POST", "/judge", CERTAIN_SPAM)
     assert status == 200 and found["verdict"] == "spam" and found["probability"] >= found["threshold"] > 0.9
-    assert over_http(server, "POST", "/correct/ham", found["id"].encode()) == (200, {"outcome": "learned"})
+    assert over_http(server, "POST", "/correct/ham", {"id": found["id"]}) == (200, {"outcome": "learned"})
     assert over_http(server, "POST", "/learn/spam", CERTAIN_SPAM) == (200, {"outcome": "corrected"})
-    assert over_http(server, "POST", "/forget", found["id"].encode()) == (200, {"outcome": "forgotten"})
-    assert over_http(server, "POST", "/forget", b"unknown")[0] == 404
+    assert over_http(server, "POST", "/forget", {"id": found["id"]}) == (200, {"outcome": "forgotten"})
+    assert over_http(server, "POST", "/forget", {"id": "unknown"})[0] == 404
     assert over_http(server, "POST", "/learn/eggs", b"a")[0] == 404
     assert over_http(server, "GET", "/ping") == (200, {"judged": 1, "changed": 3})
     assert server.home.load().label_of(id_of_mail(CERTAIN_SPAM)) is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import re
@@ -25,6 +24,7 @@ from tests.mail.server.conversations import (
     CERTAIN_SPAM,
     MailServer,
     exchanged,
+    over_http,
     serving,
     trained_home,
 )
@@ -56,14 +56,10 @@ def score_of(answer: str) -> float:
     return float(found[1])
 
 
-def posted(server: SpamServer, path: str, body: bytes, user: str | None = None) -> tuple[int, Any]:
-    line = http.client.HTTPConnection(server.addresses()["http"], timeout=60)
-    line.request("POST", path, body, {} if user is None else {"User": user})
-    answer = line.getresponse()
-    try:
-        return answer.status, json.loads(answer.read())
-    finally:
-        line.close()
+def posted(
+    server: SpamServer, path: str, body: bytes | dict[str, str], user: str | None = None
+) -> tuple[int, Any]:
+    return over_http(server, "POST", path, body, **({} if user is None else {"User": user}))
 
 
 HAM = ("Message-class: ham", "Set: local")
@@ -81,11 +77,11 @@ def test_spamd_and_http_use_the_filter_of_the_user_that_is_named(home: SpamHome)
         assert status == 200 and judged == posted(server, "/judge", CERTAIN_SPAM, "bob")[1]
         own = posted(server, "/judge?user=ann", CERTAIN_SPAM)[1]
         assert own == posted(server, "/judge", CERTAIN_SPAM, "ann")[1] and own["score"] < judged["score"]
-        assert posted(server, "/correct/spam?user=ann", own["id"].encode()) == (200, {"outcome": "corrected"})
-        assert posted(server, "/forget", own["id"].encode(), "ann") == (200, {"outcome": "forgotten"})
+        assert posted(server, "/correct/spam?user=ann", {"id": own["id"]}) == (200, {"outcome": "corrected"})
+        assert posted(server, "/forget", {"id": own["id"]}, "ann") == (200, {"outcome": "forgotten"})
         assert posted(server, "/judge", CERTAIN_SPAM, "ann")[1] == judged
         assert posted(server, "/learn/ham", CERTAIN_SPAM, "bob")[1] == {"outcome": "learned"}
-        assert posted(server, "/judge", CERTAIN_SPAM, "a/b")[0] == 400
+        assert posted(server, "/judge", CERTAIN_SPAM, "a/b")[0] == 422
         assert server.service._opened.following == 0, "the site learned nothing"
 
 
