@@ -44,7 +44,7 @@ from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
-from stream_bayes.streams.served_models.answers import Answers
+from stream_bayes.streams.served_models.answers import BatchAnswers
 from stream_bayes.streams.served_models.served import ServedLearner, served
 from tests.kafka_broker.broker import Broker, NoBroker, jars
 
@@ -127,7 +127,7 @@ class Nothing(ServedLearner):
         ws: Sequence[float],
         times: Sequence[float | None] | None = None,
         /,
-    ) -> tuple[Answers, StreamBayesError | None]:
+    ) -> tuple[BatchAnswers, StreamBayesError | None]:
         return super().process([{}] * len(xs), [None] * len(xs), ws)
 
     def __init__(self, learner: Any) -> None:

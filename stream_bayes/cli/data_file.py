@@ -31,10 +31,10 @@ from stream_bayes.streams.sources.paced import Paced
 
 __all__ = [
     "CSVOptions",
+    "DataFile",
     "DataOptions",
     "Delimiter",
     "File",
-    "Table",
     "Target",
     "Time",
     "first_records",
@@ -133,7 +133,7 @@ class DataOptions(CSVOptions):
 
 
 @dataclass
-class Table:
+class DataFile:
     """An open data file.
 
     Parameters
@@ -288,7 +288,7 @@ def listed(names: Sequence[str], most: int = SHOWN_NAMES) -> str:
     return ", ".join(names[:most]) + more if names else "none"
 
 
-def open_table(file: Path, target: str | None, options: DataOptions) -> Table:
+def open_table(file: Path, target: str | None, options: DataOptions) -> DataFile:
     """Return a data file as a table, with the schema inferred from its first rows.
 
     Raises
@@ -339,10 +339,10 @@ def open_table(file: Path, target: str | None, options: DataOptions) -> Table:
         schema = getattr(source, "schema", None)
         if schema is not None and options.nominal:
             schema = with_nominal(schema, options.nominal)
-    return Table(file, target, source, schema, profiles, form, left_out)
+    return DataFile(file, target, source, schema, profiles, form, left_out)
 
 
-def merged_with(table: Table, files: Sequence[Path], options: DataOptions) -> MergedSource:
+def merged_with(table: DataFile, files: Sequence[Path], options: DataOptions) -> MergedSource:
     """Return a table's file and further ones as one source, merged by time; without times they follow each other.
 
     The kinds of the columns are those of the first file.
@@ -373,7 +373,7 @@ def merged_with(table: Table, files: Sequence[Path], options: DataOptions) -> Me
         raise
 
 
-def label_cuts(table: Table, bins: int) -> list[float]:
+def label_cuts(table: DataFile, bins: int) -> list[float]:
     """Return the cut points of a numeric target, by its first rows.
 
     Raises

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from stream_bayes.core.values.values import Value, canonical, canonical_label, shown
 from stream_bayes.data.features import Nominal, Spec, Vocabulary
 from stream_bayes.data.frame_columns import Cells, factorise, numbers
-from stream_bayes.data.frames import Table
+from stream_bayes.data.frames import NamedColumns
 from stream_bayes.errors import BadLabel, BadValue, SchemaError
 
 __all__ = [
@@ -190,7 +190,7 @@ def code_labels(cells: Cells, classes: Vocabulary | None) -> tuple[Codes, Vocabu
 
 
 def code_columns(
-    table: Table,
+    table: NamedColumns,
     features: Mapping[str, Spec],
     foreign: ForeignRule,
     labels: Codes | None,

@@ -20,8 +20,8 @@ from stream_bayes.data.frame_columns import Cells, python_values
 from stream_bayes.errors import SchemaError
 
 __all__ = [
+    "NamedColumns",
     "Native",
-    "Table",
     "is_frame",
     "iter_dicts",
     "labels_of",
@@ -35,7 +35,7 @@ Label = TypeVar("Label", bound=Value)  # since mappings are invariant in their k
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class NamedColumns:
     """The columns of a frame, in its order, under their names as they are (pandas allows any label)."""
 
     rows: int
@@ -200,7 +200,7 @@ def _pandas_dtype(values: Iterable[Value | None]) -> type | None:
     return None if len(types) == 1 and types <= {str, bool, int, float} else object
 
 
-def read_table(frame: Native) -> Table:
+def read_table(frame: Native) -> NamedColumns:
     """Return the columns of any frame.
 
     Raises
@@ -226,16 +226,16 @@ def read_table(frame: Native) -> Table:
     )
 
 
-def _frame_table(native: Native) -> Table:
+def _frame_table(native: Native) -> NamedColumns:
     if nw.dependencies.is_pandas_like_dataframe(native):
         _refuse_duplicates(native.columns)
         # By position, since narwhals looks columns up by strings only.
         cells = (nw.from_native(native.iloc[:, i], series_only=True) for i in range(native.shape[1]))
-        return Table(len(native), dict(zip(native.columns, cells, strict=True)))
+        return NamedColumns(len(native), dict(zip(native.columns, cells, strict=True)))
     if nw.dependencies.is_pyarrow_table(native):
         _refuse_duplicates(native.column_names)  # pyarrow allows them, narwhals would refuse without a name
     frame = nw.from_native(native, eager_only=True)
-    return Table(len(frame), {name: frame.get_column(name) for name in frame.columns})
+    return NamedColumns(len(frame), {name: frame.get_column(name) for name in frame.columns})
 
 
 def _refuse_duplicates(names: Iterable[Hashable]) -> None:
@@ -246,7 +246,7 @@ def _refuse_duplicates(names: Iterable[Hashable]) -> None:
         seen.add(name)
 
 
-def _mapping_table(frame: Mapping[Hashable, Native]) -> Table:
+def _mapping_table(frame: Mapping[Hashable, Native]) -> NamedColumns:
     columns: dict[Hashable, Cells] = {}
     for name, cells in frame.items():
         try:
@@ -256,13 +256,13 @@ def _mapping_table(frame: Mapping[Hashable, Native]) -> Table:
     lengths = {name: len(cells) for name, cells in columns.items()}
     if len(set(lengths.values())) > 1:
         raise SchemaError(f"columns differ in length: {shown(lengths)}")
-    return Table(next(iter(lengths.values()), 0), columns)
+    return NamedColumns(next(iter(lengths.values()), 0), columns)
 
 
-def _rows_table(rows: Sequence[Native]) -> Table:
+def _rows_table(rows: Sequence[Native]) -> NamedColumns:
     names: dict[Hashable, None] = {}
     for number, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise SchemaError(f"row {number}: expected a dict, got {type(row).__name__}: {shown(row)}")
         names.update(dict.fromkeys(row))
-    return Table(len(rows), {name: [row.get(name) for row in rows] for name in names})
+    return NamedColumns(len(rows), {name: [row.get(name) for row in rows] for name in names})

@@ -40,7 +40,7 @@ from stream_bayes.data.features import (
     spec_to_json,
 )
 from stream_bayes.data.frame_columns import Cells, factorise
-from stream_bayes.data.frames import Native, Table, read_table
+from stream_bayes.data.frames import NamedColumns, Native, read_table
 from stream_bayes.errors import BadLabel, BadState, SchemaError, UnknownFeature
 
 __all__ = ["Nominal", "Numeric", "Schema", "usual_target"]  # what a schema is written with
@@ -248,7 +248,12 @@ class Schema:
         return json.dumps(self.to_json(), separators=(",", ":"), ensure_ascii=True)
 
     def _coded(
-        self, table: Table, target: str, foreign: ForeignRule, labels: Codes | None, classes: Vocabulary
+        self,
+        table: NamedColumns,
+        target: str,
+        foreign: ForeignRule,
+        labels: Codes | None,
+        classes: Vocabulary,
     ) -> CodedColumns:
         if self.unknown == "refuse":
             for name in table.columns:
@@ -310,7 +315,7 @@ def _name(what: str, name: object) -> str:
     return str.__str__(name)
 
 
-def _column(table: Table, target: str) -> Cells:
+def _column(table: NamedColumns, target: str) -> Cells:
     if target not in table.columns:
         raise SchemaError(
             f"the frame has no column {shown(target)} for the target, only {shown([*table.columns])}"

@@ -17,7 +17,7 @@ from typing import Protocol
 from stream_bayes.errors import BadConfig
 
 __all__ = [
-    "Admission",
+    "AdmittedTo",
     "ConnectionLimits",
     "Connections",
     "OpenConnection",
@@ -28,7 +28,7 @@ __all__ = [
 SPARE_FILES = 124  # descriptors that are left to all else
 
 
-class Admission(Enum):
+class AdmittedTo(Enum):
     """The answer to a new connection: refused; for probes of health alone; or for all requests."""
 
     REFUSED = 0
@@ -112,7 +112,7 @@ class Connections:
         with self._lock:
             return [each for same in self._open.values() for each in same]
 
-    def admit(self, connection: OpenConnection) -> Admission:
+    def admit(self, connection: OpenConnection) -> AdmittedTo:
         """Add a new connection unless there are too many. Drop a waiting one for it if there is any."""
         network, limits = network_of(connection.address), self.limits
         is_proxy = _is_within(connection.address, self._proxies)
@@ -122,15 +122,17 @@ class Connections:
             if network and not is_proxy and len(same) >= limits.most_each:
                 victim = _longest_waiting(same)
                 if victim is None:
-                    return Admission.REFUSED
+                    return AdmittedTo.REFUSED
             elif self._count >= limits.most - limits.for_probes:
                 largest = max(self._open.values(), key=len)
                 victim = _longest_waiting(largest)
                 if victim is None and self._count >= limits.most:
-                    return Admission.REFUSED
+                    return AdmittedTo.REFUSED
             if victim is not None:
                 self._remove(victim)
-            admission = Admission.PROBES if self._count >= limits.most - limits.for_probes else Admission.ALL
+            admission = (
+                AdmittedTo.PROBES if self._count >= limits.most - limits.for_probes else AdmittedTo.ALL
+            )
             self._open.setdefault(network, {})[connection] = None
             self._count += 1
         if victim is not None:

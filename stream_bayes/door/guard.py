@@ -26,7 +26,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from stream_bayes.door.connections import Admission, ConnectionLimits, Connections, network_of
+from stream_bayes.door.connections import AdmittedTo, ConnectionLimits, Connections, network_of
 from stream_bayes.door.memory import MEMORY, MemoryBudget, MemoryFull, Reservation
 from stream_bayes.door.problems import Refused, internal_problem
 from stream_bayes.door.refusals import Refusals
@@ -249,7 +249,7 @@ class _Guard:
         method, path = scope["method"], scope["path"]
         if path in self._access.open:
             return
-        if connection is not None and connection.admission is Admission.PROBES:
+        if connection is not None and connection.admission is AdmittedTo.PROBES:
             raise Refused(
                 503,
                 "too-many-connections",

@@ -13,7 +13,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from stream_bayes.door.connections import Admission
+from stream_bayes.door.connections import AdmittedTo
 from stream_bayes.door.guard import Door
 from stream_bayes.door.problems import problem
 
@@ -35,14 +35,14 @@ LARGEST_HEAD = 16_384  # bytes of a request's line and headers
 def make_server(app: ASGIApp, door: Door) -> uvicorn.Server:
     """Return a server of an application that runs with `serve(sockets=[...])`."""
 
-    class Connection(_Connection):
+    class DoorConnection(_HTTPConnection):
         _door = door
 
     # Invalid requests are the client's business, and a line for each would fill the disk.
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     config = uvicorn.Config(
         app,
-        http=Connection,
+        http=DoorConnection,
         ws="none",
         lifespan="on",
         log_config=None,
@@ -57,14 +57,14 @@ def make_server(app: ASGIApp, door: Door) -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
-class _Connection(H11Protocol):
+class _HTTPConnection(H11Protocol):
     """A connection that is closed when a request does not arrive, or when its reader does not read.
 
     uvicorn closes one that is idle after an answer. A subclass has the door.
     """
 
     _door: Door
-    admission = Admission.ALL
+    admission = AdmittedTo.ALL
     has_served = False
     is_local = False  # over a Unix socket
     address = ""
@@ -83,7 +83,7 @@ class _Connection(H11Protocol):
         self.address = "" if self.client is None else self.client[0]
         self._since = self.loop.time()
         self.admission = self._door.connections.admit(self)
-        if self.admission is Admission.REFUSED:
+        if self.admission is AdmittedTo.REFUSED:
             count = len(self._door.connections)
             self._refuse(
                 503, "too-many-connections", f"{count} connections are open already; close some, or try again"
@@ -179,7 +179,9 @@ class _Connection(H11Protocol):
         if size < LARGE:
             return
         unread = {
-            each: each.unread_bytes for each in self._door.connections.all() if isinstance(each, _Connection)
+            each: each.unread_bytes
+            for each in self._door.connections.all()
+            if isinstance(each, _HTTPConnection)
         }
         total = sum(unread.values())
         for each, left in sorted(unread.items(), key=lambda item: -item[1]):

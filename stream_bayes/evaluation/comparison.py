@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.drawing.html import plain_table
-from stream_bayes.core.measures.bootstrap import MEANS, Blocks, Estimate, Resampling
+from stream_bayes.core.measures.bootstrap import MEANS, Blocks, IntervalEstimate, Resampling
 from stream_bayes.core.measures.losses import Losses
 from stream_bayes.errors import BadValue
 from stream_bayes.evaluation.checkpoints import Checkpoint, write_checkpoints
 from stream_bayes.evaluation.contestants import Clock, Contestant, Learner, Metric, contestant
-from stream_bayes.evaluation.steps import Arrivals, Step, Stream, check_delay, delayed, portions
+from stream_bayes.evaluation.steps import Arrivals, ReplayAction, Stream, check_delay, delayed, portions
 from stream_bayes.streams.sources.constructors import open_stream
 
 if TYPE_CHECKING:  # River's metrics load scipy's statistics
@@ -129,7 +129,7 @@ class Comparison(Mapping[str, Checkpoint]):
 
     # -- intervals ----------------------------------------------------------------------------------------------------
 
-    def interval(self, name: str, measure: str = "accuracy", level: float = 0.95) -> Estimate:
+    def interval(self, name: str, measure: str = "accuracy", level: float = 0.95) -> IntervalEstimate:
         """Return a learner's mean over all events with a confidence interval, by bootstrap over blocks of events.
 
         Parameters
@@ -143,7 +143,9 @@ class Comparison(Mapping[str, Checkpoint]):
         """
         return self._resampling.mean(self._sums_of(name, measure), measure, level)
 
-    def difference(self, name: str, other: str, measure: str = "accuracy", level: float = 0.95) -> Estimate:
+    def difference(
+        self, name: str, other: str, measure: str = "accuracy", level: float = 0.95
+    ) -> IntervalEstimate:
         """Return the difference between two learners' means over the same blocks of events.
 
         Events that are hard for both cancel out, so the interval is often narrower than those of the means.
@@ -336,7 +338,7 @@ def _signed(value: float, factor: float, digits: int) -> str:
     return "-" if math.isnan(value) else f"{factor * value:+.{digits}f}"
 
 
-def _ends(estimate: Estimate, factor: float, digits: int) -> str:
+def _ends(estimate: IntervalEstimate, factor: float, digits: int) -> str:
     if math.isnan(estimate.low):
         return "-"
     return f"{factor * estimate.low:.{digits}f} to {factor * estimate.high:.{digits}f}"
@@ -367,7 +369,7 @@ def compare(
     limit: int | None = None,
     should_stop: Callable[[], bool] | None = None,
     clock: Clock = time.perf_counter,
-    on_answer: Callable[[str, Step, Mapping[Any, float], Any], None] | None = None,
+    on_answer: Callable[[str, ReplayAction, Mapping[Any, float], Any], None] | None = None,
 ) -> Comparison:
     """Compare learners prequentially: each predicts, then learns, every event of a stream.
 
@@ -479,7 +481,7 @@ def _contestants(
     half_life: float,
     metrics: Sequence[Metric | MetricsSum],
     clock: Clock,
-    on_answer: Callable[[str, Step, Mapping[Any, float], Any], None] | None,
+    on_answer: Callable[[str, ReplayAction, Mapping[Any, float], Any], None] | None,
 ) -> list[Contestant]:
     if not isinstance(learners, Mapping):
         raise BadValue(

@@ -27,7 +27,7 @@ from stream_bayes.core.measures.measures import Measures
 from stream_bayes.core.networks.dot import spelled
 from stream_bayes.errors import BadValue, BudgetExceeded, TooManyLabels
 from stream_bayes.evaluation.checkpoints import Checkpoint, Figures
-from stream_bayes.evaluation.steps import FORGET, LEARN, PREDICT, Step
+from stream_bayes.evaluation.steps import FORGET, LEARN, PREDICT, ReplayAction
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.predictions import most_probable
 
@@ -42,7 +42,7 @@ Metric: TypeAlias = "ClassificationMetric"
 # Probabilities and the label; `...` for the most probable one.
 Answer: TypeAlias = tuple[Mapping[Any, float], Any]
 
-OnAnswer: TypeAlias = Callable[[Step, Mapping[Any, float], Any], None]
+OnAnswer: TypeAlias = Callable[[ReplayAction, Mapping[Any, float], Any], None]
 
 OF_PROBABILITIES = ("log_loss", "brier", "roc_auc", "calibration_error")
 NO_PROBABILITIES = base.Classifier.predict_proba_one
@@ -101,7 +101,7 @@ class Contestant(ABC):
 
     # -- processing steps ---------------------------------------------------------------------------------------------
 
-    def process(self, steps: Sequence[Step]) -> None:
+    def process(self, steps: Sequence[ReplayAction]) -> None:
         """Process steps in their order. A learner that exceeds its memory budget is stopped."""
         for step in steps:
             if self.stopped is not None:
@@ -123,11 +123,11 @@ class Contestant(ABC):
                 error.add_note(f"{self.name!r} raised this at sample {step.number} of the stream, from 0")
                 raise
 
-    def _predict_and_learn(self, step: Step) -> None:
+    def _predict_and_learn(self, step: ReplayAction) -> None:
         self._score(step, self._predict(step.x))
         self._learn(step)
 
-    def _learn(self, step: Step) -> None:
+    def _learn(self, step: ReplayAction) -> None:
         learn, clock = self.learner.learn_one, self._clock
         if step.weight == 1.0:  # not every classifier of River's takes a weight
             start = clock()
@@ -137,7 +137,7 @@ class Contestant(ABC):
             learn(step.x, step.y, w=step.weight)
         self.seconds += clock() - start
 
-    def _score(self, step: Step, answer: Answer) -> None:
+    def _score(self, step: ReplayAction, answer: Answer) -> None:
         probabilities, predicted = answer
         self.losses.update(step.y, probabilities, predicted, step.weight)
         self.events += 1
@@ -146,7 +146,7 @@ class Contestant(ABC):
         if self.metrics:
             self._update_metrics(step, probabilities, predicted)
 
-    def _update_metrics(self, step: Step, probabilities: Mapping[Any, float], predicted: Any) -> None:
+    def _update_metrics(self, step: ReplayAction, probabilities: Mapping[Any, float], predicted: Any) -> None:
         """Update the metrics if there is an answer, as River's own evaluation does."""
         if not probabilities:
             return
@@ -197,7 +197,7 @@ class Contestant(ABC):
 class _AtOnce(Contestant):
     """Predicts and learns in one call."""
 
-    def _predict_and_learn(self, step: Step) -> None:
+    def _predict_and_learn(self, step: ReplayAction) -> None:
         predict_learn, clock = self.learner.predict_learn_one, self._clock
         start = clock()
         probabilities = predict_learn(step.x, step.y, step.weight)
@@ -231,7 +231,7 @@ class _OneByOneByName(_OneByOne):
         return probabilities, ...
 
 
-class _Deciding(Contestant):
+class _DecidingContestant(Contestant):
     """Predicts probabilities, and decides on a label by a predict_one of its own."""
 
     def _predict(self, x: Mapping[Any, Any]) -> Answer:
@@ -289,7 +289,7 @@ def _kind_of(name: str, learner: Learner) -> type[Contestant]:
     decides = type(last).predict_one
     if decides is BayesClassifier.predict_one:
         return _OneByOneByName
-    return _OneByOne if decides is base.Classifier.predict_one else _Deciding
+    return _OneByOne if decides is base.Classifier.predict_one else _DecidingContestant
 
 
 def memory_of(learner: Learner) -> int | None:

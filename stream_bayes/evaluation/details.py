@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from stream_bayes.core.events.event import Event
 from stream_bayes.evaluation.curves import Scores
-from stream_bayes.evaluation.steps import Step
+from stream_bayes.evaluation.steps import ReplayAction
 from stream_bayes.learners.base.predictions import most_probable
 
 __all__ = ["CostRule", "Details"]
@@ -54,7 +54,7 @@ class Details:
         self.recent: list[Mapping[Any, Any]] = []
         self._first: str | None = None
 
-    def add(self, name: str, step: Step, probabilities: Mapping[Any, float], predicted: Any) -> None:
+    def add(self, name: str, step: ReplayAction, probabilities: Mapping[Any, float], predicted: Any) -> None:
         """Add a learner's answer to a sample whose label is known."""
         if self._first is None:
             self._first = name

@@ -12,13 +12,13 @@ import msgspec
 import numpy as np
 
 from stream_bayes.core.events.event import Event
-from stream_bayes.core.measures.bootstrap import Estimate
+from stream_bayes.core.measures.bootstrap import IntervalEstimate
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue
 from stream_bayes.evaluation.checkpoints import Checkpoint, Figures
 from stream_bayes.evaluation.comparison import Comparison, compare
 from stream_bayes.evaluation.contestants import Learner, Metric
-from stream_bayes.evaluation.steps import Step, Stream
+from stream_bayes.evaluation.steps import ReplayAction, Stream
 from stream_bayes.learners.base.predictions import most_probable
 
 if TYPE_CHECKING:  # River's metrics load scipy's statistics
@@ -151,7 +151,7 @@ class Evaluation:
         """The logarithmic loss over all events; NaN if it is not defined."""
         return float("nan") if self.cumulative.log_loss is None else self.cumulative.log_loss
 
-    def interval(self, measure: str = "accuracy", level: float = 0.95) -> Estimate:
+    def interval(self, measure: str = "accuracy", level: float = 0.95) -> IntervalEstimate:
         """Return a measure with its confidence interval, by bootstrap over blocks of events."""
         return self._comparison.interval(self._name, measure, level)
 
@@ -274,7 +274,7 @@ def evaluate(
         raise BadValue(f"learner: expected a classifier after the stream, got {shown(learner)}")
     answers: list[Answer] = []
 
-    def keep(name: str, step: Step, probabilities: Mapping[Any, float], predicted: Any) -> None:
+    def keep(name: str, step: ReplayAction, probabilities: Mapping[Any, float], predicted: Any) -> None:
         label = most_probable(probabilities) if predicted is ... else predicted
         answers.append(Answer(step.number, step.x, step.y, label, dict(probabilities), step.event))
 

@@ -30,7 +30,7 @@ from stream_bayes.streams.contracts.source import EndlessSource, Source
 
 __all__ = [
     *("FORGET", "LEARN", "PREDICT", "PREDICT_AND_LEARN"),
-    *("Arrivals", "Kind", "Pair", "Step", "Stream", "check_delay", "delayed", "portions"),
+    *("Arrivals", "ReplayVerb", "Pair", "ReplayAction", "Stream", "check_delay", "delayed", "portions"),
 ]
 
 Pair: TypeAlias = tuple[Mapping[Any, Any], Any] | tuple[Mapping[Any, Any], Any, float]
@@ -39,7 +39,7 @@ Stream: TypeAlias = Iterable[Pair | Event | BadRecord] | Source
 PORTION = 100  # steps that one learner processes before the next one; also samples polled at once
 
 
-class Kind(Enum):
+class ReplayVerb(Enum):
     """The action on a sample."""
 
     PREDICT_AND_LEARN = "predict and learn"
@@ -49,10 +49,10 @@ class Kind(Enum):
 
 
 # Looking a member up in its class takes longer than comparing it.
-PREDICT_AND_LEARN, PREDICT, LEARN, FORGET = Kind
+PREDICT_AND_LEARN, PREDICT, LEARN, FORGET = ReplayVerb
 
 
-class Step(msgspec.Struct, frozen=True, gc=False):
+class ReplayAction(msgspec.Struct, frozen=True, gc=False):
     """One action on one sample.
 
     Parameters
@@ -67,7 +67,7 @@ class Step(msgspec.Struct, frozen=True, gc=False):
         The event of the sample; None in a stream of pairs.
     """
 
-    kind: Kind
+    kind: ReplayVerb
     number: int
     x: Mapping[Any, Any]
     y: Any
@@ -103,7 +103,7 @@ class Arrivals:
         self._pending = Pending(most_waiting=most_waiting, on_expiry="negative", most_correctable=0)
         self.skipped: Counter[str] = Counter()
 
-    def __iter__(self) -> Iterator[Step | None]:
+    def __iter__(self) -> Iterator[ReplayAction | None]:
         """Iterate over the steps; None is a pause."""
         if hasattr(self._stream, "poll"):
             return self._polled(cast(Source, self._stream))
@@ -112,7 +112,7 @@ class Arrivals:
             records = islice(records, int(self._limit))
         return chain.from_iterable(map(self._steps_of, records))
 
-    def _polled(self, source: Source) -> Iterator[Step | None]:
+    def _polled(self, source: Source) -> Iterator[ReplayAction | None]:
         left = self._limit
         log = source if isinstance(source, EndlessSource) else None
         end = {} if log is None else log.fetch_end()
@@ -128,9 +128,9 @@ class Arrivals:
             if log is not None and log.has_reached(end):
                 return
 
-    def _steps_of(self, record: Pair | Event | BadRecord) -> Iterable[Step]:
+    def _steps_of(self, record: Pair | Event | BadRecord) -> Iterable[ReplayAction]:
         if isinstance(record, tuple) and 2 <= len(record) <= 3:
-            return (Step(PREDICT_AND_LEARN, next(self._numbers), *record),)
+            return (ReplayAction(PREDICT_AND_LEARN, next(self._numbers), *record),)
         if isinstance(record, Event):
             actions = [*self._pending.advance(record), *self._pending.arrive(record)]
             return [step for action in actions for step in self._do(action)]
@@ -141,7 +141,7 @@ class Arrivals:
             f"expected pairs (x, y), triples (x, y, weight) or Events in the stream, got {record!r:.200}"
         )
 
-    def _do(self, action: Action) -> Iterator[Step]:
+    def _do(self, action: Action) -> Iterator[ReplayAction]:
         """Yield the steps of an action, and of the actions that follow from it."""
         if isinstance(action, Refuse):
             self.skipped[action.reason.value] += 1
@@ -150,7 +150,7 @@ class Arrivals:
         elif isinstance(action, Predict):
             yield from self._predict(action)
 
-    def _predict(self, action: Predict) -> Iterator[Step]:
+    def _predict(self, action: Predict) -> Iterator[ReplayAction]:
         """Yield the steps of a sample, and of one that it evicts."""
         event, number = action.event, next(self._numbers)
         following = self._pending.predicted(action, number)
@@ -161,16 +161,16 @@ class Arrivals:
             if isinstance(other, Refuse):
                 self.skipped[other.reason.value] += 1
                 return
-        yield Step(PREDICT, number, event.x, None, event.weight, event)
+        yield ReplayAction(PREDICT, number, event.x, None, event.weight, event)
         for other in following:
             if isinstance(other, Learn):
                 self.skipped["crowded_out"] += 1
                 yield msgspec.structs.replace(self._learn(FORGET, other), y=None)
 
-    def _learn(self, kind: Kind, action: Learn) -> Step:
+    def _learn(self, kind: ReplayVerb, action: Learn) -> ReplayAction:
         event = action.event
         self._pending.learned(action, encoded=None)
-        return Step(kind, action.prediction, event.x, action.label, event.weight, event)
+        return ReplayAction(kind, action.prediction, event.x, action.label, event.weight, event)
 
 
 def check_delay(delay: object) -> None:
@@ -182,7 +182,7 @@ def check_delay(delay: object) -> None:
         )
 
 
-def delayed(steps: Iterable[Step | None], delay: int | timedelta) -> Iterator[Step | None]:
+def delayed(steps: Iterable[ReplayAction | None], delay: int | timedelta) -> Iterator[ReplayAction | None]:
     """Return the same steps with delayed labels.
 
     Labels that the source already sent late are not delayed further.
@@ -192,10 +192,10 @@ def delayed(steps: Iterable[Step | None], delay: int | timedelta) -> Iterator[St
     return _held_back(steps, delay)
 
 
-def _held_back(steps: Iterable[Step | None], delay: int | timedelta) -> Iterator[Step | None]:
+def _held_back(steps: Iterable[ReplayAction | None], delay: int | timedelta) -> Iterator[ReplayAction | None]:
     clock = StreamTime()
     # Due times ascend: no label comes before that of an older sample.
-    held: deque[tuple[float, Step]] = deque()
+    held: deque[tuple[float, ReplayAction]] = deque()
     for step in steps:
         if step is None or step.kind is LEARN or step.kind is FORGET:
             yield step
@@ -213,7 +213,7 @@ def _held_back(steps: Iterable[Step | None], delay: int | timedelta) -> Iterator
         yield step
 
 
-def _moment(clock: StreamTime, step: Step) -> float:
+def _moment(clock: StreamTime, step: ReplayAction) -> float:
     """Return the stream time at a step."""
     if step.event is not None:
         clock.advance(step.event)
@@ -225,9 +225,9 @@ def _moment(clock: StreamTime, step: Step) -> float:
     return clock.now
 
 
-def portions(steps: Iterable[Step | None], every: int) -> Iterator[list[Step]]:
+def portions(steps: Iterable[ReplayAction | None], every: int) -> Iterator[list[ReplayAction]]:
     """Yield steps in portions that end at each multiple of `every` scored samples; empty ones at a pause."""
-    portion: list[Step] = []
+    portion: list[ReplayAction] = []
     scored = 0
     for step in steps:
         if step is None:

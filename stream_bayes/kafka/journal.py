@@ -27,7 +27,7 @@ from stream_bayes.kafka.clients.reconnecting import ReconnectingReader
 from stream_bayes.kafka.cluster import Cluster
 from stream_bayes.kafka.slices import positions_past
 
-__all__ = ["FORMAT", "Entry", "committed_in", "entries_from"]
+__all__ = ["FORMAT", "JournalRecord", "committed_in", "entries_from"]
 
 FORMAT = 1
 POLL_SECONDS = 0.2
@@ -35,7 +35,7 @@ POLL_LIMIT = 500
 FETCH_MAX_BYTES = 2**22
 
 
-class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+class JournalRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """One record of a journal.
 
     Parameters
@@ -77,7 +77,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
         return {Partition(topic, number): position for topic, number, position in self.positions}
 
 
-def entries_from(cluster: Cluster, partition: Partition, start: Position) -> Iterator[Entry | None]:
+def entries_from(cluster: Cluster, partition: Partition, start: Position) -> Iterator[JournalRecord | None]:
     """Yield the entries from an offset to the present end, in order; None for every poll without entries.
 
     Raises
@@ -126,9 +126,9 @@ def _poll(reader: Reader, partition: Partition) -> tuple[list[Message], Position
         return messages, messages[-1].offset + 1 if messages else 0
 
 
-def decode_entry(topic: str, value: bytes | None, offset: int) -> Entry:
+def decode_entry(topic: str, value: bytes | None, offset: int) -> JournalRecord:
     try:
-        entry = msgspec.json.decode(value or b"", type=Entry)
+        entry = msgspec.json.decode(value or b"", type=JournalRecord)
     except msgspec.DecodeError as error:
         raise CannotResume(
             f"topic {topic!r} is not a journal of this package: record {offset} is {error}; "
@@ -142,12 +142,13 @@ def decode_entry(topic: str, value: bytes | None, offset: int) -> Entry:
     return msgspec.structs.replace(entry, offset=offset)
 
 
-def committed_in(entries: Iterable[Entry | None]) -> dict[Partition, Position]:
+def committed_in(entries: Iterable[JournalRecord | None]) -> dict[Partition, Position]:
     """Return the committed positions according to entries.
 
     Examples
     --------
-    >>> entries = [Entry(1, "w", 1, (("days", 0, 0, 5), ("days", 1, 0, 3))), Entry(1, "w", 2, (("days", 0, 5, 9),))]
+    >>> first = JournalRecord(1, "w", 1, (("days", 0, 0, 5), ("days", 1, 0, 3)))
+    >>> entries = [first, JournalRecord(1, "w", 2, (("days", 0, 5, 9),))]
     >>> committed_in(entries)
     {Partition(source='days', partition=0): 9, Partition(source='days', partition=1): 3}
     """

@@ -28,7 +28,7 @@ from stream_bayes.streams.files.csv_cells import number
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.parquet import ParquetSource
-from stream_bayes.streams.records.bad_records import Reason, bad_record, undecodable
+from stream_bayes.streams.records.bad_records import DecodeReason, bad_record, undecodable
 from stream_bayes.streams.records.commands import COMMANDS
 from stream_bayes.streams.records.decoder import RawDecoder
 from stream_bayes.streams.records.fields import Fields, seconds_from
@@ -96,7 +96,7 @@ class FileRecords:
             return record
         x = self._content(record.x)
         if x is None:
-            fault = undecodable(Reason.NOT_JSON, "expected a JSON object")
+            fault = undecodable(DecodeReason.NOT_JSON, "expected a JSON object")
             return bad_record(fault, b"", record.position, record.partition, record.length)
         key = None if self._key is None else x.get(self._key)
         try:

@@ -21,7 +21,7 @@ from stream_bayes.kafka.clients.client import Interrupted, Message
 from stream_bayes.kafka.clients.factory import make_reader
 from stream_bayes.kafka.clients.reconnecting import ReconnectingReader
 from stream_bayes.kafka.delivery import Delivery
-from stream_bayes.kafka.journal import Entry, committed_in, entries_from
+from stream_bayes.kafka.journal import JournalRecord, committed_in, entries_from
 from stream_bayes.kafka.slices import SliceReader
 from stream_bayes.kafka.source import KafkaSource
 from stream_bayes.kafka.start_rules import (
@@ -324,7 +324,7 @@ class JournalRecovery(OffsetRecovery):
             time.sleep(POLL_SECONDS)
             return None
 
-    def _begin_entry(self, entry: Entry) -> None:
+    def _begin_entry(self, entry: JournalRecord) -> None:
         """Prepare for the replay of an entry's batch."""
 
     def _open_reader(self) -> closing[ReconnectingReader]:
@@ -389,9 +389,9 @@ class JournalRecovery(OffsetRecovery):
             starts, entries, {**(reached.positions if reached else {}), **committed}, state, end
         )
 
-    def _read_entries(self, start: Position) -> tuple[list[Entry], bool]:
+    def _read_entries(self, start: Position) -> tuple[list[JournalRecord], bool]:
         """Return the entries of the newest log from an offset on, and True if earlier ones are of another log."""
-        entries: list[Entry] = []
+        entries: list[JournalRecord] = []
         changed = False
         identity: tuple[Any, Any] | None = None
         for entry in entries_from(self.delivery.cluster, self.delivery.journal, start):
@@ -425,7 +425,7 @@ class ReplayPlan:
     def __init__(
         self,
         starts: Mapping[Partition, Position],
-        entries: Sequence[Entry],
+        entries: Sequence[JournalRecord],
         committed: Mapping[Partition, Position],
         state: ClusterState,
         length: Position = 0,

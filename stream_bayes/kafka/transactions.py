@@ -25,7 +25,7 @@ from stream_bayes.kafka.clients.factory import make_writer
 from stream_bayes.kafka.clients.kafka_python import PythonWriter
 from stream_bayes.kafka.delivery import RETRY_PAUSE, Delivery
 from stream_bayes.kafka.in_doubt import end_in_doubt, is_in_doubt
-from stream_bayes.kafka.journal import FORMAT, Entry, entries_from
+from stream_bayes.kafka.journal import FORMAT, JournalRecord, entries_from
 from stream_bayes.streams.contracts.slices import positions_after
 
 __all__ = ["Transactions"]
@@ -41,11 +41,11 @@ MAX_FAILURES = 20
 MAX_RETRY_SECONDS = 600.0
 
 
-class Batch(NamedTuple):
+class Transaction(NamedTuple):
     """The contents of one transaction: records, their journal entry, and the group's positions after them."""
 
     sends: Sequence[Send]
-    entry: Entry
+    entry: JournalRecord
     positions: Mapping[Partition, Position]
 
 
@@ -103,7 +103,7 @@ class Transactions(Delivery):
         self._was_committed = True
         self._source_identity: Mapping[str, Any] = {}
         self._entry_number = 0
-        self._previous: Batch | None = None  # its commit was answered
+        self._previous: Transaction | None = None  # its commit was answered
 
     @property
     def transactional_id(self) -> str:
@@ -119,8 +119,8 @@ class Transactions(Delivery):
     def commit_offsets(self, positions: Mapping[Partition, Position], sends: Sequence[Send] = ()) -> None:
         self._entry_number += 1
         rows = tuple((*partition, position) for partition, position in positions.items())
-        entry = Entry(FORMAT, self.worker, self._entry_number, (), rows, **self._source_identity)
-        self._commit_once(Batch(sends, entry, positions))
+        entry = JournalRecord(FORMAT, self.worker, self._entry_number, (), rows, **self._source_identity)
+        self._commit_once(Transaction(sends, entry, positions))
 
     # -- opening ------------------------------------------------------------------------------------------------------
 
@@ -130,7 +130,9 @@ class Transactions(Delivery):
         try:
             self._fence()
             self.length = self.cluster.end_offsets([self.journal])[self.journal]
-            self._commit_once(Batch((), Entry(FORMAT, self.worker, 0, (), **self._source_identity), {}))
+            self._commit_once(
+                Transaction((), JournalRecord(FORMAT, self.worker, 0, (), **self._source_identity), {})
+            )
         except Interrupted as error:
             raise BrokerAway(
                 f"Kafka at {self.connection} did not let {self.name!r} begin: {error}"
@@ -170,16 +172,16 @@ class Transactions(Delivery):
     def _deliver(self, sends: Sequence[Send], slices: Sequence[Slice], tape: bytes = b"") -> None:
         self._entry_number += 1
         rows = tuple((*part.partition, part.start, part.stop) for part in slices)
-        entry = Entry(FORMAT, self.worker, self._entry_number, rows, tape=tape)
-        self._commit_once(Batch(sends, entry, positions_after(slices)))
+        entry = JournalRecord(FORMAT, self.worker, self._entry_number, rows, tape=tape)
+        self._commit_once(Transaction(sends, entry, positions_after(slices)))
 
-    def _commit_once(self, batch: Batch) -> None:
+    def _commit_once(self, batch: Transaction) -> None:
         """Commit a batch exactly once."""
         self._retry_until_committed(batch)
         self.waiting = False
         self._previous = batch
 
-    def _retry_until_committed(self, batch: Batch) -> None:
+    def _retry_until_committed(self, batch: Transaction) -> None:
         failures, since = 0, self._clock()
         while True:
             try:
@@ -217,7 +219,7 @@ class Transactions(Delivery):
                 f"{self.connection} answers: {reason}"
             )
 
-    def _transact(self, batch: Batch) -> None:
+    def _transact(self, batch: Transaction) -> None:
         writer = self._writer
         assert writer is not None
         writer.begin()
@@ -228,7 +230,7 @@ class Transactions(Delivery):
         writer.commit()
         self.length = entry_offset() + 1
 
-    def _recover(self, batch: Batch, lost: bool) -> bool:
+    def _recover(self, batch: Transaction, lost: bool) -> bool:
         """Make a new writer after a failure. Return True if the batch turns out to be committed.
 
         Raises
@@ -245,7 +247,7 @@ class Transactions(Delivery):
         self._resend_previous()
         return False
 
-    def _await_new_owner(self, entry: Entry) -> bool:
+    def _await_new_owner(self, entry: JournalRecord) -> bool:
         """Wait for the first entry of another worker. Return True if this worker's own entry turns out to be committed.
 
         The epoch was lost to another worker, or because the transaction took too long. Fencing at once would take the
@@ -275,7 +277,7 @@ class Transactions(Delivery):
         if begin < self.length <= end:  # else it is another journal, which proves nothing
             self._transact(self._previous)
 
-    def _is_in_journal(self, entry: Entry, start: Position) -> bool:
+    def _is_in_journal(self, entry: JournalRecord, start: Position) -> bool:
         """Search the journal from an offset on for an entry of this worker.
 
         Raises

@@ -20,7 +20,7 @@ from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.errors import BadStructure, BudgetExceeded
 from stream_bayes.learners.base.predictions import LEAST_PROBABILITY
-from stream_bayes.networks.growth import Growth, keeps_to, with_variables
+from stream_bayes.networks.growth import StructureGrowth, keeps_to, with_variables
 
 __all__ = ["ClassGrowth", "GrowingReading"]
 
@@ -33,7 +33,7 @@ class GrowingReading(ClassReading):
     store
         The counts, with a window.
     search, seed
-        As in `Growth`.
+        As in `StructureGrowth`.
     settings
         As `ClassReading` takes them.
     """
@@ -68,13 +68,13 @@ class GrowingReading(ClassReading):
         self.growth.load(saved)
 
 
-class ClassGrowth(Growth):
+class ClassGrowth(StructureGrowth):
     """The growth of a classifier's structure.
 
     Parameters
     ----------
     store, search, seed
-        As in `Growth`.
+        As in `StructureGrowth`.
     reading
         The reading of the present structure.
     """

@@ -11,7 +11,7 @@ from stream_bayes.core.networks.equivalence import Edge
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.search.structure_score import edge_confidence
-from stream_bayes.networks.growth import Growth, StructureChange
+from stream_bayes.networks.growth import StructureChange, StructureGrowth
 
 __all__ = ["GrowingLearner"]
 
@@ -24,7 +24,7 @@ class GrowingLearner(ABC):
 
     @property
     @abstractmethod
-    def _growth(self) -> Growth | None:
+    def _growth(self) -> StructureGrowth | None:
         """The growth of the structure; None for a given structure."""
 
     @abstractmethod

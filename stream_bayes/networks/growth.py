@@ -41,9 +41,9 @@ from stream_bayes.errors import BadStructure, BudgetExceeded, NeverMet
 __all__ = [
     "GROWING_WINDOW",
     "LEARN",
-    "Growth",
     "JointGrowth",
     "StructureChange",
+    "StructureGrowth",
     "keeps_to",
     "sample_of_window",
     "with_variables",
@@ -162,10 +162,10 @@ class _Search:
     """
 
     begun: int
-    slices: Generator[None, None, _Found | None] | None
+    slices: Generator[None, None, _FoundStructure | None] | None
     done: int = 0
     worked: int = 0
-    found: _Found | None = None
+    found: _FoundStructure | None = None
 
     def work(self) -> None:
         """Do a slice of the work."""
@@ -187,7 +187,7 @@ class _Search:
         return self.slices is None and self.worked >= self.done
 
 
-class _Found(NamedTuple):
+class _FoundStructure(NamedTuple):
     """A structure that scores higher than the present one, by `gain`, over a number of events."""
 
     structure: Structure
@@ -195,7 +195,7 @@ class _Found(NamedTuple):
     events: int
 
 
-class Growth(ABC):
+class StructureGrowth(ABC):
     """The growth of a network's structure. A subclass has the present network and the one on trial.
 
     Parameters
@@ -355,7 +355,7 @@ class Growth(ABC):
 
     def _searched(
         self, sample: Sample, before: Structure, search: HillClimbing
-    ) -> Generator[None, None, _Found | None]:
+    ) -> Generator[None, None, _FoundStructure | None]:
         """Search a structure that scores higher than the present one, in slices of at least `SLICE` rows counted."""
         scorer = FamilyScorer(sample, search.score)
         rng = np.random.default_rng([self._seed, self.clock])
@@ -369,9 +369,9 @@ class Growth(ABC):
             found = max(found, again, key=lambda each: each.score)
         if found.score <= present or before.same_equivalence_class(found.structure):
             return None
-        return _Found(found.structure, found.score - present, len(sample))
+        return _FoundStructure(found.structure, found.score - present, len(sample))
 
-    def _try(self, search: _Search, found: _Found) -> None:
+    def _try(self, search: _Search, found: _FoundStructure) -> None:
         """Put a structure on trial."""
         structure = self._with_variables(found.structure)
         length = max(SHORTEST_TRIAL, found.events // TRIAL_SHARE)
@@ -495,7 +495,9 @@ def _search_to_json(search: _Search) -> dict[str, Any]:
 
 def _search_from_json(saved: Mapping[str, Any]) -> _Search:
     found = saved["found"]
-    outcome = None if found is None else _Found(Structure.from_json(found[0]), float(found[1]), found[2])
+    outcome = (
+        None if found is None else _FoundStructure(Structure.from_json(found[0]), float(found[1]), found[2])
+    )
     return _Search(saved["begun"], None, saved["done"], saved["worked"], outcome)
 
 
@@ -537,13 +539,13 @@ def keeps_to(search: HillClimbing, structure: Structure) -> bool:
     )
 
 
-class JointGrowth(Growth):
+class JointGrowth(StructureGrowth):
     """The growth of a network without a class; variables that come join it alone, or with their required edges.
 
     Parameters
     ----------
     store, search, seed
-        As in `Growth`.
+        As in `StructureGrowth`.
     read
         Makes the network of counts, with the learner's smoothing.
     live

@@ -20,7 +20,7 @@ from stream_bayes.door.guard import Door, ServiceLimits
 from stream_bayes.door.http_server import make_server, serve_until
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.saving.snapshots.snapshot import Snapshot
-from stream_bayes.serve.app import ACCESS, Service, Traits
+from stream_bayes.serve.app import ACCESS, Service, ServiceAbilities
 from stream_bayes.serve.board import Board
 from stream_bayes.serve.channel import Channel
 from stream_bayes.serve.restoring import view_of
@@ -47,7 +47,7 @@ async def serve(channel: Channel, line: socket.socket, hello: Mapping[str, Any])
     """Run the service until the channel ends."""
     board = Board(hello["name"], hello["history_events"], _sending(channel))
     door = Door(ServiceLimits(**hello["limits"]), access=ACCESS)
-    service = Service(board, Traits(**hello["traits"]), door)
+    service = Service(board, ServiceAbilities(**hello["traits"]), door)
     loop = asyncio.get_running_loop()
     receiver = Thread(
         target=_receive_all, args=(channel, board, loop, Models(hello["models"]), hello["key"]), daemon=True

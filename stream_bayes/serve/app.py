@@ -41,7 +41,7 @@ from stream_bayes.serve.plain_values import as_json, by_text
 from stream_bayes.serve.views import Copy, View
 from stream_bayes.streams.engine.dead_letters import REFUSED
 
-__all__ = ["ACCESS", "PAGE", "Service", "Traits"]
+__all__ = ["ACCESS", "PAGE", "Service", "ServiceAbilities"]
 
 ACCESS = Access(computing=("/v1/predict", "/v1/explain", "/v1/query", "/v1/check"), endless=("/v1/events",))
 PAGE = Path(__file__).parent / "page"
@@ -52,7 +52,7 @@ CORRECTABLE = "Corrections need a model that can unlearn, such as nb, aode or ta
 
 
 @dataclass(frozen=True)
-class Traits:
+class ServiceAbilities:
     """The abilities of the service besides reading.
 
     Parameters
@@ -97,7 +97,7 @@ class Service:
     def __init__(
         self,
         board: Board,
-        traits: Traits,
+        traits: ServiceAbilities,
         door: Door,
         mails: MessageLearner | None = None,
     ) -> None:

@@ -19,7 +19,7 @@ from stream_bayes.serve.channel import WANTED_SECONDS
 from stream_bayes.serve.plain_values import as_json, label_name
 from stream_bayes.serve.views import View
 
-__all__ = ["Board", "Follower", "evaluation_of"]
+__all__ = ["Board", "EventSubscriber", "evaluation_of"]
 
 MOST_POINTS = 1440  # of a curve; then every second one is dropped
 MOST_DRIFTS = 1000
@@ -30,7 +30,7 @@ FRESH_SECONDS = 1.0  # age of a view that is as good as new
 PATIENCE = 2.0  # seconds to wait for a fresh view, or for the outcome of a label
 
 
-class Follower:
+class EventSubscriber:
     """One reader of the events. A reader that falls behind is dropped.
 
     Parameters
@@ -90,7 +90,7 @@ class Board:
         self.challenger_evaluations: dict[str, dict[str, Any]] = {}
         self.curve: list[dict[str, Any]] = []
         self.drifts: deque[dict[str, Any]] = deque(maxlen=MOST_DRIFTS)
-        self.followers: set[Follower] = set()
+        self.followers: set[EventSubscriber] = set()
         self.dropped_followers = 0
         self.has_ended = False
         self.problem: str | None = None  # the reason why there is no newer view

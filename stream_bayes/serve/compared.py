@@ -17,7 +17,7 @@ from stream_bayes.errors import StreamBayesError
 from stream_bayes.evaluation.checkpoints import Checkpoint
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.saving.snapshots.snapshot import Snapshot
-from stream_bayes.serve.app import ACCESS, Service, Traits
+from stream_bayes.serve.app import ACCESS, Service, ServiceAbilities
 from stream_bayes.serve.board import Board
 from stream_bayes.serve.plain_values import as_json
 from stream_bayes.serve.restoring import view_of
@@ -64,7 +64,7 @@ class ComparedModels:
         self._learners = learners
         self._board = Board(name)
         self._board.problem = "the models are still being compared; request again after the end of the stream"
-        self._traits = Traits(name, NO_LABELS, None, target, follows="comparison")
+        self._traits = ServiceAbilities(name, NO_LABELS, None, target, follows="comparison")
         self._limits = ServiceLimits(host=host)
         self._checkpoints: dict[str, Checkpoint] = {}
         self._shown = float("-inf")

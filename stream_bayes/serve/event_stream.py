@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 
 from stream_bayes.door.connections import network_of
 from stream_bayes.door.problems import Refused
-from stream_bayes.serve.board import MOST_FOLLOWERS, MOST_FOLLOWERS_EACH, Board, Follower
+from stream_bayes.serve.board import MOST_FOLLOWERS, MOST_FOLLOWERS_EACH, Board, EventSubscriber
 from stream_bayes.serve.plain_values import as_json
 
 __all__ = ["EventStream"]
@@ -45,7 +45,7 @@ class EventStream:
                 connection.drop()
             task.cancel()
 
-        follower = Follower(drop, address)
+        follower = EventSubscriber(drop, address)
         self._board.followers.add(follower)
         gone = asyncio.ensure_future(_left(receive))
         try:
@@ -75,7 +75,7 @@ class EventStream:
             )
         return None
 
-    async def _write(self, follower: Follower, gone: asyncio.Future[None], send: Send) -> None:
+    async def _write(self, follower: EventSubscriber, gone: asyncio.Future[None], send: Send) -> None:
         """Write what the board offers, and a heartbeat while it is silent."""
         headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})

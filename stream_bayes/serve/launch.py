@@ -22,7 +22,7 @@ from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.pipelines.config import PipelineConfig, ServeConfig
 from stream_bayes.streams.served_models.product_models import product_model_of
 
-__all__ = ["Served", "make_token", "serve_engine"]
+__all__ = ["ServiceAddress", "make_token", "serve_engine"]
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ STOP_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
-class Served:
+class ServiceAddress:
     """The address of a service.
 
     Parameters
@@ -72,7 +72,7 @@ def serve_engine(
     directory: Path = Path(),
     *,
     token: str | None = None,
-) -> Iterator[Served]:
+) -> Iterator[ServiceAddress]:
     """Serve an engine over HTTP inside a `with` block, from a process of its own.
 
     Parameters
@@ -121,7 +121,7 @@ def serve_engine(
         channel.send(_hello(engine, own, config, token))
         handover = Handover(engine, channel, open_labels, keep)
         host = f"[{own.host}]" if ":" in own.host else own.host
-        yield Served(f"http://{host}:{port}/", port, handover)
+        yield ServiceAddress(f"http://{host}:{port}/", port, handover)
     finally:
         if handover is not None:
             handover.close()

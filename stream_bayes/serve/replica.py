@@ -14,7 +14,7 @@ from stream_bayes.door.guard import Door, ServiceLimits
 from stream_bayes.door.http_server import listen, make_server, serve_until
 from stream_bayes.errors import BadState, StreamBayesError
 from stream_bayes.saving.snapshots.snapshot import Snapshot
-from stream_bayes.serve.app import ACCESS, Service, Traits
+from stream_bayes.serve.app import ACCESS, Service, ServiceAbilities
 from stream_bayes.serve.board import Board
 from stream_bayes.serve.followed import Followed
 from stream_bayes.serve.restoring import view_of
@@ -64,7 +64,7 @@ def serve_replica(
     snapshot = followed.read()
     if "model" not in snapshot.sections:
         raise BadState(f"{followed.path} holds no model, but {sorted(snapshot.sections)}")
-    traits = Traits(
+    traits = ServiceAbilities(
         name,
         READ_ONLY,
         {"learner": snapshot.learner},

@@ -1,6 +1,6 @@
 """scikit-learn estimators over the learners of this package.
 
-`BayesClassifier(learner)` takes any learner; each learner also has an estimator of its own, whose parameters are the
+`BayesEstimator(learner)` takes any learner; each learner also has an estimator of its own, whose parameters are the
 learner's arguments. They take arrays, data frames of any library with strings and missing values, and, for learners of
 text, sparse matrices. They work in pipelines, in `GridSearchCV` and with `partial_fit`.
 
@@ -21,7 +21,7 @@ if find_spec("sklearn") is None:
         "stream_bayes.sklearn needs scikit-learn 1.6 or later; install it with: pip install 'stream-bayes[sklearn]'"
     )
 
-from stream_bayes.sklearn.classifier import BayesClassifier
+from stream_bayes.sklearn.classifier import BayesEstimator
 from stream_bayes.sklearn.estimators import (
     A2DEClassifier,
     AdaptiveClassifier,
@@ -47,7 +47,7 @@ __all__ = [
     "A2DEClassifier",
     "AODEClassifier",
     "AdaptiveClassifier",
-    "BayesClassifier",
+    "BayesEstimator",
     "BayesNetworkClassifier",
     "BernoulliNBClassifier",
     "ComplementNBClassifier",

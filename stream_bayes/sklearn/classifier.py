@@ -27,9 +27,9 @@ from stream_bayes.learners.catalogue import DEFAULT
 from stream_bayes.learners.classifier_names import CLASSIFIERS
 from stream_bayes.learners.classifiers.one_dependence import AODE
 from stream_bayes.names import check_known
-from stream_bayes.sklearn.columns import FROM_DTYPE, Categorical, Columns
+from stream_bayes.sklearn.columns import FROM_DTYPE, Categorical, ColumnKinds
 
-__all__ = ["BayesClassifier", "Learner", "LearnerClassifier", "given_learner"]
+__all__ = ["BayesEstimator", "Learner", "LearnerClassifier", "given_learner"]
 
 Learner: TypeAlias = Any  # a classifier with `clone`, `learn_many` and `predict_proba_many`
 Codes: TypeAlias = NDArray[np.int32]
@@ -71,7 +71,7 @@ def given_learner(learner: Learner) -> Learner:
 
 
 class LearnerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn brings no types
-    """A scikit-learn classifier that learns with a clone of a learner; `BayesClassifier` has the documentation."""
+    """A scikit-learn classifier that learns with a clone of a learner; `BayesEstimator` has the documentation."""
 
     categorical_features: Categorical
 
@@ -188,7 +188,7 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             names = [f"x{place}" for place in range(self.n_features_in_)]
-        self._columns = Columns.of(X, tuple(map(str, names)), self.categorical_features)
+        self._columns = ColumnKinds.of(X, tuple(map(str, names)), self.categorical_features)
         self.classes_ = classes
         self._labels = tuple(canonical_label(label) for label in classes.tolist())
         self.learner_ = self._new_learner()
@@ -246,7 +246,7 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return tags
 
 
-class BayesClassifier(LearnerClassifier):
+class BayesEstimator(LearnerClassifier):
     """A scikit-learn classifier over a learner of this package.
 
     `fit` learns all rows in their order with `learn_many`, through coded columns. `partial_fit` goes on learning.
@@ -279,10 +279,10 @@ class BayesClassifier(LearnerClassifier):
     Examples
     --------
     >>> import pandas as pd
-    >>> from stream_bayes.sklearn import BayesClassifier
+    >>> from stream_bayes.sklearn import BayesEstimator
     >>> X = pd.DataFrame({"sky": ["grey", "grey", "blue", None] * 20, "wind": [3.5, 2.0, 0.5, 1.0] * 20})
     >>> y = ["rain", "rain", "dry", "dry"] * 20
-    >>> model = BayesClassifier("tan", categorical_features=["sky"]).fit(X, y)
+    >>> model = BayesEstimator("tan", categorical_features=["sky"]).fit(X, y)
     >>> model.predict(X[:4]).tolist(), model.score(X, y)
     (['rain', 'rain', 'dry', 'dry'], 1.0)
     >>> model.get_params()["learner"]

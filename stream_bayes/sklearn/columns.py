@@ -21,7 +21,7 @@ from stream_bayes.data.frame_columns import Cells, factorise, numbers, value_typ
 from stream_bayes.data.frames import Native, read_table
 from stream_bayes.errors import BadValue
 
-__all__ = ["FROM_DTYPE", "Categorical", "Columns"]
+__all__ = ["FROM_DTYPE", "Categorical", "ColumnKinds"]
 
 FROM_DTYPE = "from_dtype"
 BLOCK_ROWS = 1 << 12  # rows that stay in the processor's cache
@@ -34,7 +34,7 @@ Column: TypeAlias = "Cells | NDArray[Any]"
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnKinds:
     """The names of the columns, and which of them are nominal.
 
     Parameters
@@ -59,7 +59,7 @@ class Columns:
     nominal: tuple[bool, ...]
 
     @classmethod
-    def of(cls, X: Native, names: tuple[str, ...], categorical: Categorical = FROM_DTYPE) -> Columns:
+    def of(cls, X: Native, names: tuple[str, ...], categorical: Categorical = FROM_DTYPE) -> ColumnKinds:
         """Return the columns of a first batch."""
         if isinstance(categorical, str) and categorical == FROM_DTYPE:
             columns = zip(names, _columns_of(X), strict=True)

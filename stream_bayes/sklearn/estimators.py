@@ -88,7 +88,7 @@ class OneLearner(LearnerClassifier):
 class NaiveBayesClassifier(OneLearner, kind=NaiveBayes):
     """Naive Bayes: nominal values are counted, and each class has a Gaussian for each numeric feature.
 
-    Parameters are the arguments of `stream_bayes.NaiveBayes`, and `categorical_features` of `BayesClassifier`.
+    Parameters are the arguments of `stream_bayes.NaiveBayes`, and `categorical_features` of `BayesEstimator`.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class NaiveBayesClassifier(OneLearner, kind=NaiveBayes):
 class GaussianNBClassifier(OneLearner, kind=GaussianNB):
     """Naive Bayes over numbers, each a Gaussian in each class.
 
-    Parameters are the arguments of `stream_bayes.GaussianNB`, and `categorical_features` of `BayesClassifier`.
+    Parameters are the arguments of `stream_bayes.GaussianNB`, and `categorical_features` of `BayesEstimator`.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class GaussianNBClassifier(OneLearner, kind=GaussianNB):
 class MultinomialNBClassifier(OneLearner, kind=MultinomialNB):
     """Multinomial naive Bayes over counts of words.
 
-    Parameters are the arguments of `stream_bayes.MultinomialNB`, and `categorical_features` of `BayesClassifier`.
+    Parameters are the arguments of `stream_bayes.MultinomialNB`, and `categorical_features` of `BayesEstimator`.
 
     Examples
     --------
@@ -133,7 +133,7 @@ class MultinomialNBClassifier(OneLearner, kind=MultinomialNB):
 class ComplementNBClassifier(OneLearner, kind=ComplementNB):
     """Complement naive Bayes over counts of words, for classes of unequal size.
 
-    Parameters are the arguments of `stream_bayes.ComplementNB`, and `categorical_features` of `BayesClassifier`.
+    Parameters are the arguments of `stream_bayes.ComplementNB`, and `categorical_features` of `BayesEstimator`.
 
     Examples
     --------
@@ -148,7 +148,7 @@ class ComplementNBClassifier(OneLearner, kind=ComplementNB):
 class BernoulliNBClassifier(OneLearner, kind=BernoulliNB):
     """Bernoulli naive Bayes: a word is present or absent.
 
-    Parameters are the arguments of `stream_bayes.BernoulliNB`, and `categorical_features` of `BayesClassifier`.
+    Parameters are the arguments of `stream_bayes.BernoulliNB`, and `categorical_features` of `BayesEstimator`.
 
     Examples
     --------
@@ -163,7 +163,7 @@ class BernoulliNBClassifier(OneLearner, kind=BernoulliNB):
 class SPODEClassifier(OneLearner, kind=SPODE):
     """One super-parent: each feature depends on the class and on one feature, chosen by its losses.
 
-    Parameters are the arguments of `stream_bayes.SPODE`, and `categorical_features` of `BayesClassifier`.
+    Parameters are the arguments of `stream_bayes.SPODE`, and `categorical_features` of `BayesEstimator`.
 
     Examples
     --------
@@ -178,7 +178,7 @@ class SPODEClassifier(OneLearner, kind=SPODE):
 class AODEClassifier(OneLearner, kind=AODE):
     """Averaged one-dependence estimators: the average of all super-parents (Webb et al. 2005).
 
-    Parameters are the arguments of `stream_bayes.AODE`, and `categorical_features` of `BayesClassifier`.
+    Parameters are the arguments of `stream_bayes.AODE`, and `categorical_features` of `BayesEstimator`.
 
     Examples
     --------
@@ -193,7 +193,7 @@ class AODEClassifier(OneLearner, kind=AODE):
 class A2DEClassifier(OneLearner, kind=A2DE):
     """Averaged two-dependence estimators: the average of all pairs of super-parents (Webb et al. 2012).
 
-    Parameters are the arguments of `stream_bayes.A2DE`, and `categorical_features` of `BayesClassifier`.
+    Parameters are the arguments of `stream_bayes.A2DE`, and `categorical_features` of `BayesEstimator`.
 
     Examples
     --------
@@ -208,7 +208,7 @@ class A2DEClassifier(OneLearner, kind=A2DE):
 class ODEClassifier(OneLearner, kind=ODE):
     """A given one-dependence structure; name the parents as the columns are named.
 
-    Parameters are the arguments of `stream_bayes.ODE`, and `categorical_features` of `BayesClassifier`.
+    Parameters are the arguments of `stream_bayes.ODE`, and `categorical_features` of `BayesEstimator`.
 
     Examples
     --------
@@ -223,7 +223,7 @@ class ODEClassifier(OneLearner, kind=ODE):
 class TANClassifier(OneLearner, kind=TAN):
     """Tree-augmented naive Bayes: the most informative tree over the features (Friedman et al. 1997).
 
-    Parameters are the arguments of `stream_bayes.TAN`, and `categorical_features` of `BayesClassifier`.
+    Parameters are the arguments of `stream_bayes.TAN`, and `categorical_features` of `BayesEstimator`.
 
     Examples
     --------
@@ -238,7 +238,7 @@ class TANClassifier(OneLearner, kind=TAN):
 class KDBClassifier(OneLearner, kind=KDB):
     """k-dependence Bayes: each feature depends on the class and up to k features (Sahami 1996).
 
-    Parameters are the arguments of `stream_bayes.KDB`, and `categorical_features` of `BayesClassifier`.
+    Parameters are the arguments of `stream_bayes.KDB`, and `categorical_features` of `BayesEstimator`.
 
     Examples
     --------
@@ -253,7 +253,7 @@ class KDBClassifier(OneLearner, kind=KDB):
 class BayesNetworkClassifier(OneLearner, kind=BayesNetClassifier):
     """A Bayesian network over the class and the features.
 
-    Parameters are the arguments of `stream_bayes.BayesNetClassifier`, and `categorical_features` of `BayesClassifier`.
+    Parameters are the arguments of `stream_bayes.BayesNetClassifier`, and `categorical_features` of `BayesEstimator`.
 
     Examples
     --------
@@ -268,7 +268,7 @@ class BayesNetworkClassifier(OneLearner, kind=BayesNetClassifier):
 class LiveChoiceClassifier(OneLearner, kind=LiveChoice):
     """A mixture of several models over the same counts, weighted by their recent losses.
 
-    Parameters are the arguments of `stream_bayes.LiveChoice`, and `categorical_features` of `BayesClassifier`.
+    Parameters are the arguments of `stream_bayes.LiveChoice`, and `categorical_features` of `BayesEstimator`.
 
     Examples
     --------
@@ -283,7 +283,7 @@ class LiveChoiceClassifier(OneLearner, kind=LiveChoice):
 class LDAClassifier(OneLearner, kind=LDA):
     """Linear discriminant analysis: Gaussians with one covariance for all classes.
 
-    Parameters are the arguments of `stream_bayes.LDA`, and `categorical_features` of `BayesClassifier`.
+    Parameters are the arguments of `stream_bayes.LDA`, and `categorical_features` of `BayesEstimator`.
 
     Examples
     --------
@@ -299,7 +299,7 @@ class LDAClassifier(OneLearner, kind=LDA):
 class QDAClassifier(OneLearner, kind=QDA):
     """Quadratic discriminant analysis: a Gaussian with a covariance of its own for each class.
 
-    Parameters are the arguments of `stream_bayes.QDA`, and `categorical_features` of `BayesClassifier`.
+    Parameters are the arguments of `stream_bayes.QDA`, and `categorical_features` of `BayesEstimator`.
 
     Examples
     --------
@@ -315,7 +315,7 @@ class QDAClassifier(OneLearner, kind=QDA):
 class AdaptiveClassifier(OneLearner, kind=AdaptiveBayes, defaults={"label_memory": 0}):
     """`AdaptiveBayes`: experts of several kinds, mixed by how well they have predicted.
 
-    Parameters are the arguments of `stream_bayes.AdaptiveBayes`, and `categorical_features` of `BayesClassifier`.
+    Parameters are the arguments of `stream_bayes.AdaptiveBayes`, and `categorical_features` of `BayesEstimator`.
     `label_memory` is 0 by default, as the rows of a table have no order.
 
     Examples
@@ -331,7 +331,7 @@ class AdaptiveClassifier(OneLearner, kind=AdaptiveBayes, defaults={"label_memory
 class SlidingWindowClassifier(OneLearner, kind=SlidingWindow, defaults={"learner": "nb", "size": 10_000}):
     """A learner of the newest rows alone.
 
-    Parameters are the arguments of `stream_bayes.SlidingWindow`, and `categorical_features` of `BayesClassifier`.
+    Parameters are the arguments of `stream_bayes.SlidingWindow`, and `categorical_features` of `BayesEstimator`.
     `learner` is a learner or its short name, by default `"nb"`, `size` 10,000.
 
     Examples
@@ -348,7 +348,7 @@ class SlidingWindowClassifier(OneLearner, kind=SlidingWindow, defaults={"learner
 class HalfLifeChoiceClassifier(OneLearner, kind=HalfLifeChoice, defaults={"learner": "nb"}):
     """A learner with several half-lives, of which the best answers.
 
-    Parameters are the arguments of `stream_bayes.HalfLifeChoice`, and `categorical_features` of `BayesClassifier`.
+    Parameters are the arguments of `stream_bayes.HalfLifeChoice`, and `categorical_features` of `BayesEstimator`.
     `learner` is a learner or its short name, by default `"nb"`.
 
     Examples

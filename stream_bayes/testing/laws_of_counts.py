@@ -9,7 +9,7 @@ from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.traits import Promise
 from stream_bayes.testing.assertions import changes_nothing, require, same_knowledge
 from stream_bayes.testing.laws_of_predictions import learn_all
-from stream_bayes.testing.sample_streams import FRACTIONAL, WHOLE, Sample, Streams, coded
+from stream_bayes.testing.sample_streams import FRACTIONAL, WHOLE, LabelledSample, Streams, coded
 
 __all__ = [
     "batches_of_coded_columns",
@@ -74,15 +74,15 @@ def _form_a_group(
 
 
 def _learn_and_take_back(
-    model: BayesClassifier, samples: Sequence[Sample], extras: list[Sample], streams: Streams
+    model: BayesClassifier, samples: Sequence[LabelledSample], extras: list[LabelledSample], streams: Streams
 ) -> BayesClassifier:
     """Learn both mixed, then take back the extras in another order."""
-    mixed: list[Sample] = [*samples, *extras]
+    mixed: list[LabelledSample] = [*samples, *extras]
     learn_all(model, [mixed[place] for place in streams.rng.permutation(len(mixed))])
     return _take_back(model, extras)
 
 
-def _take_back(model: BayesClassifier, samples: list[Sample]) -> BayesClassifier:
+def _take_back(model: BayesClassifier, samples: list[LabelledSample]) -> BayesClassifier:
     for x, y, w in samples[::-1]:
         model.unlearn_one(x, y, w)
     return model
@@ -130,7 +130,7 @@ def fading_has_its_closed_form(learner: BayesClassifier, streams: Streams) -> No
 
 
 def _learn_by_age(
-    model: BayesClassifier, samples: Sequence[Sample], now: int, half_life: float
+    model: BayesClassifier, samples: Sequence[LabelledSample], now: int, half_life: float
 ) -> BayesClassifier:
     for clock, (x, y, w) in enumerate(samples, start=1):
         model.learn_one(x, y, w * 2.0 ** ((clock - now) / half_life))
@@ -168,7 +168,7 @@ def shards_share_a_clock(learner: BayesClassifier, streams: Streams) -> None:
 
 
 def _require_take_back_at(
-    new: BayesClassifier, samples: list[Sample], streams: Streams, half_life: float
+    new: BayesClassifier, samples: list[LabelledSample], streams: Streams, half_life: float
 ) -> None:
     extras, without, both = streams.extras(10), new.clone(), new.clone()
     learned_at = []

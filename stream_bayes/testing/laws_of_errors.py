@@ -26,7 +26,7 @@ from stream_bayes.errors import (
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.testing.assertions import Untouched, refuses, same_bytes
 from stream_bayes.testing.laws_of_predictions import learn_all
-from stream_bayes.testing.sample_streams import Sample, Streams, coded
+from stream_bayes.testing.sample_streams import LabelledSample, Streams, coded
 
 __all__ = [
     "altered_states_are_refused",
@@ -65,10 +65,10 @@ def bad_input_changes_nothing(learner: BayesClassifier, streams: Streams) -> Non
     x, y = _full(streams), streams.labels[0]
     new = streams.extras(1)[0].x if streams.accepts_new_features else {}
 
-    def demand_refusal(sample: Sample, errors: Errors, what: str) -> None:
+    def demand_refusal(sample: LabelledSample, errors: Errors, what: str) -> None:
         """Demand an error from every verb that learns, also in the middle of many rows and after new names."""
         bad = sample._replace(x={**new, **sample.x}) if isinstance(sample.x, dict) else sample
-        good = Sample({**new, **x}, y)
+        good = LabelledSample({**new, **x}, y)
         rows = [good, bad, good]
         xs, ys, ws = ([row[part] for row in rows] for part in range(3))
         # Where nothing is known yet, a feature can be of any kind.
@@ -82,24 +82,24 @@ def bad_input_changes_nothing(learner: BayesClassifier, streams: Streams) -> Non
             one.refuses(verbs, errors)
 
     for label in BAD_LABELS:
-        demand_refusal(Sample(x, label), BadLabel, f"the label {shown(label)}")
+        demand_refusal(LabelledSample(x, label), BadLabel, f"the label {shown(label)}")
         taught.refuses(
             {f"unlearning the label {shown(label)}": partial(model.unlearn_one, x, label)}, BadLabel
         )
     if streams.declares_classes:
-        demand_refusal(Sample(x, "not declared"), BadLabel, "a label that is not declared")
+        demand_refusal(LabelledSample(x, "not declared"), BadLabel, "a label that is not declared")
     for weight in BAD_WEIGHTS:
-        demand_refusal(Sample(x, y, weight), BadWeight, f"the weight {shown(weight)}")
+        demand_refusal(LabelledSample(x, y, weight), BadWeight, f"the weight {shown(weight)}")
         taught.refuses(
             {f"unlearning the weight {shown(weight)}": partial(model.unlearn_one, x, y, weight)}, BadWeight
         )
     for event in BAD_EVENTS:
         if "bag" in learner.inputs and isinstance(event, list):
             continue  # the tokens of a text
-        demand_refusal(Sample(event, y), BadValue, f"{shown(event)} for features")
+        demand_refusal(LabelledSample(event, y), BadValue, f"{shown(event)} for features")
     for name, value, errors in _bad_values(streams, learner):
         bad = {key: one for key, one in x.items() if key != name} | {name: value}
-        demand_refusal(Sample(bad, y), errors, f"{name!r} = {shown(value)}")
+        demand_refusal(LabelledSample(bad, y), errors, f"{name!r} = {shown(value)}")
     _require_whole_batches(taught, streams)
     _require_nothing_unlearned(taught, streams)
     taught.refuses(
@@ -160,7 +160,7 @@ def _bad_values(streams: Streams, learner: BayesClassifier) -> Iterator[tuple[An
 
 def _require_whole_batches(taught: Untouched, streams: Streams) -> None:
     x, y = _full(streams), streams.labels[0]
-    columns = coded(streams, [Sample(x, y)] * 2)
+    columns = coded(streams, [LabelledSample(x, y)] * 2)
     many = partial(partial, taught.learner.learn_many)
     faults: dict[type[Exception], dict[str, Callable[[], object]]] = {
         SchemaError: {
@@ -185,14 +185,14 @@ def _require_nothing_unlearned(taught: Untouched, streams: Streams) -> None:
     """Check that unlearning what was never learned is refused."""
     model, x, y = taught.learner, _full(streams), streams.labels[0]
     strangers = {
-        "a label never learned": Sample(x, "never learned"),
-        "more weight than is held": Sample({}, y, 1e6),
-        "more of a sample than is held": Sample(x, y, 1e6),
+        "a label never learned": LabelledSample(x, "never learned"),
+        "more weight than is held": LabelledSample({}, y, 1e6),
+        "more of a sample than is held": LabelledSample(x, y, 1e6),
     }
     if streams.accepts_new_features and model.max_values is None:
-        strangers["a feature never learned"] = Sample({**x, **streams.unseen()}, y)
+        strangers["a feature never learned"] = LabelledSample({**x, **streams.unseen()}, y)
     if streams.bags:
-        strangers["more of a token than was learned"] = Sample({streams.tokens[0]: 1e6}, y, 1e3)
+        strangers["more of a token than was learned"] = LabelledSample({streams.tokens[0]: 1e6}, y, 1e3)
     for what, sample in strangers.items():
         taught.refuses({f"unlearning {what}": partial(model.unlearn_one, *sample)}, NotLearned)
     for clock in (model.clock + 1, *NO_COUNTS):
@@ -240,7 +240,7 @@ def strangers_are_not_merged(learner: BayesClassifier, streams: Streams) -> None
     if streams.nominal and streams.numeric and streams.takes_any_feature:
         nominal, numeric = next(iter(streams.nominal)), streams.numeric[0]
         for x in ({"new": "x", nominal: 1.5}, {"new": "x", numeric: "x"}):
-            other = learn_all(learner.clone(), [Sample(x, streams.labels[0])])
+            other = learn_all(learner.clone(), [LabelledSample(x, streams.labels[0])])
             merge = partial(model.merge, other)
             untouched.refuses({f"merging a learner that has learned {x!r}": merge}, CannotMerge)
 

@@ -24,7 +24,7 @@ from stream_bayes.testing.assertions import (
     same_bytes,
     same_probabilities,
 )
-from stream_bayes.testing.sample_streams import FRACTIONAL, WHOLE, Sample, Streams, coded
+from stream_bayes.testing.sample_streams import FRACTIONAL, WHOLE, LabelledSample, Streams, coded
 
 __all__ = [
     "answers_are_probabilities",
@@ -40,7 +40,7 @@ FEATURES = {1: 5000, 2: 200, 3: 40}  # for a store of values, of pairs, of tripl
 FARTHEST = 1e100  # that a number may be
 
 
-def learn_all(learner: BayesClassifier, samples: list[Sample]) -> BayesClassifier:
+def learn_all(learner: BayesClassifier, samples: list[LabelledSample]) -> BayesClassifier:
     """Teach a learner samples, one by one; the learner again."""
     for x, y, w in samples:
         learner.learn_one(x, y, w)
@@ -50,7 +50,7 @@ def learn_all(learner: BayesClassifier, samples: list[Sample]) -> BayesClassifie
 def predicting_changes_nothing(learner: BayesClassifier, streams: Streams) -> None:
     """Check that predicting and reading a model leaves its pickle, and so its state, byte-identical."""
     probes = streams.probes(6)
-    frame = coded(streams, [Sample(streams.features(0), streams.labels[0]) for _ in range(4)])
+    frame = coded(streams, [LabelledSample(streams.features(0), streams.labels[0]) for _ in range(4)])
     for model in (learner.clone(), learn_all(learner.clone(), streams.samples(40))):
         twin = pickle.loads(pickle.dumps(model))
         untouched = Untouched(model)
@@ -97,13 +97,13 @@ def answers_are_probabilities(learner: BayesClassifier, streams: Streams) -> Non
         "fractional weights": streams.samples(40, FRACTIONAL),
         "weights from 1e-9 to 1e9": streams.samples(40, EXTREME_WEIGHTS),
         "one class": [sample._replace(y=streams.labels[0]) for sample in streams.samples(10)],
-        "one sample": [Sample(streams.features(0), streams.labels[0])],
-        "no features": [Sample({}, label) for label in streams.labels[:2]],
-        "constant features": [Sample(probes[0], label) for label in streams.labels[:2] * 3],
+        "one sample": [LabelledSample(streams.features(0), streams.labels[0])],
+        "no features": [LabelledSample({}, label) for label in streams.labels[:2]],
+        "constant features": [LabelledSample(probes[0], label) for label in streams.labels[:2] * 3],
     }
     if streams.numeric:
         constant = dict.fromkeys(streams.numeric, 5.0)
-        histories["constant numbers"] = [Sample(constant, label) for label in streams.labels[:2] * 3]
+        histories["constant numbers"] = [LabelledSample(constant, label) for label in streams.labels[:2] * 3]
         probes += [dict.fromkeys(streams.numeric, number) for number in (5.0, 5.0 + 1e-12, -1e6, FARTHEST)]
     for what, samples in histories.items():
         model = learn_all(learner.clone(), samples)
@@ -176,7 +176,7 @@ def missing_is_missing(learner: BayesClassifier, streams: Streams) -> None:
             )
 
 
-def _take_back_first_half(model: BayesClassifier, samples: list[Sample]) -> None:
+def _take_back_first_half(model: BayesClassifier, samples: list[LabelledSample]) -> None:
     for clock, (x, y, w) in enumerate(samples[: len(samples) // 2], start=1):
         model.unlearn_one(x, y, w, at=clock)
 

@@ -23,7 +23,7 @@ from stream_bayes.testing.assertions import (
     state_bytes,
 )
 from stream_bayes.testing.laws_of_predictions import learn_all
-from stream_bayes.testing.sample_streams import FRACTIONAL, Sample, Streams
+from stream_bayes.testing.sample_streams import FRACTIONAL, LabelledSample, Streams
 
 __all__ = [
     "a_budget_holds",
@@ -135,15 +135,15 @@ def shared_codes_are_not_merged(learner: BayesClassifier, streams: Streams) -> N
     names: list[dict[Any, Any]] = [dict.fromkeys(streams.nominal, value) for value in ("first", "second")]
     if streams.bags:
         names = [{"first": TIMES}, {"second": TIMES}]
-    one, other = (learn_all(small.clone(), [Sample(x, streams.labels[0])]) for x in names)
+    one, other = (learn_all(small.clone(), [LabelledSample(x, streams.labels[0])]) for x in names)
     refuses(one, lambda: one.merge(other), CannotMerge, "merging past max_values")
     refuses(one, lambda: one + other, CannotMerge, "adding past max_values")
-    both = learn_all(small.clone(), [Sample(x, streams.labels[0]) for x in names])
+    both = learn_all(small.clone(), [LabelledSample(x, streams.labels[0]) for x in names])
     refuses(one, lambda: one.merge(both), CannotMerge, "merging a learner past max_values")
     refuses(both, lambda: both.merge(one), CannotMerge, "merging into a learner past max_values")
     saved = _loaded(both)
     same_bytes(saved, both, "from_state past max_values")
-    again = [Sample(x, streams.labels[0]) for x in names]
+    again = [LabelledSample(x, streams.labels[0]) for x in names]
     same_bytes(learn_all(saved, again), learn_all(both, again), "learning on past max_values")
 
 
@@ -153,7 +153,7 @@ def labels_keep_their_types(learner: BayesClassifier, streams: Streams) -> None:
     x = dict([(name, value) for name, value in full if value is not None and value == value][:1])
     expected = _typed(LABELS)
     for given in (LABELS, (*NUMPY_LABELS, *LABELS[len(NUMPY_LABELS) :])):
-        model = learn_all(learner.clone(), [Sample(x, y) for y in given])
+        model = learn_all(learner.clone(), [LabelledSample(x, y) for y in given])
         batch = learner.clone()
         batch.learn_many([x] * len(given), list(given))
         tested = learner.clone()
@@ -162,8 +162,8 @@ def labels_keep_their_types(learner: BayesClassifier, streams: Streams) -> None:
         ways = {"learning": model, "learn_many": batch, "predict_learn_one": tested}
         ways |= {"from_state": _loaded(model), "pickle": _unpickled(model)}
         if learner.traits.is_mergeable:
-            half = learn_all(learner.clone(), [Sample(x, y) for y in given[:4]])
-            ways["merging"] = half + learn_all(learner.clone(), [Sample(x, y) for y in given[4:]])
+            half = learn_all(learner.clone(), [LabelledSample(x, y) for y in given[:4]])
+            ways["merging"] = half + learn_all(learner.clone(), [LabelledSample(x, y) for y in given[4:]])
         for what, one in ways.items():
             reported = {
                 "classes_": one.classes_,
@@ -175,18 +175,18 @@ def labels_keep_their_types(learner: BayesClassifier, streams: Streams) -> None:
             for where, labels in reported.items():
                 require(_typed(labels) == expected, f"{what}: {where} has {list(labels)!r}, not {LABELS!r}")
     for y in LABELS:
-        model = learn_all(learner.clone(), [Sample(x, y)])
+        model = learn_all(learner.clone(), [LabelledSample(x, y)])
         for answer in (model.predict_one(x), model.predict_many([x])[0], _loaded(model).predict_one(x)):
             require(_typed([answer]) == _typed([y]), f"{answer!r} is predicted where {y!r} was learned")
     for labels in ((1, True, 1.0), (True, 1.0, 1), (1.0, 1, True)):
-        models = [learn_all(learner.clone(), [Sample(x, y)]) for y in labels]
+        models = [learn_all(learner.clone(), [LabelledSample(x, y)]) for y in labels]
         many = learner.clone()
         many.learn_many([x] * 3, list(labels))
         merged = [models[0] + models[1] + models[2]] if learner.traits.is_mergeable else []
         for model in (
             many,
             *merged,
-            learn_all(learner.clone(), [Sample(x, y) for y in labels]),
+            learn_all(learner.clone(), [LabelledSample(x, y) for y in labels]),
         ):
             require(
                 _typed(model.classes_) == _typed(labels[:1]), f"of {labels!r} {model.classes_!r} is reported"
@@ -203,22 +203,22 @@ def values_keep_their_types(learner: BayesClassifier, streams: Streams) -> None:
     if not streams.bags:
         new = learner.clone({"schema": Schema({"v": Nominal()})})
         events = [{"v": value} for value in LABELS]
-        named = learn_all(learner.clone(), [Sample({name: "x"}, label) for name in LABELS])
+        named = learn_all(learner.clone(), [LabelledSample({name: "x"}, label) for name in LABELS])
         same_bytes(named, _loaded(named), "names of features of every type")
         names = [name[0] for name in named._store.by_name() if len(name) == 3]
         require(_typed(names) == _typed(LABELS), f"features {LABELS!r} are reported as {names!r}")
-    model = learn_all(new.clone(), [Sample(x, label) for x in events])
+    model = learn_all(new.clone(), [LabelledSample(x, label) for x in events])
     batch = new.clone()
     batch.learn_many(events, [label] * len(events))
     ways = {"learning": model, "batch": batch, "from_state": _loaded(model)}
     if learner.traits.is_mergeable:
-        merged = learn_all(new.clone(), [Sample(x, label) for x in events[:3]])
-        ways["merging"] = merged.merge(learn_all(new.clone(), [Sample(x, label) for x in events[3:]]))
+        merged = learn_all(new.clone(), [LabelledSample(x, label) for x in events[:3]])
+        ways["merging"] = merged.merge(learn_all(new.clone(), [LabelledSample(x, label) for x in events[3:]]))
     for what, one in ways.items():
         values = [name[-2] for name in one._store.by_name() if len(name) > 1]
         require(_typed(values) == _typed(LABELS), f"{what}: values {LABELS!r} are reported as {values!r}")
     same = [{value: TIMES} if streams.bags else {"v": value} for value in (1, True, 1.0, "1")]
-    model = learn_all(new.clone(), [Sample(x, label) for x in same])
+    model = learn_all(new.clone(), [LabelledSample(x, label) for x in same])
     held = {name[-2]: n for name, n in model._store.by_name().items() if len(name) > 1}
     require(held[1] == 3 * held["1"], f"1, True, 1.0 and '1' are held as {held!r}")
 
@@ -237,7 +237,7 @@ def a_budget_holds(learner: BayesClassifier, streams: Streams) -> None:
     ample = learner.clone({"memory_budget": 10**12})
     grown = learner.clone()
     for number in range(MOST_EVENTS):
-        new = Sample(_something_new(streams, number), streams.labels[0])
+        new = LabelledSample(_something_new(streams, number), streams.labels[0])
         require(model.memory_bytes <= budget, f"{model.memory_bytes} bytes are held, the budget is {budget}")
         try:
             model.learn_one(*new)
@@ -290,7 +290,7 @@ def what_a_budget_refuses_outlives_loading(learner: BayesClassifier, streams: St
         same_bytes(model, twin, f"within {budget:,} bytes, loaded on the way or not,")
 
 
-def _outcome(model: BayesClassifier, event: Sample) -> object:
+def _outcome(model: BayesClassifier, event: LabelledSample) -> object:
     """Return the prediction for a sample that is learned, or the reason why it is refused."""
     try:
         return model.predict_learn_one(*event)

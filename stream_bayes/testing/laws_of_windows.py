@@ -6,7 +6,7 @@ from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.wrappers.sliding_window import SlidingWindow
 from stream_bayes.testing.assertions import require, same_bytes, same_knowledge
 from stream_bayes.testing.laws_of_predictions import learn_all
-from stream_bayes.testing.sample_streams import FRACTIONAL, WHOLE, Sample, Streams
+from stream_bayes.testing.sample_streams import FRACTIONAL, WHOLE, LabelledSample, Streams
 
 __all__ = ["a_window_holds_the_newest_events"]
 
@@ -20,7 +20,7 @@ def a_window_holds_the_newest_events(learner: BayesClassifier, streams: Streams)
     for weights in (WHOLE, FRACTIONAL):
         exact = weights is WHOLE and learner.half_life is None
         samples = [*streams.samples(EVENTS // 2, weights), *streams.extras(EVENTS // 2, weights)]
-        samples.insert(EVENTS - 3, Sample(samples[0].x, samples[0].y, 0.0))
+        samples.insert(EVENTS - 3, LabelledSample(samples[0].x, samples[0].y, 0.0))
         for number in (1, learner.size, learner.size + 1, len(samples)):
             _require_the_newest(learner, streams, samples[:number], exact=exact)
     samples = streams.samples(EVENTS)
@@ -31,7 +31,7 @@ def a_window_holds_the_newest_events(learner: BayesClassifier, streams: Streams)
 
 
 def _require_the_newest(
-    learner: SlidingWindow, streams: Streams, samples: list[Sample], *, exact: bool
+    learner: SlidingWindow, streams: Streams, samples: list[LabelledSample], *, exact: bool
 ) -> None:
     """Demand equal counts, also after the newest event was unlearned and would have left the window."""
     model, fresh = learn_all(learner.clone(), samples), learner.learner.clone()

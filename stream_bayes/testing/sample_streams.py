@@ -16,7 +16,7 @@ from stream_bayes.data.columns import CodedColumns
 from stream_bayes.data.schema import Nominal, Numeric, Schema
 from stream_bayes.learners.base.base import BayesClassifier
 
-__all__ = ["Sample", "Streams", "coded"]
+__all__ = ["LabelledSample", "Streams", "coded"]
 
 NOMINAL: dict[str, tuple[Value, ...]] = {
     "colour": ("red", "green", "blue", "weiß"),
@@ -31,7 +31,7 @@ WHOLE = (1.0, 1.0, 2.0, 3.0)
 FRACTIONAL = (1.0, 0.5, 0.3, 2.75, 1e-3)
 
 
-class Sample(NamedTuple):
+class LabelledSample(NamedTuple):
     """Features, label and weight, as `learn_one` takes them."""
 
     x: dict[Any, Any]
@@ -92,13 +92,13 @@ class Streams:
     def one_of(self, values: Sequence[Any]) -> Any:
         return values[int(self.rng.integers(len(values)))]
 
-    def samples(self, rows: int, weights: Sequence[float] = WHOLE) -> list[Sample]:
+    def samples(self, rows: int, weights: Sequence[float] = WHOLE) -> list[LabelledSample]:
         """Return samples, some values missing, with weights drawn from those given."""
         made = []
         for _ in range(rows):
             # The last class comes rarely or, if it is declared, never.
             number = int(self.rng.integers(len(self.labels) - (1 if self.declares_classes else 0)))
-            made.append(Sample(self.features(number), self.labels[number], self.one_of(weights)))
+            made.append(LabelledSample(self.features(number), self.labels[number], self.one_of(weights)))
         return made
 
     def features(self, number: int) -> dict[Any, Any]:
@@ -129,7 +129,7 @@ class Streams:
                 if gap is not ...:
                     yield name, gap
 
-    def extras(self, rows: int, weights: Sequence[float] = WHOLE) -> list[Sample]:
+    def extras(self, rows: int, weights: Sequence[float] = WHOLE) -> list[LabelledSample]:
         """Return samples with names no other has, where the learner allows it: to be learned and unlearned."""
         extras = self.samples(rows, weights)
         for number, sample in enumerate(extras):
@@ -170,7 +170,7 @@ class Streams:
         return unseen
 
 
-def coded(streams: Streams, samples: Sequence[Sample]) -> CodedColumns:
+def coded(streams: Streams, samples: Sequence[LabelledSample]) -> CodedColumns:
     """Return the samples as coded columns with labels, without weights."""
     target = "the label"
     schema = streams.schema

@@ -21,14 +21,14 @@ import msgspec
 
 from stream_bayes.errors import BadState
 
-__all__ = ["END", "FORMAT", "Assembly", "End", "Publisher", "Source"]
+__all__ = ["END", "FORMAT", "Assembly", "End", "Origin", "Publisher"]
 
 FORMAT = 1
 END = "end"
 DIGEST_BYTES = 16
 
 
-class Source(msgspec.Struct, frozen=True):
+class Origin(msgspec.Struct, frozen=True):
     """The origin of publications: readers refuse those of another.
 
     Parameters
@@ -71,7 +71,7 @@ class End(msgspec.Struct, frozen=True):
     """
 
     format: int
-    source: Source
+    source: Origin
     shard: int
     parts: dict[str, str]
     events: int
@@ -87,7 +87,7 @@ class End(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(plain, signature=hmac.digest(key, text, "sha256").hex())
 
 
-class Record(NamedTuple):
+class PublicationRecord(NamedTuple):
     """A record of a publication: its key without the shard, and its value."""
 
     name: str
@@ -115,7 +115,7 @@ class Publisher:
 
     Examples
     --------
-    >>> publisher = Publisher(Source("days", "", 1, 1), 0)
+    >>> publisher = Publisher(Origin("days", "", 1, 1), 0)
     >>> [record.name for record in publisher.records({"a": b"1", "b": b"2"}, 10, 0.0)]
     ['a', 'b', 'end']
     >>> [record.name for record in publisher.records({"a": b"1", "b": b"3"}, 20, 1.0)]
@@ -124,7 +124,7 @@ class Publisher:
 
     def __init__(
         self,
-        source: Source,
+        source: Origin,
         shard: int,
         key: bytes | None = None,
         published: Mapping[str, str] | None = None,
@@ -138,14 +138,16 @@ class Publisher:
         """Send only parts whose digests differ from these, which the topic holds."""
         self._published = dict(published)
 
-    def records(self, parts: Mapping[str, bytes], events: int, written: float) -> list[Record]:
+    def records(self, parts: Mapping[str, bytes], events: int, written: float) -> list[PublicationRecord]:
         """Return the records of a publication; they count as published from now on."""
         digests = {name: digest_of(part) for name, part in parts.items()}
         before, self._published = self._published, digests
-        gone = [Record(name, None) for name in before if name not in digests]
-        changed = [Record(name, part) for name, part in parts.items() if before.get(name) != digests[name]]
+        gone = [PublicationRecord(name, None) for name in before if name not in digests]
+        changed = [
+            PublicationRecord(name, part) for name, part in parts.items() if before.get(name) != digests[name]
+        ]
         end = End(FORMAT, self.source, self.shard, digests, events, written).signed(self._key)
-        return [*gone, *changed, Record(END, msgspec.json.encode(end))]
+        return [*gone, *changed, PublicationRecord(END, msgspec.json.encode(end))]
 
 
 class Assembly:
@@ -167,7 +169,7 @@ class Assembly:
 
     Examples
     --------
-    >>> publisher = Publisher(Source("days", "", 1, 1), 0)
+    >>> publisher = Publisher(Origin("days", "", 1, 1), 0)
     >>> assembly = Assembly(0)
     >>> [assembly.add(*record) for record in publisher.records({"a": b"1", "b": b"2"}, 10, 0.0)]
     [False, False, True]

@@ -11,7 +11,7 @@ from typing import Any
 from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.errors import Fenced
 from stream_bayes.kafka.clients.client import Send
-from stream_bayes.kafka.journal import Entry
+from stream_bayes.kafka.journal import JournalRecord
 from stream_bayes.kafka.recovery import JournalRecovery
 from stream_bayes.kafka.transactions import Transactions
 from stream_bayes.streams.contracts.recovery import ResumePoint
@@ -104,7 +104,7 @@ class ShardRecovery(JournalRecovery):
         yield from super().replay()
         self._model.go_live()
 
-    def _begin_entry(self, entry: Entry) -> None:
+    def _begin_entry(self, entry: JournalRecord) -> None:
         self._model.replay(entry.tape)
 
     def maintain(self, positions: Mapping[Partition, Position]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from stream_bayes.core.values.payloads import Payload
 from stream_bayes.errors import SourceError, StreamBayesError
 from stream_bayes.learners.base.base import BayesClassifier
-from stream_bayes.streams.served_models.answers import Answer, AnswerColumns, Answers
+from stream_bayes.streams.served_models.answers import Answer, AnswerColumns, BatchAnswers
 from stream_bayes.streams.served_models.served import ServedLearner
 from stream_bayes.workers.tape import Rows, Tape, rows_of, tape_of
 from stream_bayes.workers.total import Total
@@ -132,7 +132,7 @@ class ShardModel:
         ws: Sequence[float],
         ats: Sequence[float | None] | None = None,
         /,
-    ) -> tuple[Answers, StreamBayesError | None]:
+    ) -> tuple[BatchAnswers, StreamBayesError | None]:
         times = [None] * len(xs) if ats is None else ats
         if not self.is_live:
             rows = self._tape.next()

@@ -16,8 +16,8 @@ from typing import Any
 from stream_bayes.errors import NoSnapshot
 from stream_bayes.kafka.clients.client import Send
 from stream_bayes.saving.snapshots.snapshot import Snapshot
-from stream_bayes.saving.snapshots.store import Found, Newest
-from stream_bayes.workers.publication import End, Publisher, Source
+from stream_bayes.saving.snapshots.store import Newest, NewestSnapshot
+from stream_bayes.workers.publication import End, Origin, Publisher
 from stream_bayes.workers.snapshot_cache import SnapshotCache
 from stream_bayes.workers.state_parts import pieces
 from stream_bayes.workers.topic_reader import TopicReader, record_key
@@ -51,7 +51,7 @@ class SnapshotTopic:
         open_reader: Callable[[], TopicReader],
         topic: str,
         shard: int,
-        source: Source,
+        source: Origin,
         part_bytes: int,
         key: bytes | None = None,
         cache: SnapshotCache | None = None,
@@ -65,7 +65,7 @@ class SnapshotTopic:
         self._cache = cache
         self._lock = threading.Lock()
         self._publisher: Publisher | None = None
-        self._found: Found | None = None
+        self._found: NewestSnapshot | None = None
         self._generation = 0
         self._waiting: tuple[builtins.list[Send], int, dict[str, Any], Newest] | None = None
         self._committed: tuple[int, dict[str, Any], Newest] | None = None
@@ -73,7 +73,7 @@ class SnapshotTopic:
     def take_over(self) -> None:
         """Do nothing: the shard's transactional id has fenced earlier owners."""
 
-    def latest(self) -> Found | None:
+    def latest(self) -> NewestSnapshot | None:
         """Return the snapshot in the topic; None without one. It is read once."""
         if self._publisher is None:
             reader = self._open_reader()
@@ -111,7 +111,7 @@ class SnapshotTopic:
     def _begin_with(self, end: End, data: bytes, published: Mapping[str, str]) -> None:
         snapshot = Snapshot.from_bytes(data)
         self._publisher = Publisher(self._source, self._shard, self._key, published)
-        self._found = Found(0, snapshot, ())
+        self._found = NewestSnapshot(0, snapshot, ())
         self._committed = 0, {"outputs": dict(snapshot.outputs)}, Newest(end.written, len(data))
 
     def newest(self) -> Newest | None:

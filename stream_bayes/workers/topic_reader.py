@@ -13,7 +13,7 @@ from stream_bayes.kafka.clients.connection import Connection
 from stream_bayes.kafka.clients.factory import make_reader
 from stream_bayes.kafka.clients.reconnecting import ReconnectingReader
 from stream_bayes.kafka.cluster import Cluster
-from stream_bayes.workers.publication import END, Assembly, End, Source
+from stream_bayes.workers.publication import END, Assembly, End, Origin
 
 __all__ = ["TopicReader", "record_key"]
 
@@ -59,7 +59,7 @@ class TopicReader:
         topic: str,
         shards: Iterable[int],
         key: bytes | None = None,
-        source: Source | None = None,
+        source: Origin | None = None,
         cluster: Cluster | None = None,
     ) -> None:
         self.topic = topic

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 
 from stream_bayes.door import http_server
-from stream_bayes.door.connections import Admission, ConnectionLimits, Connections, network_of
+from stream_bayes.door.connections import AdmittedTo, ConnectionLimits, Connections, network_of
 from stream_bayes.door.guard import Door, ServiceLimits, guarded
 from stream_bayes.door.http_server import listen, make_server, serve_until
 
@@ -213,14 +213,18 @@ class Waiting:
 def test_the_client_with_most_connections_gives_way_and_answers_never_do() -> None:
     connections = Connections(ConnectionLimits(most=8, most_each=5, for_probes=2))
     busy = [Waiting("10.0.0.1", None) for _ in range(5)]
-    assert [connections.admit(each) for each in busy] == [Admission.ALL] * 5
-    assert connections.admit(Waiting("10.0.0.1", None)) is Admission.REFUSED
+    assert [connections.admit(each) for each in busy] == [AdmittedTo.ALL] * 5
+    assert connections.admit(Waiting("10.0.0.1", None)) is AdmittedTo.REFUSED
     others = [Waiting("10.0.0.2", None), Waiting("10.0.0.3", None), Waiting("10.0.0.4", None)]
-    assert [connections.admit(each) for each in others] == [Admission.ALL, Admission.PROBES, Admission.PROBES]
-    assert connections.admit(Waiting("10.0.0.5", None)) is Admission.REFUSED
+    assert [connections.admit(each) for each in others] == [
+        AdmittedTo.ALL,
+        AdmittedTo.PROBES,
+        AdmittedTo.PROBES,
+    ]
+    assert connections.admit(Waiting("10.0.0.5", None)) is AdmittedTo.REFUSED
     busy[3].waits_since = 3.0
     busy[4].waits_since, busy[4].has_served = 1.0, True
-    assert connections.admit(Waiting("10.0.0.5", None)) is Admission.PROBES
+    assert connections.admit(Waiting("10.0.0.5", None)) is AdmittedTo.PROBES
     assert [each.is_open for each in busy] == [True, True, True, False, True]
     assert len(connections) == 8
 

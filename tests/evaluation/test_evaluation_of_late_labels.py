@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from stream_bayes import NaiveBayes
 from stream_bayes.core.events.event import BadRecord, Event, Kind
 from stream_bayes.errors import BadValue
-from stream_bayes.evaluation.steps import FORGET, LEARN, PREDICT, Arrivals, Step, delayed, portions
+from stream_bayes.evaluation.steps import FORGET, LEARN, PREDICT, Arrivals, ReplayAction, delayed, portions
 from stream_bayes.streams import compare, from_jsonl
 from tests.streams.recording_learners import AtOnce, Listening, Polled
 
@@ -186,7 +186,7 @@ def test_portions_hold_every_step_and_end_at_every_checkpoint(n: int, delay: int
     assert scored == n
 
 
-def _scores(step: Step) -> bool:
+def _scores(step: ReplayAction) -> bool:
     return step.kind not in (PREDICT, FORGET)
 
 

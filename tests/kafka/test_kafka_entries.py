@@ -12,22 +12,22 @@ from stream_bayes.errors import CannotResume
 from stream_bayes.kafka import journal as journal_topic
 from stream_bayes.kafka.clients.client import Message
 from stream_bayes.kafka.clients.connection import Connection
-from stream_bayes.kafka.journal import Entry, decode_entry
+from stream_bayes.kafka.journal import JournalRecord, decode_entry
 
 # As format 1 has them. They are never changed, only joined by those of later formats.
 WRITTEN = {
     "takes over": (
         b'{"format":1,"worker":"5c1e","number":0,"slices":[],"cluster":"w1u7","topics":{"days":"b9a4"}}',
-        Entry(1, "5c1e", 0, (), (), "w1u7", {"days": "b9a4"}, offset=7),
+        JournalRecord(1, "5c1e", 0, (), (), "w1u7", {"days": "b9a4"}, offset=7),
     ),
     "commits": (
         b'{"format":1,"worker":"5c1e","number":1,"slices":[["days",0,0,500],["days",1,0,480]]}',
-        Entry(1, "5c1e", 1, (("days", 0, 0, 500), ("days", 1, 0, 480)), offset=7),
+        JournalRecord(1, "5c1e", 1, (("days", 0, 0, 500), ("days", 1, 0, 480)), offset=7),
     ),
     "says how far": (
         b'{"format":1,"worker":"5c1e","number":2,"slices":[],"positions":[["days",0,500]],"cluster":"w1u7",'
         b'"topics":{"days":"b9a4"}}',
-        Entry(1, "5c1e", 2, (), (("days", 0, 500),), "w1u7", {"days": "b9a4"}, offset=7),
+        JournalRecord(1, "5c1e", 2, (), (("days", 0, 500),), "w1u7", {"days": "b9a4"}, offset=7),
     ),
 }
 

@@ -12,7 +12,7 @@ from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.kafka import transactions as transactions_module
 from stream_bayes.kafka.clients.client import Interrupted
 from stream_bayes.kafka.clients.connection import Connection
-from stream_bayes.kafka.journal import Entry
+from stream_bayes.kafka.journal import JournalRecord
 from stream_bayes.kafka.transactions import Transactions
 
 JOURNAL = Partition("days.journal")
@@ -23,7 +23,7 @@ ANSWERED, LEFT_OPEN, NOT_ANSWERED, NOT_TAKEN = "answered", "left open", "not ans
 class Record:
     """One record of a journal; None as to whether it counts while its transaction is open."""
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: JournalRecord) -> None:
         self.entry = entry
         self.counts: bool | None = None
 
@@ -57,7 +57,7 @@ class FakeCluster:
 
     end_offsets = high_watermarks  # all is decided once others are fenced
 
-    def entries(self, cluster: object, topic: str, start: Position) -> Iterator[Entry]:
+    def entries(self, cluster: object, topic: str, start: Position) -> Iterator[JournalRecord]:
         for offset, record in enumerate(self.records):
             if offset >= start and record.counts:
                 yield msgspec.structs.replace(record.entry, offset=offset)
@@ -85,7 +85,7 @@ class FakeWriter:
 
     def send(self, topic: str, partition: int, key: None, value: bytes) -> Callable[[], int]:
         offset = len(self.cluster.records)
-        self.cluster.records.append(Record(msgspec.json.decode(value, type=Entry)))
+        self.cluster.records.append(Record(msgspec.json.decode(value, type=JournalRecord)))
         return lambda: offset
 
     def send_offsets(self, group: str, positions: Mapping[Partition, Position]) -> None:

@@ -19,7 +19,7 @@ from stream_bayes.errors import BadLabel, BadState, BadValue, BadWeight, CannotM
 from stream_bayes.saving.river.model_state import model_state, restore_model
 from stream_bayes.testing import laws_of_errors as bad
 from stream_bayes.testing.public_learners import CLOSED
-from stream_bayes.testing.sample_streams import FRACTIONAL, WHOLE, Sample, Streams
+from stream_bayes.testing.sample_streams import FRACTIONAL, WHOLE, LabelledSample, Streams
 
 EXTREME = (1e-9, 1e-3, 1.0, 1e9)
 SETTINGS: list[dict[str, Any]] = [{}, {"label_memory": 0}, {"schema": CLOSED}]
@@ -31,7 +31,7 @@ def streams_for(arguments: Mapping[str, Any]) -> Streams:
     return Streams(NaiveBayes(schema=schema))
 
 
-def taught(samples: list[Sample], **arguments: Any) -> AdaptiveBayes:
+def taught(samples: list[LabelledSample], **arguments: Any) -> AdaptiveBayes:
     model = AdaptiveBayes(**arguments)
     for sample in samples:
         model.learn_one(*sample)
@@ -84,9 +84,9 @@ def test_answers_are_probabilities_whatever_was_learned(arguments: dict[str, Any
         streams.samples(20, FRACTIONAL),
         streams.samples(20, EXTREME),
         [sample._replace(y="only") for sample in streams.samples(5)],
-        [Sample({}, label) for label in streams.labels[:2]],
-        [Sample(dict.fromkeys(streams.numeric, 5.0), label) for label in streams.labels[:2] * 3],
-        [Sample(dict.fromkeys(streams.numeric, 1e100), label) for label in streams.labels[:2] * 3],
+        [LabelledSample({}, label) for label in streams.labels[:2]],
+        [LabelledSample(dict.fromkeys(streams.numeric, 5.0), label) for label in streams.labels[:2] * 3],
+        [LabelledSample(dict.fromkeys(streams.numeric, 1e100), label) for label in streams.labels[:2] * 3],
     ]
     for samples in histories:
         model = taught(samples, **arguments)
@@ -125,7 +125,11 @@ def test_many_are_learned_one_by_one_or_not_at_all() -> None:
     many.learn_many(xs, ys, ws)
     assert held(many) == held(taught(samples))
     before = held(many)
-    for refused in (samples[0]._replace(y=None), samples[0]._replace(w=-1.0), Sample({"colour": 3.5}, "yes")):
+    for refused in (
+        samples[0]._replace(y=None),
+        samples[0]._replace(w=-1.0),
+        LabelledSample({"colour": 3.5}, "yes"),
+    ):
         rows = [samples[0], refused, samples[1]]
         with pytest.raises(StreamBayesError):
             many.learn_many(*([row[part] for row in rows] for part in range(3)))
@@ -161,17 +165,21 @@ def test_replaying_the_same_events_gives_the_same_bytes() -> None:
 
 
 def test_labels_and_values_keep_their_types() -> None:
-    model = taught([Sample({"value": value, value: "name"}, value) for value in LABELS if type(value) is str])
-    model = taught([Sample({"value": ("a", value)}, value) for value in LABELS])
+    model = taught(
+        [LabelledSample({"value": value, value: "name"}, value) for value in LABELS if type(value) is str]
+    )
+    model = taught([LabelledSample({"value": ("a", value)}, value) for value in LABELS])
     for each in (model, restored(model)):
         answers = [list(each.classes_), list(each.predict_proba_one({}))]
         assert [[(type(label), label) for label in one] for one in answers] == [
             [(type(label), label) for label in LABELS]
         ] * 2
     AdaptiveBayes().learn_one({}, 1)
-    ones = taught([Sample({}, 1), Sample({}, True), Sample({}, 1.0)])
+    ones = taught([LabelledSample({}, 1), LabelledSample({}, True), LabelledSample({}, 1.0)])
     assert [type(label) for label in ones.classes_] == [int]
-    strings = taught([Sample({"v": value}, str(value)) for value in (True, "True", b"True") for _ in "1234"])
+    strings = taught(
+        [LabelledSample({"v": value}, str(value)) for value in (True, "True", b"True") for _ in "1234"]
+    )
     for value in (True, "True", b"True"):
         assert strings._views({"v": value})["features"] == {"v": value}
     assert strings.predict_one({"v": b"True"}) == "b'True'"
@@ -182,10 +190,12 @@ def test_bad_input_changes_nothing() -> None:
     samples = streams.samples(20)
     model, untold = taught(samples), taught(samples)
     before, x, y = held(model), {"colour": "red", "size": 1.5}, "yes"
-    wrong: list[tuple[Sample, Any]] = [(Sample(x, label), BadLabel) for label in bad.BAD_LABELS]
-    wrong += [(Sample(x, y, weight), BadWeight) for weight in bad.BAD_WEIGHTS]
+    wrong: list[tuple[LabelledSample, Any]] = [
+        (LabelledSample(x, label), BadLabel) for label in bad.BAD_LABELS
+    ]
+    wrong += [(LabelledSample(x, y, weight), BadWeight) for weight in bad.BAD_WEIGHTS]
     wrong += [
-        (Sample({**x, name: value}, y), errors)
+        (LabelledSample({**x, name: value}, y), errors)
         for name, value, errors in bad._bad_values(streams, NaiveBayes())
     ]
     assert len(wrong) > 20

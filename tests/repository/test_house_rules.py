@@ -342,6 +342,15 @@ def test_no_room_holds_a_cycle(room: str) -> None:
     assert cycle_in(graph) == []
 
 
+def test_a_class_name_has_one_meaning() -> None:
+    homes: dict[str, list[str]] = {}
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(f"{name_of(path)}, line {node.lineno}")
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+
+
 def test_a_cycle_is_found() -> None:
     assert cycle_in({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}})
 

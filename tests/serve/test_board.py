@@ -10,7 +10,7 @@ import pytest
 
 from stream_bayes import NaiveBayes
 from stream_bayes.serve import board as boards
-from stream_bayes.serve.board import MOST_BEHIND, MOST_POINTS, Board, Follower
+from stream_bayes.serve.board import MOST_BEHIND, MOST_POINTS, Board, EventSubscriber
 from stream_bayes.serve.views import Copy, View
 
 
@@ -40,8 +40,8 @@ def events(*numbers: int, labels: Any = ()) -> dict[str, Any]:
 
 def test_a_follower_that_does_not_read_is_dropped_and_the_others_go_on() -> None:
     board, dropped = Board("days"), []
-    slow = [Follower(lambda: dropped.append(1)) for _ in range(100)]
-    swift = Follower(lambda: dropped.append(2))
+    slow = [EventSubscriber(lambda: dropped.append(1)) for _ in range(100)]
+    swift = EventSubscriber(lambda: dropped.append(2))
     board.followers.update(slow, [swift])
     for second in range(3 * MOST_BEHIND):
         board.apply(status(second))

@@ -16,7 +16,7 @@ import pytest
 from stream_bayes.door import http_server as server
 from stream_bayes.door.guard import Door, ServiceLimits
 from stream_bayes.serve import event_stream
-from stream_bayes.serve.app import ACCESS, Service, Traits
+from stream_bayes.serve.app import ACCESS, Service, ServiceAbilities
 from stream_bayes.serve.board import MOST_BEHIND, Board
 
 SLOW, SWIFT = 100, 100
@@ -33,7 +33,7 @@ def serving(board: Board) -> Iterator[tuple[int, asyncio.AbstractEventLoop]]:
     async def run() -> None:
         loops.append(asyncio.get_running_loop())
         door = Door(ServiceLimits(), access=ACCESS)
-        service = Service(board, Traits("days"), door)
+        service = Service(board, ServiceAbilities("days"), door)
         running.set()
         await server.serve_until(server.make_server(service.app, door), line, stopped.is_set, board.end)
 

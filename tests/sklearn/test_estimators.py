@@ -26,11 +26,11 @@ from stream_bayes import AODE, KDB, ODE, TAN, DriftAdaptive, MultinomialNB, Naiv
 from stream_bayes import sklearn as estimators
 from stream_bayes.errors import BadLabel, BadValue
 from stream_bayes.learners.catalogue import LEARNERS
-from stream_bayes.sklearn import BayesClassifier, NaiveBayesClassifier, TANClassifier
+from stream_bayes.sklearn import BayesEstimator, NaiveBayesClassifier, TANClassifier
 from stream_bayes.sklearn.classifier import BY_NAME
 from tests.builds import EVERYTHING
 
-NAMES = [name for name in estimators.__all__ if name != "BayesClassifier"]
+NAMES = [name for name in estimators.__all__ if name != "BayesEstimator"]
 CHECKED = estimators.__all__ if EVERYTHING else ["NaiveBayesClassifier", "MultinomialNBClassifier"]
 # Their losses depend on the order of the rows, which this check shuffles; scikit-learn leaves it out for AdaBoost,
 # SGD and gradient boosting in the same way.
@@ -77,7 +77,7 @@ def test_each_learner_by_name_has_an_estimator() -> None:
 def test_each_learner_goes_by_its_short_name(name: str) -> None:
     X = np.random.default_rng(8).integers(0, 3, (60, 3))
     given = ODE(parents={}) if name == "ode" else name  # which needs its structure
-    model = BayesClassifier(given, categorical_features=None if "qda" in name else "all")
+    model = BayesEstimator(given, categorical_features=None if "qda" in name else "all")
     if name in ("gaussian-nb", "multinomial-nb", "complement-nb", "bernoulli-nb"):
         model.categorical_features = None
     found = model.fit(X, X[:, 0] > 0).predict_proba(X)
@@ -95,7 +95,7 @@ def test_the_discriminants_agree_with_scikit_learn() -> None:
 
 def test_rows_of_a_table_are_mixed_without_their_order() -> None:
     X, y = datasets.load_wine(return_X_y=True)
-    model = BayesClassifier("adaptive").fit(X[::2], y[::2])
+    model = BayesEstimator("adaptive").fit(X[::2], y[::2])
     assert model.score(X[1::2], y[1::2]) > 0.9
     order = np.random.default_rng(9).permutation(len(y))
     assert (model.predict(X[order]) == model.predict(X)[order]).all()
@@ -153,21 +153,21 @@ def test_fit_learns_what_the_learner_learns_event_by_event() -> None:
 def test_sorted_rows_are_learned_as_well_as_shuffled_ones(learner: str) -> None:
     X, y = datasets.load_iris(return_X_y=True)
     order = np.random.default_rng(4).permutation(len(y))
-    in_order = BayesClassifier(learner).fit(X, y)
-    shuffled = BayesClassifier(learner).fit(X[order], y[order])
+    in_order = BayesEstimator(learner).fit(X, y)
+    shuffled = BayesEstimator(learner).fit(X[order], y[order])
     assert np.allclose(in_order.predict_proba(X), shuffled.predict_proba(X), rtol=1e-9)
     assert in_order.score(X, y) > 0.9
 
 
 def test_data_frames_of_both_libraries_with_strings_and_missing_values() -> None:
-    model = BayesClassifier("nb").fit(SKY, RAIN)
-    other = BayesClassifier("nb").fit(pl.from_pandas(SKY), RAIN)
+    model = BayesEstimator("nb").fit(SKY, RAIN)
+    other = BayesEstimator("nb").fit(pl.from_pandas(SKY), RAIN)
     assert (model.predict_proba(SKY) == other.predict_proba(pl.from_pandas(SKY))).all()
     assert model.score(SKY, RAIN) == 1.0
     assert model.feature_names_in_.tolist() == ["sky", "wind", "wet"]
     as_array = SKY.to_numpy(dtype=object)
     assert (
-        BayesClassifier("nb").fit(as_array, RAIN).predict_proba(as_array) == model.predict_proba(SKY)
+        BayesEstimator("nb").fit(as_array, RAIN).predict_proba(as_array) == model.predict_proba(SKY)
     ).all()
     fresh = pd.DataFrame({"sky": ["green"], "wind": [1.0], "wet": [None]})  # a value that was never learned
     assert model.predict_proba(fresh).sum() == pytest.approx(1.0)
@@ -177,18 +177,18 @@ def test_categorical_features_by_name_position_mask_or_all() -> None:
     X = pd.DataFrame({"zip": [1, 2, 3, 4] * 20, "size": [1.5, 2.5, 3.5, 4.5] * 20})
     y = [0, 1, 0, 1] * 20
     found = [
-        BayesClassifier("nb", categorical_features=given).fit(X, y).predict_proba(X)
+        BayesEstimator("nb", categorical_features=given).fit(X, y).predict_proba(X)
         for given in (["zip"], [0], [True, False])
     ]
     assert (found[0] == found[1]).all() and (found[0] == found[2]).all()
-    numeric = BayesClassifier("nb").fit(X, y).predict_proba(X)
+    numeric = BayesEstimator("nb").fit(X, y).predict_proba(X)
     assert not np.allclose(found[0], numeric)
     with pytest.raises(BadValue, match="there is no column 'zap'"):
-        BayesClassifier(categorical_features=["zap"]).fit(X, y)
+        BayesEstimator(categorical_features=["zap"]).fit(X, y)
     with pytest.raises(BadValue, match="expected a mask of 2 columns"):
-        BayesClassifier(categorical_features=[True]).fit(X, y)
+        BayesEstimator(categorical_features=[True]).fit(X, y)
     with pytest.raises(BadValue, match='"from_dtype", "all", None'):
-        BayesClassifier(categorical_features="dtype").fit(X, y)
+        BayesEstimator(categorical_features="dtype").fit(X, y)
 
 
 @pytest.mark.parametrize("numbers", [[-3.0, 0.5], [10**12, 7], [0.0, 2000.0], [-0.5, 1e300]])
@@ -210,59 +210,59 @@ def test_any_numbers_may_be_names(numbers: list[float]) -> None:
 )
 def test_columns_of_no_kind_are_refused_by_name(column: Any, message: str) -> None:
     with pytest.raises(BadValue, match=message):
-        BayesClassifier().fit(pd.DataFrame({"x": column}), [0, 1, 0, 1])
+        BayesEstimator().fit(pd.DataFrame({"x": column}), [0, 1, 0, 1])
 
 
 def test_partial_fit_of_parts_learns_as_a_learner_does() -> None:
     X, y = datasets.load_iris(return_X_y=True)
     order = np.random.default_rng(5).permutation(len(y))
     X, y = X[order], np.array(["setosa", "versicolor", "virginica"])[y[order]]
-    model = BayesClassifier(AODE())
+    model = BayesEstimator(AODE())
     for part in np.array_split(np.arange(len(y)), 7):
         model.partial_fit(X[part], y[part], classes=["virginica", "setosa", "versicolor"])
-    whole = BayesClassifier(AODE()).partial_fit(X, y, classes=["setosa", "versicolor", "virginica"])
+    whole = BayesEstimator(AODE()).partial_fit(X, y, classes=["setosa", "versicolor", "virginica"])
     assert np.allclose(model.predict_proba(X), whole.predict_proba(X), rtol=1e-9)
     with pytest.raises(BadLabel, match="'rose' is not among the classes"):
         model.partial_fit(X[:1], ["rose"])
     with pytest.raises(BadLabel, match="expected those of the first call"):
         model.partial_fit(X[:1], y[:1], classes=["rose"])
     with pytest.raises(BadLabel, match="expected all labels in the first call"):
-        BayesClassifier().partial_fit(X, y)
+        BayesEstimator().partial_fit(X, y)
 
 
 def test_grid_search_reaches_the_learner_within() -> None:
     X, y = datasets.load_iris(return_X_y=True)
     search = GridSearchCV(
-        BayesClassifier(KDB(k=1)), {"learner__k": [1, 2], "learner__strength": [0.5, 1.0]}, cv=3
+        BayesEstimator(KDB(k=1)), {"learner__k": [1, 2], "learner__strength": [0.5, 1.0]}, cv=3
     ).fit(X, y)
     assert search.best_estimator_.learner_.k == search.best_params_["learner__k"]
     assert search.best_score_ > 0.9
-    by_name = GridSearchCV(BayesClassifier(), {"learner": ["nb", "tan"]}, cv=3).fit(X, y)
+    by_name = GridSearchCV(BayesEstimator(), {"learner": ["nb", "tan"]}, cv=3).fit(X, y)
     assert by_name.best_params_["learner"] in ("nb", "tan")
-    nested = BayesClassifier(DriftAdaptive(TAN())).set_params(learner__learner__strength=0.25)
+    nested = BayesEstimator(DriftAdaptive(TAN())).set_params(learner__learner__strength=0.25)
     assert nested.learner.learner.strength == 0.25
     assert nested.get_params()["learner__learner__strength"] == 0.25
     with pytest.raises(BadValue, match="did you mean 'strength'"):
-        BayesClassifier(TAN()).set_params(learner__strenght=1)
+        BayesEstimator(TAN()).set_params(learner__strenght=1)
 
 
 def test_it_works_in_pipelines_with_set_output_and_routed_weights() -> None:
     columns = make_column_transformer(
         (FunctionTransformer(feature_names_out="one-to-one"), ["sky"]), (FunctionTransformer(), ["wind"])
     ).set_output(transform="pandas")
-    assert make_pipeline(columns, BayesClassifier("aode")).fit(SKY, RAIN).score(SKY, RAIN) == 1.0
+    assert make_pipeline(columns, BayesEstimator("aode")).fit(SKY, RAIN).score(SKY, RAIN) == 1.0
     encoded = make_pipeline(OrdinalEncoder(), NaiveBayesClassifier(categorical_features="all"))
     assert cross_val_score(encoded, SKY[["sky", "wet"]], RAIN, cv=4).mean() > 0.8
     weights = np.repeat([0.0, 1.0], 50)
     with sklearn.config_context(enable_metadata_routing=True):
-        routed = make_pipeline(BayesClassifier("nb").set_fit_request(sample_weight=True))
+        routed = make_pipeline(BayesEstimator("nb").set_fit_request(sample_weight=True))
         routed.fit(SKY, RAIN, sample_weight=weights)
-    half = BayesClassifier("nb").fit(SKY[50:], RAIN[50:])
+    half = BayesEstimator("nb").fit(SKY[50:], RAIN[50:])
     assert np.allclose(routed.predict_proba(SKY), half.predict_proba(SKY))
 
 
 def test_a_fitted_estimator_pickles_and_explains() -> None:
-    model = BayesClassifier(NaiveBayes(strength=0.5)).fit(SKY, RAIN)
+    model = BayesEstimator(NaiveBayes(strength=0.5)).fit(SKY, RAIN)
     again = pickle.loads(pickle.dumps(model))
     assert (again.predict_proba(SKY) == model.predict_proba(SKY)).all()
     assert model.learner_.explain_one({"sky": "grey"})
@@ -272,14 +272,14 @@ def test_a_fitted_estimator_pickles_and_explains() -> None:
 @pytest.mark.parametrize("learner", ["aodee", 3, AODE])
 def test_what_is_no_learner_is_refused(learner: object) -> None:
     with pytest.raises(BadValue, match="learner"):
-        BayesClassifier(learner).fit(SKY, RAIN)
+        BayesEstimator(learner).fit(SKY, RAIN)
 
 
 def test_a_learner_of_text_takes_sparse_counts_in_blocks() -> None:
     X = scipy.sparse.random(20_000, 50, density=0.05, format="csr", random_state=6)
     X.data = np.ceil(X.data * 3)
     y = np.arange(20_000) % 3
-    model = BayesClassifier(MultinomialNB()).fit(X, y)
+    model = BayesEstimator(MultinomialNB()).fit(X, y)
     assert model.learner_.clock == 20_000
     assert np.allclose(model.predict_proba(X).sum(axis=1), 1.0)
 
@@ -296,7 +296,7 @@ def test_a_learner_of_text_takes_sparse_counts_in_blocks() -> None:
 )
 def test_labels_of_whole_numbers_are_sorted_and_keep_their_type(labels: Any) -> None:
     y = np.asarray(labels).repeat(20)
-    model = BayesClassifier("nb", categorical_features="all").fit(y[:, None] % 97, y)
+    model = BayesEstimator("nb", categorical_features="all").fit(y[:, None] % 97, y)
     assert model.classes_.tolist() == sorted(set(y.tolist())) and model.classes_.dtype == y.dtype
     assert (model.predict(y[:, None] % 97) == y).all()
 
@@ -307,8 +307,8 @@ def test_whole_numbers_are_their_own_codes_wherever_a_cell_is_missing() -> None:
     X[9_000, 1] = X[4_500, 2] = np.nan  # in later blocks
     names = X.astype(object)
     names[np.isnan(X)] = None
-    coded = BayesClassifier("nb", categorical_features="all").fit(X, y)
-    named = BayesClassifier("nb", categorical_features="all").fit(names, y)
+    coded = BayesEstimator("nb", categorical_features="all").fit(X, y)
+    named = BayesEstimator("nb", categorical_features="all").fit(names, y)
     assert np.allclose(coded.predict_proba(X), named.predict_proba(names), rtol=1e-12)
     X[9_999, 0] = 0.5
-    assert BayesClassifier("nb", categorical_features="all").fit(X, y).score(X, y) > 0.9
+    assert BayesEstimator("nb", categorical_features="all").fit(X, y).score(X, y) > 0.9

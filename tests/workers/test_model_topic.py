@@ -5,7 +5,7 @@ from __future__ import annotations
 from stream_bayes import NaiveBayes
 from stream_bayes.workers.model_topic import ModelPublisher
 from stream_bayes.workers.pace import MOST_SHARE
-from stream_bayes.workers.publication import Publisher, Source
+from stream_bayes.workers.publication import Origin, Publisher
 from stream_bayes.workers.shard_model import ShardModel
 from stream_bayes.workers.state_parts import parts_of
 from stream_bayes.workers.total import Total
@@ -33,7 +33,7 @@ def published(
         "p.model",
         model,
         total,
-        Publisher(Source("p", "", shards, shards), 0),
+        Publisher(Origin("p", "", shards, shards), 0),
         every_seconds=1.0,
         every_events=every_events,
         part_bytes=256,
@@ -66,7 +66,7 @@ def test_publishing_takes_its_share_of_a_workers_time_however_many_shards_it_has
 def test_a_publication_holds_only_parts_that_changed() -> None:
     model = NaiveBayes()
     model.learn_many([{"id": f"user-{number}"} for number in range(2000)], ["rain", "dry"] * 1000)
-    publisher = Publisher(Source("p", "", 1, 1), 0)
+    publisher = Publisher(Origin("p", "", 1, 1), 0)
     whole = publisher.records(parts_of(model.state(), 4096), 1, 0.0)
     model.learn_one({"id": "user-7"}, "rain")
     sent = publisher.records(parts_of(model.state(), 4096), 2, 1.0)

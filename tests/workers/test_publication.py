@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from stream_bayes import AODE, NaiveBayes
 from stream_bayes.errors import BadState
-from stream_bayes.workers.publication import END, Assembly, Publisher, Record, Source
+from stream_bayes.workers.publication import END, Assembly, Origin, PublicationRecord, Publisher
 from stream_bayes.workers.state_parts import joined, parts_of
 
-PIPELINE = Source("days", "3f1c", 2, 4)
+PIPELINE = Origin("days", "3f1c", 2, 4)
 KEY = b"0123456789abcdef"
 
 Parts = dict[str, bytes]
@@ -23,13 +23,13 @@ STATES = st.lists(
 )
 
 
-def log_of(states: Sequence[Parts], key: bytes | None = None) -> list[list[Record]]:
+def log_of(states: Sequence[Parts], key: bytes | None = None) -> list[list[PublicationRecord]]:
     """Return the records of each publication of one shard."""
     publisher = Publisher(PIPELINE, 0, key)
     return [publisher.records(parts, number, float(number)) for number, parts in enumerate(states)]
 
 
-def compacted(records: Sequence[Record], upto: int) -> list[Record]:
+def compacted(records: Sequence[PublicationRecord], upto: int) -> list[PublicationRecord]:
     """Return a log of which the records before an offset were compacted."""
     last = {record.name: offset for offset, record in enumerate(records)}
     return [record for offset, record in enumerate(records) if offset >= upto or last[record.name] == offset]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.workers.publication import Publisher, Source
+from stream_bayes.workers.publication import Origin, Publisher
 from stream_bayes.workers.snapshot_cache import SnapshotCache
 from stream_bayes.workers.state_parts import pieces
 
@@ -15,7 +15,7 @@ PART = 4
 
 def end_of(snapshot: bytes, events: int = 7) -> bytes:
     """Return the end record of the publication of a snapshot."""
-    records = Publisher(Source("p", "", 2, 2), 1).records(pieces("snapshot", snapshot, PART), events, 0.0)
+    records = Publisher(Origin("p", "", 2, 2), 1).records(pieces("snapshot", snapshot, PART), events, 0.0)
     assert records[-1].value is not None
     return records[-1].value
 

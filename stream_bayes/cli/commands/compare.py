@@ -17,8 +17,8 @@ from stream_bayes.cli.commands.service import ServeOptions, wait_for_signal
 from stream_bayes.cli.commands.train import records_of
 from stream_bayes.cli.compared_models import MODELS, PEERS, SEED, compared_models
 from stream_bayes.cli.data_file import (
+    DataFile,
     DataOptions,
-    Table,
     label_cuts,
     listed,
     merged_with,
@@ -205,7 +205,7 @@ def compare(
 
 def _stream(
     files: Sequence[Path], target: str | None, options: DataOptions, bins: int | None
-) -> tuple[Source, Schema | None, Table | None]:
+) -> tuple[Source, Schema | None, DataFile | None]:
     """Return files merged by time, or one of River's datasets by name, as a source."""
     file = files[0]
     if not file.exists() and str(file) in DATASETS:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from stream_bayes.cli.data_file import DataOptions, File, Table, open_table
+from stream_bayes.cli.data_file import DataFile, DataOptions, File, open_table
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, print_json, print_table
 from stream_bayes.streams.files.column_profile import ColumnProfile
@@ -48,7 +48,7 @@ def inspect(
             typer.echo(f"\nnext: stream-bayes compare {file} --target {target}")
 
 
-def _row(table: Table, name: str, profile: ColumnProfile) -> dict[str, Any]:
+def _row(table: DataFile, name: str, profile: ColumnProfile) -> dict[str, Any]:
     counts: Counter[str] = profile.counts or Counter()
     examples = ", ".join(
         text if len(text) <= EXAMPLE_WIDTH else text[: EXAMPLE_WIDTH - 3] + "..."
@@ -66,7 +66,7 @@ def _row(table: Table, name: str, profile: ColumnProfile) -> dict[str, Any]:
     }
 
 
-def kind_of_column(table: Table, name: str, profile: ColumnProfile) -> str:
+def kind_of_column(table: DataFile, name: str, profile: ColumnProfile) -> str:
     """Return the kind of a column in words, with what is odd about it."""
     if name == table.target:
         return "target"
@@ -84,7 +84,7 @@ def kind_of_column(table: Table, name: str, profile: ColumnProfile) -> str:
     return kind
 
 
-def schema_text(table: Table) -> str:
+def schema_text(table: DataFile) -> str:
     """Return the tables of a pipeline file that declare the columns."""
     lines = ["[schema.features]"]
     lines += [

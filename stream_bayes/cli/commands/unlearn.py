@@ -14,7 +14,7 @@ from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, print_json
 from stream_bayes.core.events.unlearn_spans import Span
 from stream_bayes.errors import BadConfig, BadValue, NotSupported
-from stream_bayes.streams.engine.commands import Found
+from stream_bayes.streams.engine.commands import SpanSamples
 from stream_bayes.streams.engine.dead_letters import NOT_UNLEARNED
 from stream_bayes.streams.files.label_log import LabelWriter
 from stream_bayes.streams.pipelines.config import PipelineConfig, load_config
@@ -102,7 +102,7 @@ def _unlearn_files(config: PipelineConfig, directory: Path, span: Span) -> None:
         raise NotSupported(refused[1])
 
 
-def _report(config: PipelineConfig, found: Found, written: bool, json: bool) -> None:
+def _report(config: PipelineConfig, found: SpanSamples, written: bool, json: bool) -> None:
     counts = {"remembered": len(found.remembered), "read_again": len(found.read_again)}
     if json:
         print_json({"samples": found.total, **counts, "written": written})

@@ -1,7 +1,7 @@
 """The count store: names, tables and clock of a learner, as one object that adds, subtracts, merges and fades.
 
 A store of order 1 counts (class, value); order 2 counts (class, value, value) too, order 3 also triples. Whatever is
-learned is learned here, and the tables grow by `Growth`; predictions are made by readings.
+learned is learned here, and the tables grow by `TableGrowth`; predictions are made by readings.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from stream_bayes.core.counts.state import (
     sizes,
     table_arrays,
 )
-from stream_bayes.core.counts.table_growth import Growth, OnManyValues
+from stream_bayes.core.counts.table_growth import OnManyValues, TableGrowth
 from stream_bayes.core.counts.unlearning import forget_row
 from stream_bayes.core.counts.window import Window
 from stream_bayes.core.encoding._features import Encoder
@@ -77,7 +77,7 @@ class CountStore:
         The number of learned events after which a sample weighs half, or a duration in stream time such as "7d"; None
         keeps everything.
     on_many_values
-        Called with a feature like an id, as in `Growth`.
+        Called with a feature like an id, as in `TableGrowth`.
     memory_budget
         The most bytes that tables and names may take; growth past it raises `BudgetExceeded` and changes nothing.
     binning
@@ -141,7 +141,7 @@ class CountStore:
             self.discretizer = Discretizer(self.tables, encoder, **(binning or {}))
             self.tables.observer = self.discretizer
         self._memory = MemoryUse(encoder, self.tables, order, word_histogram, self.discretizer, memory_budget)
-        self._growth = Growth(self._memory, on_many_values)
+        self._growth = TableGrowth(self._memory, on_many_values)
         if window is None:
             self._growth.shrink(self._memory.columns)
         else:

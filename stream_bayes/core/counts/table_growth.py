@@ -25,7 +25,7 @@ from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BudgetExceeded
 
-__all__ = ["Growth", "OnManyValues"]
+__all__ = ["OnManyValues", "TableGrowth"]
 
 OnManyValues: TypeAlias = Callable[[Value, int, int], None]  # a feature, its values, its events
 
@@ -37,7 +37,7 @@ MANY_VALUES = 3  # events a value, at most, of a feature like an id
 FEATURES_PER_SPARE = 4  # so that features that come one by one seldom move the tables
 
 
-class Growth:
+class TableGrowth:
     """The room of a store's tables.
 
     Parameters

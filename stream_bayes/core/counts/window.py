@@ -19,7 +19,7 @@ from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.values.checks import expect
 from stream_bayes.errors import NotLearned
 
-__all__ = ["Columns", "Window"]
+__all__ = ["Window", "WindowEvents"]
 
 SPARE_COLUMNS = (
     4  # one more for each of these, so that features added one by one do not move the columns each time
@@ -29,7 +29,7 @@ CODE_BYTES, NUMBER_BYTES = 4, 8
 
 
 @dataclass(frozen=True)
-class Columns:
+class WindowEvents:
     """Events from the oldest to the newest, copied out of a window; nothing that is learned later changes them.
 
     Parameters
@@ -180,7 +180,7 @@ class Window:
 
     # -- columns ------------------------------------------------------------------------------------------------------
 
-    def freeze(self) -> Columns:
+    def freeze(self) -> WindowEvents:
         """Return the events that were not unlearned as contiguous columns, numbers in the bins as these are now."""
         ring, bins = self.ring, self.encoder.bins
         weights = ring.in_order(ring.weight)
@@ -197,7 +197,9 @@ class Window:
                     numbers = ring.in_order(np.asarray(ring.numbers)[column])[held]
                     binned = np.searchsorted(np.array(bins.cuts[slot]), numbers, side="right")
                     codes[slot] = np.where(np.isnan(numbers), -1, binned)
-        return Columns(codes, ring.in_order(ring.label)[held], weights[held], ring.in_order(ring.clock)[held])
+        return WindowEvents(
+            codes, ring.in_order(ring.label)[held], weights[held], ring.in_order(ring.clock)[held]
+        )
 
     # -- state --------------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from stream_bayes.core.drawing.layout import Box, Layout, Point, layout
+from stream_bayes.core.drawing.layout import Box, GraphLayout, Point, layout
 from stream_bayes.core.drawing.picture import (
     BLUE,
     GREY,
@@ -89,7 +89,7 @@ class Link:
     confidence: float | None = None
 
 
-def graph_layout(nodes: Sequence[Node], links: Sequence[Link]) -> Layout:
+def graph_layout(nodes: Sequence[Node], links: Sequence[Link]) -> GraphLayout:
     """Place nodes, each as large as its rows need, and links. Removed links do not decide what stands above what.
 
     Examples
@@ -114,7 +114,7 @@ def graph_layout(nodes: Sequence[Node], links: Sequence[Link]) -> Layout:
         else path_of[link.parent, link.child]
         for link in links
     )
-    return Layout(placed.boxes, paths, placed.width, placed.height)
+    return GraphLayout(placed.boxes, paths, placed.width, placed.height)
 
 
 def _ranks(nodes: int, edges: Sequence[tuple[int, int]]) -> list[int]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
-__all__ = ["Box", "Layout", "Point", "layout"]
+__all__ = ["Box", "GraphLayout", "Point", "layout"]
 
 Point: TypeAlias = tuple[float, float]
 Size: TypeAlias = tuple[float, float]
@@ -52,7 +52,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class GraphLayout:
     """Places of nodes and edges.
 
     Parameters
@@ -73,7 +73,7 @@ class Layout:
     height: float
 
 
-def layout(sizes: Sequence[Size], edges: Sequence[Edge]) -> Layout:
+def layout(sizes: Sequence[Size], edges: Sequence[Edge]) -> GraphLayout:
     """Place nodes of these sizes and the edges between them.
 
     Parameters
@@ -106,7 +106,7 @@ def layout(sizes: Sequence[Size], edges: Sequence[Edge]) -> Layout:
             boxes[node] = Box(box.x + x, box.y + y, box.width, box.height)
         for edge, path in zip(own, each.paths, strict=True):
             paths[edge] = tuple((a + x, b + y) for a, b in path)
-    return Layout(tuple(boxes), tuple(paths), width, height)
+    return GraphLayout(tuple(boxes), tuple(paths), width, height)
 
 
 def _connected(nodes: int, edges: Sequence[Edge]) -> list[list[int]]:
@@ -151,7 +151,7 @@ def _packed(sizes: Sequence[Size]) -> tuple[list[Point], float, float]:
     return origins, widest, y + row
 
 
-def _part(sizes: Sequence[Size], edges: Sequence[Edge]) -> Layout:
+def _part(sizes: Sequence[Size], edges: Sequence[Edge]) -> GraphLayout:
     """Place one connected part."""
     down = _without_cycles(len(sizes), edges)
     layer_of = _layers(len(sizes), down)
@@ -295,7 +295,7 @@ class _Layered:
                     insort(ends, target)
         return crossings
 
-    def placed(self, edges: Sequence[Edge]) -> Layout:
+    def placed(self, edges: Sequence[Edge]) -> GraphLayout:
         """Return the places of nodes and edges."""
         centres = self._centres()
         heights = [max((self.sizes[node][1] for node in layer), default=0.0) for layer in self.layers]
@@ -314,7 +314,7 @@ class _Layered:
         boxes = [Box(box.x - left, box.y, box.width, box.height) for box in boxes]
         paths = [self._path(edge, boxes, bands) for edge in edges]
         width = max(box.x + box.width for box in boxes)
-        return Layout(tuple(boxes[: self.nodes]), tuple(paths), width, y - LAYER_GAP)
+        return GraphLayout(tuple(boxes[: self.nodes]), tuple(paths), width, y - LAYER_GAP)
 
     def _path(
         self, edge: Edge, boxes: Sequence[Box], bands: Sequence[tuple[float, float]]

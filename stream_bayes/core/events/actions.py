@@ -7,7 +7,7 @@
     Refuse    send the event to the dead letters
 
 Each action holds the event that caused it. `admitted` checks key, label and weight of an event; the result is the event
-in canonical form, or the `Reason` to refuse it.
+in canonical form, or the `RefusalReason` to refuse it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
     "Learn",
     "Learned",
     "Predict",
-    "Reason",
+    "RefusalReason",
     "Refuse",
     "Relearn",
     "Unlearn",
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 
-class Reason(Enum):
+class RefusalReason(Enum):
     """The reason why an event is refused. Its value is used in dead letters, counters and saved states.
 
     Examples
@@ -184,13 +184,13 @@ class Refuse(msgspec.Struct, frozen=True, gc=False):
     """
 
     event: Event
-    reason: Reason
+    reason: RefusalReason
 
 
 Action: TypeAlias = Predict | Learn | Relearn | Unlearn | Refuse
 
 
-def admitted(event: Event) -> Event | Reason:
+def admitted(event: Event) -> Event | RefusalReason:
     """Return the event with key, label and weight in canonical form, or the reason to refuse it.
 
     Examples
@@ -207,19 +207,19 @@ def admitted(event: Event) -> Event | Reason:
             return event  # the fast path, for most events
     sound = _weight(weight)
     if sound is None:
-        return Reason.BAD_WEIGHT
+        return RefusalReason.BAD_WEIGHT
     try:
         key = None if is_missing(key) else canonical(key)
     except BadValue:
-        return Reason.BAD_KEY
+        return RefusalReason.BAD_KEY
     try:
         label = None if is_missing(label) else canonical_label(label)
     except BadLabel:
-        return Reason.BAD_LABEL
+        return RefusalReason.BAD_LABEL
     if key is None and (kind is not SAMPLE or label is None):
-        return Reason.NO_KEY
+        return RefusalReason.NO_KEY
     if label is None and (kind is LABEL or kind is CORRECTION):
-        return Reason.BAD_LABEL
+        return RefusalReason.BAD_LABEL
     return replace(event, key=key, y=label, weight=sound)
 
 

@@ -35,7 +35,7 @@ from stream_bayes.core.events.actions import (
     Learn,
     Learned,
     Predict,
-    Reason,
+    RefusalReason,
     Refuse,
     Relearn,
     Unlearn,
@@ -105,7 +105,7 @@ class Pending:
     counts
         Counters: labels that came late (after their sample) or early, samples that expired or were crowded out, labels
         repeated or corrected, samples withdrawn by a tombstone, tombstones skipped, and events refused for each
-        `Reason`.
+        `RefusalReason`.
     forgotten
         The latest label of a learned sample that is no longer remembered, or never was; None if there is none.
 
@@ -164,7 +164,7 @@ class Pending:
         self.on_expiry = on_expiry
         self.assumed = canonical_label(assumed) if on_expiry == "assume" else NEGATIVE
         self.on_tombstone = on_tombstone
-        self.counts = dict.fromkeys((*OUTCOMES, *(reason.value for reason in Reason)), 0)
+        self.counts = dict.fromkeys((*OUTCOMES, *(reason.value for reason in RefusalReason)), 0)
         self.forgotten: float | None = None
         # Nothing is overdue up to this time. A cache, and so not part of the state.
         self._due = -math.inf
@@ -198,7 +198,7 @@ class Pending:
     def arrive(self, event: Event) -> list[Action]:
         """Return the actions for an event."""
         sound = admitted(event)
-        if isinstance(sound, Reason):
+        if isinstance(sound, RefusalReason):
             return [self._refuse(event, sound)]
         if event.kind is SAMPLE:
             return [self._sample(sound)]
@@ -229,7 +229,7 @@ class Pending:
         try:
             waiting = Waiting(keepable(event), plain(prediction), self.time.now)
         except BadValue:
-            return [self._refuse(event, Reason.BAD_FEATURES)]
+            return [self._refuse(event, RefusalReason.BAD_FEATURES)]
         self._forget(self._resolved.pop(key, None))
         self._waiting[key] = waiting
         actions: list[Action] = []
@@ -271,7 +271,7 @@ class Pending:
 
     def _sample(self, event: Event) -> Action:
         if event.key in self._waiting:
-            return self._refuse(event, Reason.KEY_IS_WAITING)
+            return self._refuse(event, RefusalReason.KEY_IS_WAITING)
         return Predict(event)
 
     def _label(self, event: Event) -> list[Action]:
@@ -285,7 +285,11 @@ class Pending:
         early = self._early.get(key)
         if isinstance(known, Dropped):
             is_label = event.kind is LABEL
-            return [self._refuse(event, Reason.LABEL_TOO_LATE if is_label else Reason.CORRECTION_TOO_LATE)]
+            return [
+                self._refuse(
+                    event, RefusalReason.LABEL_TOO_LATE if is_label else RefusalReason.CORRECTION_TOO_LATE
+                )
+            ]
         if known is not None:
             if self._count_second(label, known.label):
                 return [Relearn(event, known, label)]
@@ -295,7 +299,7 @@ class Pending:
         elif event.kind is LABEL:
             return self._buffer(event)
         else:
-            return [self._refuse(event, Reason.CORRECTION_TOO_LATE)]
+            return [self._refuse(event, RefusalReason.CORRECTION_TOO_LATE)]
         return []
 
     def _count_second(self, label: Value, before: Value) -> bool:
@@ -328,7 +332,7 @@ class Pending:
         elif self._early.pop(key, None) is not None:
             self.counts["withdrawn"] += 1
         elif known is None:
-            return [self._refuse(event, Reason.TOMBSTONE_TOO_LATE)]
+            return [self._refuse(event, RefusalReason.TOMBSTONE_TOO_LATE)]
         return []
 
     # -- eviction -----------------------------------------------------------------------------------------------------
@@ -352,7 +356,7 @@ class Pending:
     def _orphan(self) -> Action:
         """Evict the label that has waited longest."""
         _, early = self._early.popitem(last=False)
-        return self._refuse(early.event, Reason.LABEL_WITHOUT_SAMPLE)
+        return self._refuse(early.event, RefusalReason.LABEL_WITHOUT_SAMPLE)
 
     def _remember(self, entry: Resolved) -> None:
         self._forget(self._resolved.pop(entry.key, None))  # an older sample of this key
@@ -379,7 +383,7 @@ class Pending:
         now = self.time.now
         return now if type(now) is float and now > -math.inf else None
 
-    def _refuse(self, event: Event, reason: Reason) -> Refuse:
+    def _refuse(self, event: Event, reason: RefusalReason) -> Refuse:
         self.counts[reason.value] += 1
         return Refuse(event, reason)
 

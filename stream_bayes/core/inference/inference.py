@@ -23,7 +23,7 @@ from stream_bayes.core.inference.coded_network import CodedNetwork, Evidence, Ne
 from stream_bayes.core.inference.exact import Exact
 from stream_bayes.core.inference.posterior import MostProbable, Posterior, Sampled
 from stream_bayes.core.inference.questions import NamedQuestions
-from stream_bayes.core.inference.sampling import Estimate, SamplingSettings, drawn_rows, estimates
+from stream_bayes.core.inference.sampling import SampledTable, SamplingSettings, drawn_rows, estimates
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BadValue, BudgetExceeded, ImpossibleEvidence, InUse
@@ -436,7 +436,7 @@ class Inference(NamedQuestions):
         groups: list[list[int]],
         settings: SamplingSettings,
         rng: np.random.Generator | None,
-    ) -> Iterator[Estimate]:
+    ) -> Iterator[SampledTable]:
         if method not in METHODS:
             raise BadValue(f"method: expected one of {', '.join(METHODS)}, got {shown(method)}")
         return estimates(method, self._network, self._findings, groups, settings, checked_generator(rng))
@@ -452,7 +452,7 @@ def _instead(error: BudgetExceeded, method: str, rng: np.random.Generator | None
 
 
 def _from_samples(
-    found: Estimate, labels: Iterable[Any], method: str, reason: str, settings: SamplingSettings
+    found: SampledTable, labels: Iterable[Any], method: str, reason: str, settings: SamplingSettings
 ) -> Posterior:
     keys = list(labels)
     errors = dict(zip(keys, found.errors.tolist(), strict=True))

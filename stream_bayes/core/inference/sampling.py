@@ -20,7 +20,7 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, ImpossibleEvidence, NotSupported
 
 __all__ = [
-    "Estimate",
+    "SampledTable",
     "SamplingSettings",
     "chain_estimate",
     "drawn_rows",
@@ -35,7 +35,7 @@ RANDOM_NUMBERS = 2**18  # drawn at once: two megabytes
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class SampledTable:
     """Probabilities of the cells of a table, from samples.
 
     Parameters
@@ -78,7 +78,7 @@ def estimates(
     groups: Sequence[Sequence[int]],
     settings: SamplingSettings,
     rng: np.random.Generator,
-) -> Iterator[Estimate]:
+) -> Iterator[SampledTable]:
     """Yield, for each group of variables, their joint probabilities, all estimated from the same samples.
 
     In the arrays the code of a group's last variable varies fastest.
@@ -181,7 +181,7 @@ def _chains(
     return kept
 
 
-def weighted_estimate(cells: NDArray[np.int64], log_weights: Numbers, size: int) -> Estimate:
+def weighted_estimate(cells: NDArray[np.int64], log_weights: Numbers, size: int) -> SampledTable:
     """Estimate probabilities from the cells and log-weights of rows, at least one of positive weight.
 
     Examples
@@ -198,10 +198,10 @@ def weighted_estimate(cells: NDArray[np.int64], log_weights: Numbers, size: int)
     # The variance of a ratio of means: the sum of w^2 (1[row in cell] - share)^2, over the square of the weight.
     variance = (own_square * (1.0 - 2.0 * shares) + total_square * shares**2) / total**2
     effective = float(total**2 / total_square)
-    return Estimate(shares, _at_least(np.sqrt(np.maximum(variance, 0.0)), effective), effective)
+    return SampledTable(shares, _at_least(np.sqrt(np.maximum(variance, 0.0)), effective), effective)
 
 
-def chain_estimate(cells: NDArray[np.int64], size: int) -> Estimate:
+def chain_estimate(cells: NDArray[np.int64], size: int) -> SampledTable:
     """Estimate probabilities from cells by chain and sweep.
 
     Each cell's share is the mean of an indicator, with its own R-hat between half chains and its own effective number
@@ -219,7 +219,7 @@ def chain_estimate(cells: NDArray[np.int64], size: int) -> Estimate:
     for cell, (effective, spread, _) in diagnosed.items():
         errors[cell] = np.sqrt(spread / effective)
     r_hat = max((ratio for _, _, ratio in diagnosed.values()), default=1.0)
-    return Estimate(shares, _at_least(errors, least), least, r_hat)
+    return SampledTable(shares, _at_least(errors, least), least, r_hat)
 
 
 def _at_least(errors: Numbers, effective: float) -> Numbers:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from stream_bayes.core.measures.tally import Scored
 from stream_bayes.errors import BadValue
 
-__all__ = ["MEANS", "Blocks", "Estimate", "Resampling"]
+__all__ = ["MEANS", "Blocks", "IntervalEstimate", "Resampling"]
 
 Array = NDArray[Any]
 
@@ -27,7 +27,7 @@ RESAMPLES = 2000
 FEWEST_BLOCKS = 8  # fewer do not show how blocks differ
 
 
-class Estimate(NamedTuple):
+class IntervalEstimate(NamedTuple):
     """A value with a confidence interval; NaN if the interval is unknown.
 
     Parameters
@@ -127,7 +127,7 @@ class Resampling:
         drawn = rng.multinomial(blocks, chances, size=resamples) if blocks else np.zeros((resamples, 0))
         self._drawn = np.vstack([np.ones(blocks), drawn])
 
-    def mean(self, sums: Array, measure: str, level: float = 0.95) -> Estimate:
+    def mean(self, sums: Array, measure: str, level: float = 0.95) -> IntervalEstimate:
         """Return the mean of a measure over all events, with its interval.
 
         Parameters
@@ -141,7 +141,7 @@ class Resampling:
         """
         return self._estimate(self._means(sums, measure), level)
 
-    def difference(self, sums: Array, others: Array, measure: str, level: float = 0.95) -> Estimate:
+    def difference(self, sums: Array, others: Array, measure: str, level: float = 0.95) -> IntervalEstimate:
         """Return the difference of a measure's means between two predictors of the same events, with its interval."""
         return self._estimate(self._means(sums, measure) - self._means(others, measure), level)
 
@@ -156,16 +156,16 @@ class Resampling:
             means: Array = totals[:, 1] / totals[:, 0]
         return means
 
-    def _estimate(self, means: Array, level: float) -> Estimate:
+    def _estimate(self, means: Array, level: float) -> IntervalEstimate:
         if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0.0 < level < 1.0:
             raise BadValue(f"level lies between 0 and 1, not {level!r}")
         value, drawn = float(means[0]), means[1:]
         drawn = drawn[~np.isnan(drawn)]
         if self._blocks < FEWEST_BLOCKS or not len(drawn):
-            return Estimate(value, math.nan, math.nan)
+            return IntervalEstimate(value, math.nan, math.nan)
         # Percentiles of few blocks are too narrow, by the ratio of Student's t to the normal (Hesterberg, 2015).
         freedom = self._blocks - 1
         reach = math.sqrt(self._blocks / freedom) * scipy.special.stdtrit(freedom, (1.0 + level) / 2.0)
         outside = scipy.special.ndtr(-reach)
         low, high = np.quantile(drawn, [outside, 1.0 - outside])
-        return Estimate(value, float(low), float(high))
+        return IntervalEstimate(value, float(low), float(high))

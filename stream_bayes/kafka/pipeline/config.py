@@ -15,13 +15,13 @@ from stream_bayes.kafka.clients.oidc import ClientCredentials
 from stream_bayes.registry import load
 from stream_bayes.streams.pipelines.config_base import (
     TOPIC,
+    ConfigTable,
     ObjectFieldsConfig,
     ProductTable,
     RenewedSecret,
     Secret,
     SinkTable,
     SourceTable,
-    Table,
     known_decoder,
 )
 from stream_bayes.streams.records.decoders import decoder_class, needs_registry
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["KafkaConfig", "KafkaSinkConfig", "KafkaSourceConfig", "RegistryConfig"]
 
 
-class OIDCConfig(Table):
+class OIDCConfig(ConfigTable):
     """The provider of tokens for OAUTHBEARER: OpenID Connect with client credentials."""
 
     token_url: str
@@ -49,7 +49,7 @@ class OIDCConfig(Table):
         )
 
 
-class RegistryConfig(Table):
+class RegistryConfig(ConfigTable):
     """The registry with the schemas of the records."""
 
     url: str

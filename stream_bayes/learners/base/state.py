@@ -26,8 +26,8 @@ from stream_bayes.learners.base.binning import Binning
 
 __all__ = [
     "FORMAT",
-    "Content",
     "CountLearner",
+    "LearnerContent",
     "allow_within",
     "checksum",
     "loaded_parameter",
@@ -41,7 +41,7 @@ FORMAT = 1
 _KEYS = {"format", "learner", "parameters", "store", "reading", "arrays", "checksum"}
 
 
-class Content(NamedTuple):
+class LearnerContent(NamedTuple):
     """All that a learner held at one moment. Its state can be written while the learner goes on."""
 
     learner: str
@@ -249,12 +249,12 @@ class CountLearner(ReadOnlyArguments, base.Base):
         """The bytes of the tables and of the codes of names; the names themselves are not counted."""
         return self._store.memory_bytes
 
-    def content(self) -> Content:
+    def content(self) -> LearnerContent:
         """Return a copy of all that the learner holds, at the cost of a copy of the tables.
 
         `content().state()` may be written while the learner goes on learning.
         """
-        return Content(
+        return LearnerContent(
             type(self).__name__,
             {name: saved_parameter(value) for name, value in self._get_params().items()},
             self._store.content(),

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from stream_bayes.core.values.checks import expect
 from stream_bayes.mail.filter._monotone import step_starts
 
-__all__ = ["Calibration"]
+__all__ = ["ScoreCurve"]
 
 WINDOW: Final = 4_000  # scores
 REFIT_EVERY: Final = 50  # scores between two fits; until then every score refits
@@ -46,7 +46,7 @@ Rates = tuple[float, float]  # the shares of messages of true label 0 and 1 that
 NO_RATES: Final[Rates] = (0.0, 0.0)
 
 
-class Calibration:
+class ScoreCurve:
     """A rising curve from scores to probabilities, fitted online.
 
     Parameters
@@ -56,7 +56,7 @@ class Calibration:
 
     Examples
     --------
-    >>> calibration = Calibration()
+    >>> calibration = ScoreCurve()
     >>> for score in range(100):
     ...     calibration.add(score / 50 - 1.0, score > 50)
     >>> calibration.probability(-1.0) < 0.25 < 0.75 < calibration.probability(1.0)

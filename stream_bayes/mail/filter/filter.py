@@ -19,7 +19,7 @@ from stream_bayes.learners.base.arguments import check_count
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.classifiers.text import BernoulliNB
 from stream_bayes.learners.wrappers.decision_rules import Rule
-from stream_bayes.mail.filter.calibration import Calibration
+from stream_bayes.mail.filter.calibration import ScoreCurve
 from stream_bayes.mail.filter.explanation import SpamExplanation
 from stream_bayes.mail.filter.learner_scorer import LearnerScorer
 from stream_bayes.mail.filter.messages import FilterBag, Labels, checked_bag, digest_of
@@ -153,7 +153,7 @@ class SpamFilter(base.Classifier):
             else LearnerScorer(self.learner, self.labels, self.influence)
         )
         return FilterParts(
-            scorer, Calibration(), Receipts(self.max_receipts), Training(self.train), Rehearsal()
+            scorer, ScoreCurve(), Receipts(self.max_receipts), Training(self.train), Rehearsal()
         )
 
     # -- scoring ------------------------------------------------------------------------------------------------------

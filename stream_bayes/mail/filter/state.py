@@ -42,7 +42,7 @@ from stream_bayes.learners.base.state import (
 from stream_bayes.learners.catalogue import LEARNERS
 from stream_bayes.learners.wrappers.decision_rules import Costs
 from stream_bayes.mail.filter._evidence import UNIT
-from stream_bayes.mail.filter.calibration import Calibration
+from stream_bayes.mail.filter.calibration import ScoreCurve
 from stream_bayes.mail.filter.learner_scorer import LearnerScorer
 from stream_bayes.mail.filter.messages import checked_bag
 from stream_bayes.mail.filter.receipts import Receipt, Receipts
@@ -80,7 +80,7 @@ class FilterParts:
     """
 
     scorer: Scorer
-    calibration: Calibration
+    calibration: ScoreCurve
     receipts: Receipts
     training: Training
     rehearsal: Rehearsal

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stream_bayes.learners.base.arguments import check_choice
-from stream_bayes.mail.filter.calibration import Calibration
+from stream_bayes.mail.filter.calibration import ScoreCurve
 
 __all__ = ["TRAINING", "Training"]
 
@@ -28,7 +28,7 @@ class Training:
         self.kind = kind
         self.margin = MARGIN
 
-    def select(self, score: float, label: int, calibration: Calibration) -> tuple[bool, float]:
+    def select(self, score: float, label: int, calibration: ScoreCurve) -> tuple[bool, float]:
         """Return True if a message is to be learned, and the margin after it.
 
         Parameters

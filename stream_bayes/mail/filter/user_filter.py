@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from stream_bayes.errors import BadState, NotSupported
 from stream_bayes.learners.wrappers.decision_rules import Rule
 from stream_bayes.mail.filter._evidence import UNIT
-from stream_bayes.mail.filter.calibration import Calibration
+from stream_bayes.mail.filter.calibration import ScoreCurve
 from stream_bayes.mail.filter.explanation import TokenContribution
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.filter.receipts import Receipt, Receipts
@@ -289,7 +289,7 @@ class UserScorer(TokenScorer):
         return rows
 
 
-class UserCalibration(Calibration):
+class UserCalibration(ScoreCurve):
     """The site's calibration, and a user's own by the number of scores behind it.
 
     Parameters
@@ -298,7 +298,7 @@ class UserCalibration(Calibration):
         The site's.
     """
 
-    def __init__(self, site: Calibration) -> None:
+    def __init__(self, site: ScoreCurve) -> None:
         super().__init__(USER_SCORES)
         self.site = site
 

@@ -29,7 +29,7 @@ from stream_bayes.mail.filter.messages import FilterBag, checked_bag
 from stream_bayes.mail.filter.user_filter import Score, UserFilter
 from stream_bayes.saving.snapshots.file_system import FileSystem
 
-__all__ = ["FRAME", "Change", "ChangeJournal", "Record", "decoded_records", "encode_record"]
+__all__ = ["FRAME", "Change", "ChangeJournal", "JournalLine", "decoded_records", "encode_record"]
 
 MAGIC = b"SBCHANGE"
 HEAD = struct.Struct("<8sQ")
@@ -40,7 +40,7 @@ COVERED = struct.Struct("<QI")  # covered by the CRC besides the content
 VERBS = ("learn", "correct", "forget")
 
 
-class Record(NamedTuple):
+class JournalLine(NamedTuple):
     """A record of a journal: its number, its content, and the place of its end in the file."""
 
     number: int
@@ -118,7 +118,7 @@ def encode_record(number: int, content: bytes) -> bytes:
     return FRAME.pack(MARK, number, len(content), checksum) + content
 
 
-def decoded_records(data: bytes | memoryview, start: int) -> Iterator[Record]:
+def decoded_records(data: bytes | memoryview, start: int) -> Iterator[JournalLine]:
     """Yield the sound records of a file from a place on, up to the first that is broken."""
     while len(data) - start >= FRAME.size:
         mark, number, size, checksum = FRAME.unpack_from(data, start)
@@ -128,7 +128,7 @@ def decoded_records(data: bytes | memoryview, start: int) -> Iterator[Record]:
         content = bytes(data[start + FRAME.size : stop])
         if zlib.crc32(content, zlib.crc32(COVERED.pack(number, size))) != checksum:
             return
-        yield Record(number, content, stop)
+        yield JournalLine(number, content, stop)
         start = stop
 
 
@@ -192,7 +192,7 @@ class ChangeJournal:
         # Without the records before the next change, the next append begins a new file.
         return changes, max(expected, begin), stop if expected >= begin else 0
 
-    def _change(self, record: Record) -> Change:
+    def _change(self, record: JournalLine) -> Change:
         try:
             return Change.decoded(record.content)
         except ValueError as error:

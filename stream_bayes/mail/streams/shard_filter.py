@@ -20,7 +20,7 @@ import numpy as np
 
 from stream_bayes.core.values.payloads import Payload
 from stream_bayes.errors import BadState, CannotResume, StreamBayesError
-from stream_bayes.mail.filter.calibration import Calibration
+from stream_bayes.mail.filter.calibration import ScoreCurve
 from stream_bayes.mail.filter.filter import Message, SpamFilter
 from stream_bayes.mail.filter.receipts import Receipt, Receipts
 from stream_bayes.mail.filter.rehearsal import Rehearsal
@@ -29,7 +29,7 @@ from stream_bayes.mail.filter.state import FilterParts, save_state
 from stream_bayes.mail.filter.token_scorer import TokenScorer
 from stream_bayes.mail.filter.training import Training
 from stream_bayes.mail.streams.spam_model import ServedFilter
-from stream_bayes.streams.served_models.answers import Answer, Answers
+from stream_bayes.streams.served_models.answers import Answer, BatchAnswers
 from stream_bayes.workers.memory import check_budget
 from stream_bayes.workers.state_parts import joined
 from stream_bayes.workers.sum_updates import SumUpdates
@@ -37,7 +37,7 @@ from stream_bayes.workers.sum_updates import SumUpdates
 __all__ = ["FilterTotal", "ShardFilter", "ShardFilterModel"]
 
 
-class Score(NamedTuple):
+class TotalScore(NamedTuple):
     """The score of a message by the sum, and the messages behind it."""
 
     score: float
@@ -143,10 +143,10 @@ class FilterTotal:
         check_budget(self._memory_budget, held, len(replaced), [("tokens", len(total.table))])
         self._shards, self.scorer = replaced, total
 
-    def score(self, bag: dict[str, int]) -> Score:
+    def score(self, bag: dict[str, int]) -> TotalScore:
         """Return the score of a message by the sum."""
         found = self.scorer.score(bag)
-        return Score(found.score, found.probability, *self.scorer.messages)
+        return TotalScore(found.score, found.probability, *self.scorer.messages)
 
     def add(self, bag: dict[str, int], label: int, units: int, step: int) -> None:
         """Add what a shard learned of a message to the sum."""
@@ -161,7 +161,7 @@ class FilterTotal:
         with self.lock:
             found = self.clone()
             most = max(self._shards.values(), key=lambda one: one._parts.calibration.seen, default=found)
-            calibration = Calibration()
+            calibration = ScoreCurve()
             calibration.load(most._parts.calibration.meta(), most._parts.calibration.arrays())
             total = FilterTotal(self.empty)
             total.replace(self._shards)
@@ -210,10 +210,10 @@ class ShardScorer(TokenScorer):
     def __init__(self, total: FilterTotal, influence: int) -> None:
         super().__init__(influence)
         self.is_live = False
-        self.recorded: list[Score] = []
-        self.repeated: deque[Score] = deque()
+        self.recorded: list[TotalScore] = []
+        self.repeated: deque[TotalScore] = deque()
         self._total = total
-        self._last = Score(0.0, 0.5, 0.0, 0.0)
+        self._last = TotalScore(0.0, 0.5, 0.0, 0.0)
 
     @property
     def is_trained(self) -> bool:
@@ -266,7 +266,7 @@ class ShardScorer(TokenScorer):
         return {values[code]: 1 for code in receipt.codes.tolist() if code >= 0}
 
 
-class _Content(NamedTuple):
+class _FilterContent(NamedTuple):
     """A copy of what a shard publishes."""
 
     saved: dict[str, Any]
@@ -292,7 +292,7 @@ class ShardFilter(SpamFilter):
     def _make_parts(self) -> FilterParts:
         self.shard_scorer = ShardScorer(self._total, self.influence)
         return FilterParts(
-            self.shard_scorer, Calibration(), Receipts(self.max_receipts), Training(self.train), Rehearsal()
+            self.shard_scorer, ScoreCurve(), Receipts(self.max_receipts), Training(self.train), Rehearsal()
         )
 
     def predict_proba_one(self, x: Message, **kwargs: Any) -> dict[Any, float]:  # type: ignore[override]  # a message
@@ -312,10 +312,10 @@ class ShardFilter(SpamFilter):
         own.table, own.weights = theirs.table, theirs.weights
         self._parts = replace(other._parts, scorer=own)
 
-    def content(self) -> _Content:
+    def content(self) -> _FilterContent:
         """Return a copy of what is published: counts, margins and calibration, without receipts."""
         parts = replace(self._parts, receipts=Receipts(self.max_receipts), rehearsal=Rehearsal())
-        return _Content(save_state(self._arguments(), parts))
+        return _FilterContent(save_state(self._arguments(), parts))
 
 
 class ShardFilterModel:
@@ -368,7 +368,7 @@ class ShardFilterModel:
         """
         self._check_end()
         try:
-            scores = msgspec.msgpack.decode(zlib.decompress(tape), type=list[Score]) if tape else []
+            scores = msgspec.msgpack.decode(zlib.decompress(tape), type=list[TotalScore]) if tape else []
         except (zlib.error, msgspec.DecodeError) as error:
             raise CannotResume(f"the journal holds scores that cannot be read: {error}") from error
         self.model.forget_last()
@@ -415,7 +415,7 @@ class ShardFilterModel:
 
     def process(
         self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
-    ) -> tuple[Answers, StreamBayesError | None]:
+    ) -> tuple[BatchAnswers, StreamBayesError | None]:
         with self._total.lock:
             return self._served.process(xs, ys, ws)
 

@@ -8,7 +8,7 @@ from typing import Any
 from stream_bayes.core.values.payloads import Payload
 from stream_bayes.errors import BadState, BadValue, NotSupported, StreamBayesError
 from stream_bayes.mail.filter.filter import Message, SpamFilter
-from stream_bayes.streams.served_models.answers import Answer, Answers, process_one_by_one
+from stream_bayes.streams.served_models.answers import Answer, BatchAnswers, process_one_by_one
 
 __all__ = ["ServedFilter"]
 
@@ -61,7 +61,7 @@ class ServedFilter:
 
     def process(
         self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
-    ) -> tuple[Answers, StreamBayesError | None]:
+    ) -> tuple[BatchAnswers, StreamBayesError | None]:
         return process_one_by_one(self.answer, self.predict_then_learn, xs, ys, ws)
 
     def decide(self, answer: Answer, /) -> Any:

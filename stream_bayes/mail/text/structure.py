@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from stream_bayes.mail.text._fields import fields_of
 from stream_bayes.mail.text.limits import Limits
 
-__all__ = ["Header", "Leaf", "Outline", "head_and_body", "outline"]
+__all__ = ["Header", "Outline", "PartLeaf", "head_and_body", "outline"]
 
 Header = tuple[str, bytes]  # its name as it was written, and the value, unfolded and capped
 
@@ -30,7 +30,7 @@ _KNOWN = _TRANSPARENT | {"base64", "quoted-printable"}
 
 
 @dataclass(slots=True)
-class Leaf:
+class PartLeaf:
     """A part that holds no others."""
 
     media: str  # "text/html", in lower case
@@ -49,7 +49,7 @@ class Outline:
     """The structure of a message, before anything is decoded."""
 
     headers: list[Header]
-    leaves: list[Leaf]
+    leaves: list[PartLeaf]
     media: str  # of the whole message
     containers: list[str]  # the multiparts and messages within it
     boundary: str  # of the outermost multipart
@@ -67,7 +67,7 @@ class _Entity:
 
 
 @dataclass(slots=True)
-class _Content:
+class _PartContent:
     """The description of an entity's body by its headers."""
 
     media: str
@@ -119,7 +119,7 @@ class _Scan:
             self.defects["nul"] = None
         self.raw = raw
         start = raw.find(b"\n") + 1 if raw.startswith((b"From ", b">From ")) else 0
-        self.leaves: list[Leaf] = []
+        self.leaves: list[PartLeaf] = []
         self.containers: list[str] = []
         root = _Entity(start, len(raw), 0, "text/plain")
         headers, content, body = self._headers(root)
@@ -135,7 +135,7 @@ class _Scan:
         boundary = content.boundary.decode("latin-1") if content.media.startswith("multipart/") else ""
         self.result = Outline(headers, self.leaves, content.media, self.containers, boundary, self.defects)
 
-    def _headers(self, entity: _Entity) -> tuple[list[Header], _Content, int]:
+    def _headers(self, entity: _Entity) -> tuple[list[Header], _PartContent, int]:
         """Return the header fields of an entity, their description of its body, and the body's start."""
         raw, limits = self.raw, self.limits
         start, stop = entity.start, entity.stop
@@ -166,7 +166,7 @@ class _Scan:
                 known[lower] = value
         return headers, self._content(known, entity.default), body
 
-    def _content(self, headers: dict[str, bytes], default: str) -> _Content:
+    def _content(self, headers: dict[str, bytes], default: str) -> _PartContent:
         media, charset, boundary, name, disposition = default, b"", b"", b"", ""
         value = headers.get("content-type")
         if value is not None:
@@ -191,7 +191,7 @@ class _Scan:
                 self.defects["bad-encoding"] = None
             if encoding not in ("base64", "quoted-printable"):
                 encoding = ""
-        return _Content(media, encoding, charset.decode("latin-1").lower(), boundary, name, disposition)
+        return _PartContent(media, encoding, charset.decode("latin-1").lower(), boundary, name, disposition)
 
     def _check_headers(self, headers: list[Header]) -> None:
         for name, value in headers:
@@ -201,7 +201,7 @@ class _Scan:
                 self.defects[f"blank-{name.lower()}"] = None
 
     def _open(
-        self, entity: _Entity, headers: list[Header], content: _Content, body: int, waiting: list[_Entity]
+        self, entity: _Entity, headers: list[Header], content: _PartContent, body: int, waiting: list[_Entity]
     ) -> None:
         """Push the parts of an entity on the stack, or make it a leaf."""
         media, inside = content.media, entity.depth + 1
@@ -223,7 +223,7 @@ class _Scan:
                     return
                 self.defects["no-parts"] = None
             media = "text/plain"  # any other type is read as plain text
-        leaf = Leaf(
+        leaf = PartLeaf(
             media,
             self.raw[body : entity.stop],
             content.encoding,

@@ -25,7 +25,7 @@ from stream_bayes.mail.text.headers import header_tokens, is_verdict
 from stream_bayes.mail.text.html import read_page
 from stream_bayes.mail.text.letters import as_seen
 from stream_bayes.mail.text.limits import Limits
-from stream_bayes.mail.text.structure import Leaf, Outline, outline
+from stream_bayes.mail.text.structure import Outline, PartLeaf, outline
 from stream_bayes.mail.text.tags import markup_of
 from stream_bayes.mail.text.transfer_encodings import Decoder, Encoded, canonical_base64, canonical_quoted
 from stream_bayes.mail.text.web import bare_addresses, cut_urls, url_tokens
@@ -103,9 +103,9 @@ class _Reader:
         self.add(tricks)
         return text
 
-    def read_parts(self, leaves: list[Leaf], decode: Decoder) -> None:
+    def read_parts(self, leaves: list[PartLeaf], decode: Decoder) -> None:
         """Count the words of every part that is text."""
-        readable: list[tuple[Leaf, bytes]] = []
+        readable: list[tuple[PartLeaf, bytes]] = []
         encoded: list[Encoded] = []
         places: list[int] = []
         left = MAX_FULL_PARTS * self.limits.text
@@ -125,7 +125,7 @@ class _Reader:
         for leaf, body in readable:
             self.read_part(leaf, body)
 
-    def canonical_body(self, leaf: Leaf, limit: int) -> bytes:
+    def canonical_body(self, leaf: PartLeaf, limit: int) -> bytes:
         """Return the body of a part, cut to the limit, and valid if it is encoded."""
         body = leaf.body
         if len(body) > limit:
@@ -139,7 +139,7 @@ class _Reader:
             self.defects[f"bad-{leaf.encoding}"] = None
         return body
 
-    def read_part(self, leaf: Leaf, body: bytes) -> None:
+    def read_part(self, leaf: PartLeaf, body: bytes) -> None:
         """Count the words of a part of text."""
         for name, value in leaf.headers:
             if name.lower() in ("subject", "from"):  # of a message within the message

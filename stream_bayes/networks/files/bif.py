@@ -30,7 +30,7 @@ from stream_bayes.core.networks.dot import spelled
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BadFormat, BadStructure, BadValue
-from stream_bayes.networks.files.bif_tables import Distribution, Row, table_of
+from stream_bayes.networks.files.bif_tables import BifRow, Distribution, table_of
 from stream_bayes.networks.files.bif_tokens import Scanner, Token, as_property, as_token, line_and_column
 from stream_bayes.networks.files.bif_types import (
     LABEL_TYPES,
@@ -342,13 +342,13 @@ class _Document:
         elif block.table is not None:
             scanner.fail(f"expected '}}' after a table of all probabilities, got {scanner.next}")
         elif scanner.accept("("):
-            block.rows.append(Row(start, scanner.names("a label", ")"), scanner.numbers()))
+            block.rows.append(BifRow(start, scanner.names("a label", ")"), scanner.numbers()))
         elif scanner.at_word("default") and block.default is None:
             scanner.next_token()
-            block.default = Row(start, [], scanner.numbers())
+            block.default = BifRow(start, [], scanner.numbers())
         elif scanner.at_word("table") and block.default is None and not block.rows:
             scanner.next_token()
-            block.table = Row(start, [], scanner.numbers())
+            block.table = BifRow(start, [], scanner.numbers())
         else:
             scanner.fail(
                 f"expected a row such as '(yes) 0.1, 0.9;', one 'table' or 'default', a property or '}}', "

@@ -14,13 +14,13 @@ from stream_bayes.core.networks.discrete_network import Table, first_bad_row
 from stream_bayes.core.values.values import shown
 from stream_bayes.networks.files.bif_tokens import Scanner, Token
 
-__all__ = ["Distribution", "Row", "table_of"]
+__all__ = ["BifRow", "Distribution", "table_of"]
 
 # A short text with a `default` row can request any number of cells; this many doubles are 1 GiB.
 MOST_CELLS = 2**27
 
 
-class Row(NamedTuple):
+class BifRow(NamedTuple):
     """The numbers of an entry, the labels of the parents that they are for, and the position where the entry begins."""
 
     start: int
@@ -34,9 +34,9 @@ class Distribution:
 
     child: Token
     parents: list[Token]
-    rows: list[Row] = field(default_factory=list)
-    default: Row | None = None  # for combinations of labels without a row
-    table: Row | None = None  # all numbers at once
+    rows: list[BifRow] = field(default_factory=list)
+    default: BifRow | None = None  # for combinations of labels without a row
+    table: BifRow | None = None  # all numbers at once
     properties: list[str] = field(default_factory=list)
 
 
@@ -72,7 +72,7 @@ def table_of(
 
 
 def _whole(
-    block: Distribution, given: Row, rows: int, width: int, scanner: Scanner
+    block: Distribution, given: BifRow, rows: int, width: int, scanner: Scanner
 ) -> tuple[Table, npt.NDArray[np.int64]]:
     if len(given.values) != rows * width:
         scanner.fail(
@@ -90,7 +90,7 @@ def _by_row(
 ) -> tuple[Table, npt.NDArray[np.int64]]:
     child = block.child.text
     codes = [{label: code for code, label in enumerate(several)} for several in labels]
-    given: dict[int, Row] = {}
+    given: dict[int, BifRow] = {}
     for row in block.rows:
         place = _place(block, row, codes, scanner)
         if place in given:
@@ -120,7 +120,7 @@ def _by_row(
     return table, starts
 
 
-def _place(block: Distribution, row: Row, codes: list[dict[str, int]], scanner: Scanner) -> int:
+def _place(block: Distribution, row: BifRow, codes: list[dict[str, int]], scanner: Scanner) -> int:
     """Return the number of a row among all combinations of the parents' labels; the last parent varies fastest."""
     if len(row.labels) != len(codes):
         scanner.fail(

@@ -36,9 +36,9 @@ __all__ = [
     "WEIGHT",
     "DequeOf",
     "DictOf",
-    "Leaf",
     "ListOf",
     "OrNone",
+    "PayloadCodec",
     "SortedDictOf",
     "ValueCodec",
     "key_order",
@@ -75,7 +75,7 @@ class ValueCodec(ABC):
 
 
 @dataclass(frozen=True)
-class Leaf(ValueCodec):
+class PayloadCodec(ValueCodec):
     """A payload of a type and in a range: one that `fits`."""
 
     expected: str
@@ -136,19 +136,19 @@ def _is_finite(value: object) -> bool:
     return _is_number(value) and math.isfinite(value)  # type: ignore[arg-type]  # it is a number
 
 
-def number_between(least: float, most: float) -> Leaf:
+def number_between(least: float, most: float) -> PayloadCodec:
     """Return the codec of a number in a range, infinite if a bound is."""
-    return Leaf(
+    return PayloadCodec(
         f"a number from {least} to {most}", lambda value: _is_number(value) and least <= value <= most
     )
 
 
-REAL = Leaf("a number", _is_number)  # also NaN, where River itself lets one in and goes on
-FINITE = Leaf("a finite number", _is_finite)
-WEIGHT = Leaf("a finite number from 0", lambda value: _is_finite(value) and value >= 0)
-COUNT = Leaf("a whole number from 0", lambda value: type(value) is int and 0 <= value < MOST)
-FLAG = Leaf("true or false", lambda value: type(value) is bool)
-PLAIN = Leaf("a plain value", lambda _: True)
+REAL = PayloadCodec("a number", _is_number)  # also NaN, where River itself lets one in and goes on
+FINITE = PayloadCodec("a finite number", _is_finite)
+WEIGHT = PayloadCodec("a finite number from 0", lambda value: _is_finite(value) and value >= 0)
+COUNT = PayloadCodec("a whole number from 0", lambda value: type(value) is int and 0 <= value < MOST)
+FLAG = PayloadCodec("true or false", lambda value: type(value) is bool)
+PLAIN = PayloadCodec("a plain value", lambda _: True)
 
 
 @dataclass(frozen=True)
@@ -267,7 +267,9 @@ class _Mapping(ValueCodec):
 
 
 SETS = DictOf(_Set())
-MAPPINGS = DictOf(_Mapping(Leaf("a whole number", lambda value: type(value) is int and abs(value) < MOST)))
+MAPPINGS = DictOf(
+    _Mapping(PayloadCodec("a whole number", lambda value: type(value) is int and abs(value) < MOST))
+)
 
 
 class _Texts(ValueCodec):

@@ -33,7 +33,7 @@ from typing import Any
 from river._river_rust import drift, stats
 
 from stream_bayes.core.values.values import JSONValue
-from stream_bayes.saving.river.codecs import FLAG, REAL, Leaf, ListOf, ValueCodec, number_between
+from stream_bayes.saving.river.codecs import FLAG, REAL, ListOf, PayloadCodec, ValueCodec, number_between
 from stream_bayes.saving.river.location import Location
 
 __all__ = [
@@ -113,7 +113,7 @@ class _FixedLayout(ValueCodec):
         return made
 
 
-def _kind(role: str) -> Leaf:
+def _kind(role: str) -> PayloadCodec:
     return NUMBERS[role]
 
 
@@ -143,7 +143,9 @@ def _fresh_quantile(q: float) -> tuple[float, ...]:
     return (q, *desired, *markers, 1.0, 2.0, 3.0, 4.0, 5.0, *[0.0] * MARKERS, 0, False)
 
 
-NUMBERS["used"] = Leaf("how many heights there are", lambda used: type(used) is int and 0 <= used <= MARKERS)
+NUMBERS["used"] = PayloadCodec(
+    "how many heights there are", lambda used: type(used) is int and 0 <= used <= MARKERS
+)
 
 EW_ROLES = "real same same flag"
 EW_MEAN = _FixedLayout(
@@ -179,7 +181,9 @@ class _SortedWindow(ValueCodec):
     The bytes begin with two vectors, the numbers sorted and in the order of arrival.
     """
 
-    NUMBERS = ListOf(Leaf("a number that is no NaN", lambda x: type(x) is float and not math.isnan(x)))
+    NUMBERS = ListOf(
+        PayloadCodec("a number that is no NaN", lambda x: type(x) is float and not math.isnan(x))
+    )
 
     @cached_property
     def is_known(self) -> bool:
@@ -262,8 +266,10 @@ class _AdaptiveWindow(ValueCodec):
     PARAMETERS = struct.Struct("<diQii")
     MOST_SIZES = 53  # a window of 2^53 numbers: its width is counted in a float
 
-    SUMS = ListOf(Leaf("a finite float", lambda x: type(x) is float and math.isfinite(x)))
-    COUNTERS = ListOf(Leaf("a whole number of 32 bits", lambda n: type(n) is int and -(2**31) <= n < 2**31))
+    SUMS = ListOf(PayloadCodec("a finite float", lambda x: type(x) is float and math.isfinite(x)))
+    COUNTERS = ListOf(
+        PayloadCodec("a whole number of 32 bits", lambda n: type(n) is int and -(2**31) <= n < 2**31)
+    )
 
     @cached_property
     def is_known(self) -> bool:

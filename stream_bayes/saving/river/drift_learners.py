@@ -16,7 +16,16 @@ from stream_bayes.drift.recent_events import RecentEvents
 from stream_bayes.drift.trial import Trial
 from stream_bayes.learners.base.state import loaded_parameter
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
-from stream_bayes.saving.river.codecs import COUNT, FLAG, PLAIN, WEIGHT, Leaf, ListOf, OrNone, ValueCodec
+from stream_bayes.saving.river.codecs import (
+    COUNT,
+    FLAG,
+    PLAIN,
+    WEIGHT,
+    ListOf,
+    OrNone,
+    PayloadCodec,
+    ValueCodec,
+)
 from stream_bayes.saving.river.location import Location
 from stream_bayes.saving.river.registry import OBJECT, OBJECTS, decode_object, encode_object, register
 
@@ -81,15 +90,17 @@ class _Named(ValueCodec):
         return [(name, _Model(self.held).decode(model, None, location)) for name, model in pairs]
 
 
-class _Trial(ValueCodec):
+class _TrialCodec(ValueCodec):
     """[begun, since, caught, length, events, lost, gains, squares, earlier]."""
 
     def encode(self, held: Any, location: Location) -> JSONValue:
         *rest, gains, squares, earlier = held
-        return Leaf("a trial", _is_trial).encode([*rest, list(gains), list(squares), earlier], location)
+        return PayloadCodec("a trial", _is_trial).encode(
+            [*rest, list(gains), list(squares), earlier], location
+        )
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
-        *rest, gains, squares, earlier = Leaf("a trial", _is_trial).decode(saved, made, location)
+        *rest, gains, squares, earlier = PayloadCodec("a trial", _is_trial).decode(saved, made, location)
         return Trial._make([*rest, tuple(gains), tuple(squares), earlier])
 
 
@@ -220,7 +231,7 @@ class _Log(ValueCodec):
         log = DriftLog(entries)
         if any(counts.get(what, 0) < number for what, number in log.counts.items()):
             raise location.altered("at least as many entries of each kind as there are", counts)
-        took = dict(ListOf(Leaf("seconds of an entry", _is_seconds)).decode(seconds, None, location))
+        took = dict(ListOf(PayloadCodec("seconds of an entry", _is_seconds)).decode(seconds, None, location))
         return DriftLog(entries, counts, took)
 
 
@@ -267,7 +278,7 @@ class _Families(ValueCodec):
 
 
 @dataclass(frozen=True)
-class _Part(ValueCodec):
+class _DriftPart(ValueCodec):
     """The attributes of a part that an object of the same configuration has, too.
 
     They are decoded in order: later ones read earlier ones.
@@ -293,17 +304,17 @@ def _adaptive(held: DriftAdaptive) -> dict[str, ValueCodec]:
         "generation": COUNT,
         "task": OrNone(_Task(held)),
         "candidates": _Named(held),
-        "trial": OrNone(_Trial()),
+        "trial": OrNone(_TrialCodec()),
         "retired": _Named(held),
         "changed_again": OrNone(COUNT),
         "is_renewing": FLAG,
         "since": COUNT,
-        "renewals": _Part({"next_search": COUNT, "next_fresh": COUNT, "next": COUNT}),
+        "renewals": _DriftPart({"next_search": COUNT, "next_fresh": COUNT, "next": COUNT}),
     }
     watch = {"detector": OBJECT, "families": OrNone(_Families()), "fed": COUNT, "log": _Log()}
     return {
-        "_watch": _Part(watch),
-        "_succession": _Part(succession),
+        "_watch": _DriftPart(watch),
+        "_succession": _DriftPart(succession),
         "_warned": OrNone(COUNT),
         "_shadow": OrNone(model),
     }

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadState, CannotSave
-from stream_bayes.learners.base.state import Content
+from stream_bayes.learners.base.state import LearnerContent
 
 __all__ = ["MAX_DEPTH", "Location"]
 
@@ -34,7 +34,7 @@ class Location:
     names: tuple[str, ...] = ()
     depth: int = 0
     # Those to be written, and what they held.
-    learners: list[tuple[dict[str, Any], Content]] = field(default_factory=list)
+    learners: list[tuple[dict[str, Any], LearnerContent]] = field(default_factory=list)
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)  # of the whole state that is read
     taken: set[str] = field(default_factory=set)  # names of those that were given back
 

@@ -13,7 +13,7 @@ from typing import Any
 from river import metrics
 
 from stream_bayes.core.values.values import JSONValue, name_order
-from stream_bayes.saving.river.codecs import REAL, Leaf, ListOf, SortedDictOf, ValueCodec
+from stream_bayes.saving.river.codecs import REAL, ListOf, PayloadCodec, SortedDictOf, ValueCodec
 from stream_bayes.saving.river.compiled_objects import CURVE
 from stream_bayes.saving.river.location import Location
 from stream_bayes.saving.river.registry import (
@@ -31,7 +31,7 @@ from stream_bayes.saving.river.registry import (
 __all__ = ["OrderedConfusionMatrix"]
 
 # Below 0 after reverting what was not learned.
-DIFFERENCE = Leaf("a whole number", lambda n: type(n) is int and abs(n) < 2**62)
+DIFFERENCE = PayloadCodec("a whole number", lambda n: type(n) is int and abs(n) < 2**62)
 
 
 class OrderedConfusionMatrix(metrics.ConfusionMatrix):
@@ -135,7 +135,7 @@ for kind in (*OF_A_MEAN, *OF_NUMBERS):
     register(kind, {"_mean": OBJECT})
 
 register(metrics.ROCAUC, {"cms": OBJECTS}, derived=["thresholds", "_requires_labels"])
-LABELS = ListOf(Leaf("a whole number of 32 bits", lambda n: type(n) is int and -(2**31) <= n < 2**31))
+LABELS = ListOf(PayloadCodec("a whole number of 32 bits", lambda n: type(n) is int and -(2**31) <= n < 2**31))
 ROLLING_CURVES: tuple[type, ...] = (metrics.RollingROCAUC, metrics.RollingPRAUC)
 for kind in ROLLING_CURVES:
     register(

@@ -24,7 +24,7 @@ from stream_bayes.core.values.checks import refusing_bad_state
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadState, OtherConfiguration
 from stream_bayes.learners.base.base import BayesClassifier
-from stream_bayes.learners.base.state import Content, saved_parameter
+from stream_bayes.learners.base.state import LearnerContent, saved_parameter
 from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
 from stream_bayes.learners.wrappers.decision_rules import Costs, Thresholds
 from stream_bayes.networks.bayes_net import BayesNet
@@ -64,7 +64,7 @@ class ModelContent(NamedTuple):
 
     model: dict[str, Any]
     # Where in `model` the state of each goes, and what it held.
-    learners: list[tuple[dict[str, Any], Content]]
+    learners: list[tuple[dict[str, Any], LearnerContent]]
 
     def state(self) -> dict[str, Any]:
         """Return all of it: JSON values, and arrays under "arrays"."""

@@ -19,8 +19,8 @@ from stream_bayes.saving.river.codecs import (
     WEIGHT,
     DequeOf,
     DictOf,
-    Leaf,
     ListOf,
+    PayloadCodec,
     SortedDictOf,
     ValueCodec,
 )
@@ -39,8 +39,8 @@ from stream_bayes.saving.river.registry import OBJECT, register
 
 __all__: list[str] = []
 
-COMPARABLE = Leaf("a number that is no NaN", lambda x: REAL.fits(x) and x == x)
-TALLIES = DictOf(Leaf("a whole number from 1", lambda n: COUNT.fits(n) and n >= 1))
+COMPARABLE = PayloadCodec("a number that is no NaN", lambda x: REAL.fits(x) and x == x)
+TALLIES = DictOf(PayloadCodec("a whole number from 1", lambda n: COUNT.fits(n) and n >= 1))
 
 register(stats.Count, {"n": COUNT})
 register(stats.Mean, {"n": WEIGHT, "_mean": REAL})
@@ -103,7 +103,7 @@ def _are_arguments(held: object) -> bool:
     )
 
 
-ARGUMENTS = Leaf("arguments, and arguments by name", _are_arguments)
+ARGUMENTS = PayloadCodec("arguments, and arguments by name", _are_arguments)
 
 
 def _takes(held: Any, entries: Iterable[Any]) -> bool:

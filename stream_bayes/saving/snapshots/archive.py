@@ -24,7 +24,7 @@ from stream_bayes.errors import BadSnapshot, SnapshotNotWritten
 
 __all__ = [
     "ALIGNMENT",
-    "Entry",
+    "ArchiveEntry",
     "Extent",
     "check",
     "check_entry",
@@ -52,7 +52,7 @@ MOST_BYTES = 2**32 - 1
 MOST_ENTRIES = 2**16 - 1
 
 
-class Entry(NamedTuple):
+class ArchiveEntry(NamedTuple):
     """The contents of one entry, in parts, so that large arrays need not be joined."""
 
     name: str
@@ -96,7 +96,7 @@ def directory_size(extents: Sequence[Extent]) -> int:
     return sum(DIRECTORY.size + len(extent.name) for extent in extents) + END.size
 
 
-def pieces(entries: Sequence[Entry], comment_size: int = 0) -> Iterator[Bytes]:
+def pieces(entries: Sequence[ArchiveEntry], comment_size: int = 0) -> Iterator[Bytes]:
     """Yield the bytes of a zip in pieces, up to the comment.
 
     Raises

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from stream_bayes.core.values import payloads, values
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadSnapshot, BadValue
-from stream_bayes.saving.snapshots.archive import ALIGNMENT, Bytes, Entry, Extent
+from stream_bayes.saving.snapshots.archive import ALIGNMENT, ArchiveEntry, Bytes, Extent
 
 __all__ = [
     "State",
@@ -83,10 +83,10 @@ def _copied(where: str, value: Any, depth: int) -> Any:
     return [item if type(item) in PLAIN else _copied(where, item, depth + 1) for item in value]
 
 
-def entries_of(section: str, state: State) -> tuple[list[Entry], dict[str, Any]]:
+def entries_of(section: str, state: State) -> tuple[list[ArchiveEntry], dict[str, Any]]:
     """Return the entries of one state, and their description for meta.json."""
     text = dumped(section, {key: value for key, value in state.items() if key != "arrays"})
-    entries = [Entry(f"{section}/state.json", (text,))]
+    entries = [ArchiveEntry(f"{section}/state.json", (text,))]
     description: dict[str, Any] = {"text": len(text)}
     if "arrays" in state:
         description["arrays"] = {}
@@ -94,7 +94,7 @@ def entries_of(section: str, state: State) -> tuple[list[Entry], dict[str, Any]]
         array = np.asarray(given, given.dtype.newbyteorder("<"), order="C")
         description["arrays"][name] = [array.dtype.str, list(array.shape)]
         header = _npy_header(array.dtype.str, array.shape)
-        entries.append(Entry(f"{section}/{name}.npy", (header, array.reshape(-1).view(np.uint8).data)))
+        entries.append(ArchiveEntry(f"{section}/{name}.npy", (header, array.reshape(-1).view(np.uint8).data)))
     return entries, description
 
 

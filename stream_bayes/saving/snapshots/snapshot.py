@@ -32,7 +32,7 @@ from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadSnapshot
 from stream_bayes.saving.snapshots import archive, signature
-from stream_bayes.saving.snapshots.archive import Bytes, Entry, Extent
+from stream_bayes.saving.snapshots.archive import ArchiveEntry, Bytes, Extent
 from stream_bayes.saving.snapshots.sections import (
     State,
     copied_state,
@@ -180,8 +180,8 @@ class Snapshot:
         """Return the bytes of the file; see `pieces`."""
         return b"".join(self.pieces(key))
 
-    def _entries(self) -> list[Entry]:
-        entries: list[Entry] = []
+    def _entries(self) -> list[ArchiveEntry]:
+        entries: list[ArchiveEntry] = []
         written = {}
         for section, state in self.sections.items():
             made, written[section] = entries_of(section, state)
@@ -190,7 +190,7 @@ class Snapshot:
         values = (FORMAT, self.package, self.learner, self.configuration, self.schema, self.clock)
         meta = dumped(META, dict(zip(KEYS, (*values, positions, self.outputs, written), strict=True)))
         expect(len(meta) <= MOST_META, META, f"at most {MOST_META:,} bytes of positions and names", len(meta))
-        return [Entry(META, (meta,)), *entries]
+        return [ArchiveEntry(META, (meta,)), *entries]
 
     # -- reading ------------------------------------------------------------------------------------------------------
 

@@ -37,7 +37,7 @@ from stream_bayes.saving.snapshots.archive import Bytes
 from stream_bayes.saving.snapshots.file_system import FileSystem
 from stream_bayes.saving.snapshots.snapshot import Snapshot, describe, head_size
 
-__all__ = ["Broken", "Found", "Newest", "SnapshotStore"]
+__all__ = ["Broken", "Newest", "NewestSnapshot", "SnapshotStore"]
 
 GENERATION = re.compile(r"snapshot-(\d{12})\.zip")
 WRITING = re.compile(r"writing-(\d{1,18})-\d+")
@@ -62,7 +62,7 @@ class Newest(NamedTuple):
     size: int
 
 
-class Found(NamedTuple):
+class NewestSnapshot(NamedTuple):
     """The newest snapshot that can be read, and the newer ones that cannot."""
 
     generation: int
@@ -142,7 +142,7 @@ class SnapshotStore:
                 return Newest(status.st_mtime, status.st_size)
         return None
 
-    def latest(self) -> Found | None:
+    def latest(self) -> NewestSnapshot | None:
         """Return the newest snapshot that can be read; None if there has never been one.
 
         One that cannot be read is skipped with a `BrokenSnapshotWarning`.
@@ -163,7 +163,7 @@ class SnapshotStore:
                     broken.append(Broken(generation, str(error)))
                     continue
                 self._warn_of(broken)
-                return Found(generation, snapshot, tuple(broken))
+                return NewestSnapshot(generation, snapshot, tuple(broken))
             else:
                 reasons = "; ".join(reason for _, reason in broken)
                 raise NoSnapshot(

@@ -23,14 +23,14 @@ from stream_bayes.streams.engine.challengers import Challengers
 from stream_bayes.streams.engine.history import History, Ranges
 from stream_bayes.streams.engine.step import Step
 
-__all__ = ["Found", "find_samples", "obey"]
+__all__ = ["SpanSamples", "find_samples", "obey"]
 
 logger = logging.getLogger(__name__)
 
 ReadAgain = Callable[[Ranges], Iterable[Record]]
 
 
-class Found(NamedTuple):
+class SpanSamples(NamedTuple):
     """The samples of a span.
 
     Parameters
@@ -124,7 +124,7 @@ def _refuse(step: Step, command: Event, detail: str) -> None:
     step.refuse_command(command, detail)
 
 
-def find_samples(step: Step, span: Span, history: History, read_again: ReadAgain) -> Found:
+def find_samples(step: Step, span: Span, history: History, read_again: ReadAgain) -> SpanSamples:
     """Return the samples of a span that a step has learned. Change nothing.
 
     Raises
@@ -136,11 +136,11 @@ def find_samples(step: Step, span: Span, history: History, read_again: ReadAgain
     pending = step.pending
     remembered = [] if pending is None else pending.learned_in(span)
     if pending is not None and (pending.forgotten is None or pending.forgotten < span.start):
-        return Found(remembered, [])
+        return SpanSamples(remembered, [])
     reach = None if pending is None else _reach(pending, span)
     ranges = history.within(span.start, span.stop) if pending is None else history.since(reach)
     if not ranges:
-        return Found(remembered, [])
+        return SpanSamples(remembered, [])
     _raise_if(step.model.unlearning_fault(is_read_again=True))
     if step.dead_letters.places is None:
         raise NotSupported(
@@ -170,7 +170,7 @@ def find_samples(step: Step, span: Span, history: History, read_again: ReadAgain
             f"{rejoin.doubtful:,} samples of the span have a key that was used more than once, and are no longer "
             "remembered: which sample a label belonged to is not certain; raise labels.most_correctable"
         )
-    return Found(remembered, found)
+    return SpanSamples(remembered, found)
 
 
 def _reach(pending: Pending, span: Span) -> float | None:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from stream_bayes.core.events.actions import Reason
+from stream_bayes.core.events.actions import RefusalReason
 from stream_bayes.core.events.event import Event, Partition, Position
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.payloads import plain, tagged_payload
@@ -27,16 +27,16 @@ MOST_PLACES = 10_000  # of refused events
 MAX_RAW_BYTES = 65_536  # of a record, in its dead letter
 
 DETAILS = {
-    Reason.NO_KEY: "it has no key, and it is a label or lacks one: nothing can be joined to it",
-    Reason.BAD_KEY: "its key is of a type that cannot be one",
-    Reason.BAD_LABEL: "its label is missing, or of a type that cannot be one",
-    Reason.BAD_WEIGHT: "its weight is not a number from 0 on",
-    Reason.BAD_FEATURES: "its features are of types that cannot be stored until its label comes",
-    Reason.KEY_IS_WAITING: "another sample with this key waits for its label",
-    Reason.LABEL_TOO_LATE: "the sample with this key has expired or was withdrawn",
-    Reason.LABEL_WITHOUT_SAMPLE: "no sample with this key came in time",
-    Reason.CORRECTION_TOO_LATE: "the sample with this key is no longer stored, or never came",
-    Reason.TOMBSTONE_TOO_LATE: "the sample with this key is no longer stored, or never came",
+    RefusalReason.NO_KEY: "it has no key, and it is a label or lacks one: nothing can be joined to it",
+    RefusalReason.BAD_KEY: "its key is of a type that cannot be one",
+    RefusalReason.BAD_LABEL: "its label is missing, or of a type that cannot be one",
+    RefusalReason.BAD_WEIGHT: "its weight is not a number from 0 on",
+    RefusalReason.BAD_FEATURES: "its features are of types that cannot be stored until its label comes",
+    RefusalReason.KEY_IS_WAITING: "another sample with this key waits for its label",
+    RefusalReason.LABEL_TOO_LATE: "the sample with this key has expired or was withdrawn",
+    RefusalReason.LABEL_WITHOUT_SAMPLE: "no sample with this key came in time",
+    RefusalReason.CORRECTION_TOO_LATE: "the sample with this key is no longer stored, or never came",
+    RefusalReason.TOMBSTONE_TOO_LATE: "the sample with this key is no longer stored, or never came",
 }
 
 NO_PENDING = "no_pending"  # a label or correction in a pipeline that holds no samples
@@ -101,7 +101,7 @@ class DeadLetters:
         self.counts[reason] = self.counts.get(reason, 0) + 1
         self.last[reason] = (record.position, detail)
         if self.places is not None and isinstance(record, Event):
-            is_unused = reason == Reason.LABEL_WITHOUT_SAMPLE.value
+            is_unused = reason == RefusalReason.LABEL_WITHOUT_SAMPLE.value
             self.places[source, partition, record.position] = is_unused
             if len(self.places) > MOST_PLACES:
                 self.places = None

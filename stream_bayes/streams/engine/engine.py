@@ -33,7 +33,7 @@ from stream_bayes.streams.contracts.sink import DriftEntry, ReplaceableSink, Sin
 from stream_bayes.streams.contracts.slices import slices_of
 from stream_bayes.streams.contracts.source import EndlessSource, HasEndOffsets, HasRawRecords, Record, Source
 from stream_bayes.streams.engine.challengers import Challengers
-from stream_bayes.streams.engine.commands import Found, find_samples, obey
+from stream_bayes.streams.engine.commands import SpanSamples, find_samples, obey
 from stream_bayes.streams.engine.history import History, Ranges
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.saving import Schedule, SnapshotWriter
@@ -452,7 +452,7 @@ class Engine:
         length = snapshot.outputs.get(self.recovery.name)
         return ResumePoint(snapshot.positions, length, snapshot.sections.get(LOG, {}))
 
-    def preview_unlearning(self, span: Span) -> Found:
+    def preview_unlearning(self, span: Span) -> SpanSamples:
         """Return the samples that a command would unlearn from the newest snapshot, without writing anything.
 
         Raises

@@ -97,7 +97,7 @@ class History:
         self._clear()
 
     def _clear(self) -> None:
-        self._partitions: dict[Partition, _Rows] = {}
+        self._partitions: dict[Partition, _HistoryRows] = {}
         self._latest: float | None = None
         self.is_in_order = True
         self.unlearned: list[Unlearned] = []
@@ -122,10 +122,10 @@ class History:
         for partition, (own, own_times) in parts.items():
             self._rows_of(partition).add(own, own_times, starts[partition])
 
-    def _rows_of(self, partition: Partition) -> _Rows:
+    def _rows_of(self, partition: Partition) -> _HistoryRows:
         rows = self._partitions.get(partition)
         if rows is None:
-            rows = self._partitions[partition] = _Rows(self._first_size, self._most_rows)
+            rows = self._partitions[partition] = _HistoryRows(self._first_size, self._most_rows)
         return rows
 
     def _check_order(self, times: Sequence[float | None]) -> None:
@@ -195,7 +195,7 @@ class History:
                 self.unlearned.append(Unlearned(span, at))
 
 
-class _Rows:
+class _HistoryRows:
     """The rows of a partition."""
 
     __slots__ = ("most_rows", "rows", "size")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from stream_bayes.core.events.event import Event
 from stream_bayes.streams.contracts.sink import ModelVersion
-from stream_bayes.streams.served_models.answers import Answers
+from stream_bayes.streams.served_models.answers import BatchAnswers
 
 __all__ = ["Answered", "NewestAnswers"]
 
@@ -16,7 +16,7 @@ class Answered(NamedTuple):
     """Events that were answered together, with their answers and the model's version."""
 
     events: list[Event]
-    answers: Answers
+    answers: BatchAnswers
     version: ModelVersion
 
 
@@ -45,7 +45,7 @@ class NewestAnswers:
         self._held = 0
         self._dropped = 0
 
-    def add(self, events: list[Event], answers: Answers, version: ModelVersion) -> None:
+    def add(self, events: list[Event], answers: BatchAnswers, version: ModelVersion) -> None:
         """Add a batch."""
         batches = self._batches
         batches.append(Answered(events, answers, version))

@@ -38,7 +38,7 @@ from stream_bayes.streams.engine.dead_letters import (
 from stream_bayes.streams.engine.newest import NewestAnswers
 from stream_bayes.streams.files.json_sink import json_bytes
 from stream_bayes.streams.records.commands import encode_redrive, encode_unlearn
-from stream_bayes.streams.served_models.answers import Answer, AnswerDicts, Answers
+from stream_bayes.streams.served_models.answers import Answer, AnswerDicts, BatchAnswers
 from stream_bayes.streams.served_models.network import NetworkAnswers
 from stream_bayes.streams.served_models.protocol import Served, ServedInTime
 from stream_bayes.streams.served_models.served import digest
@@ -111,7 +111,7 @@ class Step:
         self.drifts: list[DriftEntry] = []
         self._outputs: list[Output] = []
         # Outputs are made of these only on request.
-        self._answered: list[tuple[list[Event], Answers, ModelVersion]] = []
+        self._answered: list[tuple[list[Event], BatchAnswers, ModelVersion]] = []
         self._names = _LabelNames()
         self._timed = cast("ServedInTime", model) if model.is_timed else None
         self._version = ModelVersion(name, model.generation, digest(model.settings()))
@@ -202,7 +202,7 @@ class Step:
     def _add_answer(self, event: Event, answer: Answer, version: ModelVersion) -> None:
         self._add_answers([event], AnswerDicts([answer]), version)
 
-    def _add_answers(self, events: list[Event], answers: Answers, version: ModelVersion) -> None:
+    def _add_answers(self, events: list[Event], answers: BatchAnswers, version: ModelVersion) -> None:
         self._answered.append((events, answers, version))
         if self.newest is not None:
             self.newest.add(events, answers, version)

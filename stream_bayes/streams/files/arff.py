@@ -23,9 +23,9 @@ from stream_bayes.errors import SchemaError, SourceError, Undecodable
 from stream_bayes.names import closest
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.files.csv_cells import Misfits
-from stream_bayes.streams.files.csv_columns import Columns
+from stream_bayes.streams.files.csv_columns import CSVColumns
 from stream_bayes.streams.files.source import BLOCK_BYTES, FileSource, Lines
-from stream_bayes.streams.records.bad_records import Reason, bad_record, undecodable
+from stream_bayes.streams.records.bad_records import DecodeReason, bad_record, undecodable
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
 from stream_bayes.streams.records.fields import Fields
 
@@ -187,7 +187,7 @@ class ARFFSource(FileSource):
         self.schema = Schema(features, classes=classes, target=target or usual_target(features))
         try:
             names = [attribute.name for attribute in attributes]
-            self._columns = Columns(names, self.fields, self.schema, (MISSING,), misfits=self.misfits)
+            self._columns = CSVColumns(names, self.fields, self.schema, (MISSING,), misfits=self.misfits)
         except SchemaError as error:
             raise SchemaError(f"{self.path}: {error}") from None
 
@@ -208,7 +208,7 @@ class ARFFSource(FileSource):
             cells = self._row(raw.decode().strip())
             return self._columns.events(cells, [position], [length], partition)[0]
         except UnicodeDecodeError:
-            error = undecodable(Reason.NOT_UTF8, "expected UTF-8, got other bytes; give an encoding")
+            error = undecodable(DecodeReason.NOT_UTF8, "expected UTF-8, got other bytes; give an encoding")
         except Undecodable as refused:
             error = refused
         return bad_record(error, raw, position, partition, length)
@@ -222,14 +222,15 @@ class ARFFSource(FileSource):
                 found = SPARSE.match(content, place)
                 if found is None or int(found[1]) >= width:
                     raise undecodable(
-                        Reason.RAGGED, f"expected a sparse row of INDEX VALUE, with indices below {width}"
+                        DecodeReason.RAGGED,
+                        f"expected a sparse row of INDEX VALUE, with indices below {width}",
                     )
                 cells[int(found[1])] = _text(found.group(2, 3, 4))
                 place = found.end()
             return cells
         cells = _cells(line)
         if len(cells) != width:
-            raise undecodable(Reason.RAGGED, f"expected {width} cells, got {len(cells)}")
+            raise undecodable(DecodeReason.RAGGED, f"expected {width} cells, got {len(cells)}")
         return cells
 
 
@@ -247,7 +248,9 @@ def _cells(line: str) -> list[str]:
     while place < len(line):
         found = QUOTED.match(line, place)
         if found is None:
-            raise undecodable(Reason.UNCLOSED_QUOTE, "expected cells between commas, with quotes closed")
+            raise undecodable(
+                DecodeReason.UNCLOSED_QUOTE, "expected cells between commas, with quotes closed"
+            )
         cells.append(_text(found.group(1, 2, 3)))
         if found.end() == place:
             break

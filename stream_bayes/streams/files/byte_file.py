@@ -22,7 +22,7 @@ CONVERTED_AT_ONCE = 2**15
 SKIPPED_AT_ONCE = 2**20  # bytes, on the way to a position in a compressed file
 
 
-class Content(Protocol):
+class ReplayableFile(Protocol):
     """A file that is read from the front, and can go back to it."""
 
     def read(self, size: int, /) -> bytes: ...
@@ -35,7 +35,7 @@ class Content(Protocol):
 class _Reopened:
     """Content derived from other content, again whenever it is read from the start."""
 
-    def __init__(self, inner: Content, open_: Callable[[Content], Content]) -> None:
+    def __init__(self, inner: ReplayableFile, open_: Callable[[ReplayableFile], ReplayableFile]) -> None:
         self._inner, self._open = inner, open_
         self._content = open_(inner)
 
@@ -56,7 +56,7 @@ class _Reopened:
 class _Converted:
     """Text of another encoding as UTF-8."""
 
-    def __init__(self, inner: Content, encoding: str) -> None:
+    def __init__(self, inner: ReplayableFile, encoding: str) -> None:
         self._inner = inner
         self._decode = codecs.getincrementaldecoder(encoding)().decode
         self._ready = b""
@@ -80,7 +80,7 @@ class _Converted:
 class _Lent(io.RawIOBase):
     """A file that others read, and that stays open when they are done with it."""
 
-    def __init__(self, inner: Content) -> None:
+    def __init__(self, inner: ReplayableFile) -> None:
         self._inner = inner
 
     def readable(self) -> bool:
@@ -90,14 +90,14 @@ class _Lent(io.RawIOBase):
         return self._inner.read(size)
 
 
-def _decompressed_zstd(path: Path, raw: Content) -> Content:
+def _decompressed_zstd(path: Path, raw: ReplayableFile) -> ReplayableFile:
     """Return the decompressed content of a zstd file, by the standard library or by pyarrow."""
     try:
         from compression import zstd  # type: ignore[import-not-found,unused-ignore]  # from Python 3.14 on
     except ImportError:
         pass
     else:
-        return cast("Content", zstd.ZstdFile(_Lent(raw)))
+        return cast("ReplayableFile", zstd.ZstdFile(_Lent(raw)))
     try:
         import pyarrow
     except ImportError:
@@ -105,7 +105,9 @@ def _decompressed_zstd(path: Path, raw: Content) -> Content:
             f"{path} is compressed by zstd: install pyarrow to read it (pip install 'stream-bayes[parquet]'), or "
             "decompress it: zstd -d"
         ) from None
-    return cast("Content", pyarrow.CompressedInputStream(pyarrow.PythonFile(_Lent(raw), mode="r"), "zstd"))
+    return cast(
+        "ReplayableFile", pyarrow.CompressedInputStream(pyarrow.PythonFile(_Lent(raw), mode="r"), "zstd")
+    )
 
 
 class ByteFile:
@@ -132,8 +134,8 @@ class ByteFile:
             self._descriptor = FileSystem().open(path, os.O_RDONLY)
         except OSError as error:
             raise SourceError(f"{path} cannot be opened: {error.strerror or error}") from error
-        self._raw: Content = io.FileIO(self._descriptor)
-        self._content: Content = self._raw
+        self._raw: ReplayableFile = io.FileIO(self._descriptor)
+        self._content: ReplayableFile = self._raw
         self.compressed = False  # or converted: a position is reached by reading all that comes before it
         beginning = self.beginning(len(ZSTD))
         if beginning.startswith(GZIP):

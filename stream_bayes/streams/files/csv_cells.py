@@ -10,7 +10,7 @@ from typing import Any
 from stream_bayes.core.events.event import Kind
 from stream_bayes.core.values.values import Value
 from stream_bayes.data.features import Vocabulary
-from stream_bayes.streams.records.bad_records import Reason, described, shortened, undecodable
+from stream_bayes.streams.records.bad_records import DecodeReason, described, shortened, undecodable
 from stream_bayes.streams.records.fields import Fields, kind_from, seconds_from
 
 __all__ = [
@@ -170,7 +170,8 @@ class NumberCells(Cells):
             return None
         if self._misfits is None:
             raise undecodable(
-                Reason.WRONG_TYPE, f"column {shortened(self.name)}: expected a number, got {described(cell)}"
+                DecodeReason.WRONG_TYPE,
+                f"column {shortened(self.name)}: expected a number, got {described(cell)}",
             )
         self._misfits.add(cell)
         return None

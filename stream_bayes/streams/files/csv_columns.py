@@ -24,15 +24,15 @@ from stream_bayes.streams.files.csv_cells import (
     WeightCells,
     is_number,
 )
-from stream_bayes.streams.records.bad_records import Reason, shortened, undecodable
+from stream_bayes.streams.records.bad_records import DecodeReason, shortened, undecodable
 from stream_bayes.streams.records.fields import Fields
 
-__all__ = ["Columns"]
+__all__ = ["CSVColumns"]
 
 DELIMITERS = {"\t": "a tab", ";": "';'", "|": "'|'", ",": "','"}  # common ones
 
 
-class Columns:
+class CSVColumns:
     """The columns of a file.
 
     Values are converted a column at a time, for many rows, which takes a third of the time of row by row.
@@ -61,7 +61,7 @@ class Columns:
     Examples
     --------
     >>> schema = Schema({"sky": ["grey"], "wind": Numeric()}, target="rain")
-    >>> columns = Columns(["sky", "wind", "rain"], Fields(), schema)
+    >>> columns = CSVColumns(["sky", "wind", "rain"], Fields(), schema)
     >>> columns.events(["grey", "3.5", "yes", "blue", "", "no"], [0, 13], [13, 9], Partition("days"))[1]
     Event(x={'sky': 'blue', 'wind': None}, y='no', position=13, partition=Partition(source='days', partition=0),
           length=9)
@@ -158,7 +158,7 @@ class Columns:
         for index in self._required:
             if not self._missing.isdisjoint(cells[index::width]):
                 name = shortened(self.names[index])
-                raise undecodable(Reason.MISSING_FIELD, f"expected a value in the column {name}")
+                raise undecodable(DecodeReason.MISSING_FIELD, f"expected a value in the column {name}")
         features = [column.values(cells[index::width]) for index, column in self._features]
         xs: Iterable[dict[str, Any]] = rows_of_columns(self._feature_names, features, count)
         given = {role: column.values(cells[index::width]) for role, (index, column) in self._roles.items()}

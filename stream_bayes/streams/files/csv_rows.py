@@ -17,20 +17,22 @@ from typing import NamedTuple
 from stream_bayes.errors import Undecodable
 from stream_bayes.streams.files._csv_rows import PlainCells
 from stream_bayes.streams.files.source import Lines
-from stream_bayes.streams.records.bad_records import Reason, undecodable
+from stream_bayes.streams.records.bad_records import DecodeReason, undecodable
 from stream_bayes.streams.records.decoder import too_long
 
-__all__ = ["QuickCells", "Row", "rows_of"]
+__all__ = ["CSVRecord", "QuickCells", "rows_of"]
 
 NOT_UTF8 = undecodable(
-    Reason.NOT_UTF8, "expected UTF-8, got other bytes; if the file is in Latin-1: iconv -f latin1 -t utf-8"
+    DecodeReason.NOT_UTF8,
+    "expected UTF-8, got other bytes; if the file is in Latin-1: iconv -f latin1 -t utf-8",
 )
 NULS = undecodable(
-    Reason.NOT_CSV, "expected text, got a byte that is 0; if the file is in UTF-16: iconv -f utf-16 -t utf-8"
+    DecodeReason.NOT_CSV,
+    "expected text, got a byte that is 0; if the file is in UTF-16: iconv -f utf-16 -t utf-8",
 )
 
 
-class Row(NamedTuple):
+class CSVRecord(NamedTuple):
     """One record.
 
     Parameters
@@ -98,7 +100,7 @@ class QuickCells:
         return list(chain.from_iterable(rows)), lengths
 
 
-def rows_of(lines: Lines, delimiter: str, limit: int) -> tuple[list[Row], int]:
+def rows_of(lines: Lines, delimiter: str, limit: int) -> tuple[list[CSVRecord], int]:
     """Return the complete records in these lines, and their bytes, blank lines included.
 
     Parameters
@@ -111,7 +113,7 @@ def rows_of(lines: Lines, delimiter: str, limit: int) -> tuple[list[Row], int]:
         Maximum length of a record in bytes.
     """
     split = _Lines(lines, delimiter, limit)
-    rows: list[Row] = []
+    rows: list[CSVRecord] = []
     while split.first < len(split.pieces):
         first = split.first
         if len(split.pieces[first]) > limit:
@@ -128,7 +130,7 @@ def rows_of(lines: Lines, delimiter: str, limit: int) -> tuple[list[Row], int]:
             break
         except _Unclosed:
             fault = undecodable(
-                Reason.UNCLOSED_QUOTE,
+                DecodeReason.UNCLOSED_QUOTE,
                 f"expected a quote to be closed within {split.within} bytes, and it is not",
             )
             rows.append(split.row(fault, split.first + 1))
@@ -142,7 +144,7 @@ def _no_row(error: csv.Error) -> Undecodable:
         reason = "a return stands in it without a newline; if all lines of the file end so: tr '\\r' '\\n'"
     elif "field limit" in reason:
         reason = f"a cell of it is longer than {csv.field_size_limit():,} characters"
-    return undecodable(Reason.NOT_CSV, f"expected a row of CSV: {reason}")
+    return undecodable(DecodeReason.NOT_CSV, f"expected a row of CSV: {reason}")
 
 
 class _Incomplete(Exception):
@@ -175,9 +177,9 @@ class _Lines:
             0  # of the lines before this one, and not before `first`, none closes a quote that is open
         )
 
-    def row(self, cells: list[str] | Undecodable, end: int) -> Row:
+    def row(self, cells: list[str] | Undecodable, end: int) -> CSVRecord:
         """Return the present record, which ends with the line before `end`; the next one begins there."""
-        row = Row(self._no_text or cells, self.begins[self.first], self.begins[end])
+        row = CSVRecord(self._no_text or cells, self.begins[self.first], self.begins[end])
         self.first = self.following = end
         self._no_text = None
         return row

@@ -14,11 +14,11 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import SchemaError, SourceError, Undecodable
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.files.csv_cells import Misfits
-from stream_bayes.streams.files.csv_columns import Columns
+from stream_bayes.streams.files.csv_columns import CSVColumns
 from stream_bayes.streams.files.csv_format import CSVFormat
-from stream_bayes.streams.files.csv_rows import QuickCells, Row, rows_of
+from stream_bayes.streams.files.csv_rows import CSVRecord, QuickCells, rows_of
 from stream_bayes.streams.files.source import BLOCK_BYTES, FileSource, Lines
-from stream_bayes.streams.records.bad_records import Reason, bad_record, undecodable
+from stream_bayes.streams.records.bad_records import DecodeReason, bad_record, undecodable
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
 from stream_bayes.streams.records.fields import Fields
 
@@ -132,7 +132,7 @@ class CSVSource(FileSource):
         return rows[0].end
 
     def _name_columns(self, names: Sequence[str]) -> None:
-        self._columns = Columns(
+        self._columns = CSVColumns(
             names,
             self.fields,
             self.schema,
@@ -162,7 +162,7 @@ class CSVSource(FileSource):
         return self._made(rows, lines.data, positions, ends, partition) if rows else [], used
 
     def _made(
-        self, rows: list[Row], data: bytes, positions: list[int], ends: list[int], partition: Partition
+        self, rows: list[CSVRecord], data: bytes, positions: list[int], ends: list[int], partition: Partition
     ) -> list[Record]:
         """Return the records of rows, each wrong row as a bad record."""
         width = len(self._columns.names)
@@ -180,7 +180,7 @@ class CSVSource(FileSource):
             if isinstance(row.cells, Undecodable):
                 fault = row.cells
             elif fault is None:
-                fault = undecodable(Reason.RAGGED, f"expected {width} cells, got {len(row.cells)}")
+                fault = undecodable(DecodeReason.RAGGED, f"expected {width} cells, got {len(row.cells)}")
             raw = data[row.begin : row.end].removesuffix(b"\n")
             return [bad_record(fault, raw, positions[0], partition, ends[0] - positions[0])]
         # Halving finds a wrong row soonest, and most rows are still converted together.

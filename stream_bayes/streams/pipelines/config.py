@@ -50,12 +50,12 @@ from stream_bayes.streams.files.sink import FileSink
 from stream_bayes.streams.pipelines.config_base import (
     TOPIC,
     VARIABLE,
+    ConfigTable,
     ObjectFieldsConfig,
     ProductTable,
     Secret,
     SinkTable,
     SourceTable,
-    Table,
     known_decoder,
 )
 from stream_bayes.streams.pipelines.config_errors import lines_of
@@ -93,7 +93,7 @@ LEAST_TOKEN = 16  # characters
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"  # of a pipeline: it becomes part of topics, groups and files
 
 
-class FeatureConfig(Table):
+class FeatureConfig(ConfigTable):
     """The declaration of a feature."""
 
     kind: Literal["nominal", "numeric"]
@@ -117,7 +117,7 @@ class FeatureConfig(Table):
         return self
 
 
-class SchemaConfig(Table):
+class SchemaConfig(ConfigTable):
     """The declared features and classes of the stream."""
 
     features: dict[str, FeatureConfig | Literal["nominal", "numeric"]]
@@ -201,7 +201,7 @@ class FileSinkConfig(SinkTable):
         return CSVSink(path, of, name) if self.kind == "csv" else JSONLinesSink(path, name)
 
 
-class LabelsConfig(Table):
+class LabelsConfig(ConfigTable):
     """Late labels: their topic, how long samples wait for them, and corrections."""
 
     topic: str | None = Field(
@@ -229,7 +229,7 @@ class LabelsConfig(Table):
         return None if name is None else known_decoder(name)
 
 
-class SnapshotsConfig(Table):
+class SnapshotsConfig(ConfigTable):
     """The directory of snapshots, and their schedule."""
 
     directory: Path = Field(strict=False)
@@ -239,14 +239,14 @@ class SnapshotsConfig(Table):
     key: Secret | None = None
 
 
-class OpsConfig(Table):
+class OpsConfig(ConfigTable):
     """The address at which metrics and health are served."""
 
     host: str = Field("127.0.0.1", min_length=1)
     port: int = Field(ge=0, le=65535)
 
 
-class HistoryConfig(Table):
+class HistoryConfig(ConfigTable):
     """The newest events that the service shows."""
 
     events: int = Field(1000, ge=0, le=100_000)
@@ -255,7 +255,7 @@ class HistoryConfig(Table):
     )
 
 
-class ServeConfig(Table):
+class ServeConfig(ConfigTable):
     """The service over the running pipeline: predictions, labels and a page over HTTP."""
 
     host: str = Field("127.0.0.1", min_length=1)
@@ -283,7 +283,7 @@ class ServeConfig(Table):
         return self
 
 
-class PipelineConfig(Table):
+class PipelineConfig(ConfigTable):
     """A pipeline file, without what products add to it: see `file_table`."""
 
     name: str = Field(pattern=NAME)
@@ -446,7 +446,7 @@ class PipelineConfig(Table):
 def file_table() -> type[PipelineConfig]:
     """Return the table of a whole file: with the kinds of sources and sinks and with the tables that products bring."""
 
-    def one_of(tables: Iterable[type[Table]]) -> Any:
+    def one_of(tables: Iterable[type[ConfigTable]]) -> Any:
         kinds = tuple(dict.fromkeys(tables))
         return kinds[0] if len(kinds) == 1 else Annotated[Union[kinds], Field(discriminator="kind")]  # noqa: UP007
 

@@ -19,6 +19,7 @@ from stream_bayes.streams.records.fields import MAX_FIELDS, Fields
 __all__ = [
     "TOPIC",
     "VARIABLE",
+    "ConfigTable",
     "FieldsConfig",
     "ObjectFieldsConfig",
     "ProductTable",
@@ -26,7 +27,6 @@ __all__ = [
     "Secret",
     "SinkTable",
     "SourceTable",
-    "Table",
     "known_decoder",
 ]
 
@@ -64,13 +64,13 @@ Secret: TypeAlias = Annotated[SecretStr, BeforeValidator(_secret)]
 RenewedSecret: TypeAlias = Annotated[Callable[[], str], BeforeValidator(_renewed)]
 
 
-class Table(BaseModel):
+class ConfigTable(BaseModel):
     """A table of the file: frozen, and without any keys but those below."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, strict=True)
 
 
-class FieldsConfig(Table):
+class FieldsConfig(ConfigTable):
     """The roles of a record's fields."""
 
     target: str | None = None
@@ -139,7 +139,7 @@ class SourceTable(FieldsConfig):
         def __getattr__(self, name: str) -> Any: ...
 
 
-class SinkTable(Table):
+class SinkTable(ConfigTable):
     """The table of a kind of sink; `needs` and `variables` as of a source."""
 
     kind: str
@@ -155,7 +155,7 @@ class SinkTable(Table):
         def __getattr__(self, name: str) -> Any: ...
 
 
-class ProductTable(Table):
+class ProductTable(ConfigTable):
     """A table of the file that a product brings; `secrets` and `variables` as of a source.
 
     `run_with` says how to run a pipeline that is no single engine where it has this table.

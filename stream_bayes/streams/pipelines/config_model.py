@@ -11,13 +11,13 @@ from stream_bayes.learners.catalogue import LEARNERS, NETWORK
 from stream_bayes.learners.wrappers.decision_rules import Costs, Thresholds
 from stream_bayes.names import check_known
 from stream_bayes.saving.river.catalogue import check_adapting, make_detector, make_transformer
-from stream_bayes.streams.pipelines.config_base import Secret, Table
+from stream_bayes.streams.pipelines.config_base import ConfigTable, Secret
 from stream_bayes.streams.served_models.product_models import MODELS
 
 __all__ = ["ChallengerConfig", "DriftConfig", "ModelConfig", "TransformerConfig"]
 
 
-class ModelConfig(Table):
+class ModelConfig(ConfigTable):
     """The model: a registered name and the arguments of its class; for a spam filter also the key of its tokens."""
 
     kind: str
@@ -79,7 +79,7 @@ class ModelConfig(Table):
         return None if self.thresholds is None else Thresholds(self.thresholds)
 
 
-class TransformerConfig(Table):
+class TransformerConfig(ConfigTable):
     """A transformer of the features, applied before the model: a registered name, and its arguments."""
 
     kind: str
@@ -91,7 +91,7 @@ class TransformerConfig(Table):
         return self
 
 
-class DriftConfig(Table):
+class DriftConfig(ConfigTable):
     """Drift detection: the detector, the replacement of the model, and the file of the drift log."""
 
     detector: str = "adwin"

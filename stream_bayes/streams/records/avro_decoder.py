@@ -11,7 +11,7 @@ from typing import Any
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, MissingPackage, Undecodable
 from stream_bayes.streams.records.avro_types import PLAIN, check_sizes, plain_value
-from stream_bayes.streams.records.bad_records import Reason, described, undecodable
+from stream_bayes.streams.records.bad_records import DecodeReason, described, undecodable
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.framed_decoder import FRAME_BYTES, schema_id
@@ -83,7 +83,7 @@ class AvroDecoder(ObjectDecoder):
     def _object(self, raw: bytes) -> dict[str, Any]:
         found = self._value(raw)
         if not isinstance(found, dict):
-            raise undecodable(Reason.WRONG_TYPE, f"expected a record of fields, got {described(found)}")
+            raise undecodable(DecodeReason.WRONG_TYPE, f"expected a record of fields, got {described(found)}")
         return found
 
     def _arranged(self, content: dict[str, Any]) -> dict[str, Any]:
@@ -106,20 +106,20 @@ class AvroDecoder(ObjectDecoder):
         if parsed is None:
             parsed = self._schemas[number] = self._registered(number)
         if isinstance(parsed, Undecodable):
-            raise undecodable(Reason.BAD_SCHEMA, parsed.detail)
+            raise undecodable(DecodeReason.BAD_SCHEMA, parsed.detail)
         file = BytesIO(raw)
         file.seek(FRAME_BYTES)
         try:
             value = self._read(file, parsed, None)
         except Exception as error:  # fastavro has no error of its own
             raise undecodable(
-                Reason.NOT_AVRO,
+                DecodeReason.NOT_AVRO,
                 f"expected a record of schema {number}, got {len(raw)} bytes that do not fit it: "
                 f"{type(error).__name__}",
             ) from None
         if file.tell() != len(raw):
             raise undecodable(
-                Reason.NOT_AVRO,
+                DecodeReason.NOT_AVRO,
                 f"expected a record of schema {number}, got {len(raw) - file.tell()} bytes after its end",
             )
         return value
@@ -135,22 +135,26 @@ class AvroDecoder(ObjectDecoder):
         registered = self.registry.schema(number)
         if registered is None:
             raise undecodable(
-                Reason.UNKNOWN_SCHEMA, f"the registry has no schema {number}; check the registry's url"
+                DecodeReason.UNKNOWN_SCHEMA, f"the registry has no schema {number}; check the registry's url"
             )
         try:
             return self._parsed(registered)
         except Undecodable as error:
-            return undecodable(Reason.BAD_SCHEMA, f"schema {number}: {error.detail}")
+            return undecodable(DecodeReason.BAD_SCHEMA, f"schema {number}: {error.detail}")
 
     def _parsed(self, registered: RegisteredSchema) -> Any:
         if registered.kind != "AVRO":
-            raise undecodable(Reason.BAD_SCHEMA, f"expected a schema of Avro, got one of {registered.kind}")
+            raise undecodable(
+                DecodeReason.BAD_SCHEMA, f"expected a schema of Avro, got one of {registered.kind}"
+            )
         named: dict[str, Any] = {}
         try:
             for text in registered.texts:
                 parsed = self._parse(json.loads(text), named_schemas=named)
         except Exception as error:
-            raise undecodable(Reason.BAD_SCHEMA, f"it cannot be parsed: {type(error).__name__}") from None
+            raise undecodable(
+                DecodeReason.BAD_SCHEMA, f"it cannot be parsed: {type(error).__name__}"
+            ) from None
         check_sizes(parsed, named)
         return parsed
 

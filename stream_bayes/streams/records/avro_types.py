@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from stream_bayes.streams.records.bad_records import Reason, shortened, undecodable
+from stream_bayes.streams.records.bad_records import DecodeReason, shortened, undecodable
 
 __all__ = ["PLAIN", "check_sizes", "plain_value"]
 
@@ -35,7 +35,7 @@ class _Sizes:
         """Return True if each value of a schema takes a byte at least."""
         if len(path) > MAX_DEPTH:
             raise undecodable(
-                Reason.BAD_SCHEMA, f"expected at most {MAX_DEPTH} types in one another, got more"
+                DecodeReason.BAD_SCHEMA, f"expected at most {MAX_DEPTH} types in one another, got more"
             )
         if isinstance(schema, list):
             for part in schema:
@@ -48,7 +48,7 @@ class _Sizes:
             return self._check_record(schema, path)
         if kind == "array":
             if not self.check(schema["items"], (*path, "")):
-                raise undecodable(Reason.BAD_SCHEMA, "it has an array whose values take no byte")
+                raise undecodable(DecodeReason.BAD_SCHEMA, "it has an array whose values take no byte")
             return True
         if kind == "map":
             self.check(schema["values"], (*path, ""))
@@ -60,7 +60,7 @@ class _Sizes:
     def _check_record(self, schema: Any, path: tuple[str, ...]) -> bool:
         name: str = schema["name"]
         if name in path:
-            raise undecodable(Reason.BAD_SCHEMA, f"the type {shortened(name)} holds itself")
+            raise undecodable(DecodeReason.BAD_SCHEMA, f"the type {shortened(name)} holds itself")
         if name not in self._checked:
             sizes = [self.check(field["type"], (*path, name)) for field in schema["fields"]]
             self._checked[name] = any(sizes)

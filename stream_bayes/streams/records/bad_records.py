@@ -13,12 +13,12 @@ from typing import Any
 from stream_bayes.core.events.event import BadRecord, Partition, Position
 from stream_bayes.errors import Undecodable
 
-__all__ = ["KEPT_BYTES", "Reason", "bad_record", "described", "shortened", "undecodable"]
+__all__ = ["KEPT_BYTES", "DecodeReason", "bad_record", "described", "shortened", "undecodable"]
 
 KEPT_BYTES = 4096  # of an undecodable record that are kept
 
 
-class Reason(Enum):
+class DecodeReason(Enum):
     """A reason why a record could not be decoded. Its value is its name in dead letters and counters.
 
     Examples
@@ -76,7 +76,7 @@ class Reason(Enum):
     """A decoder raised an unexpected error: it has a bug."""
 
 
-def undecodable(reason: Reason, detail: str) -> Undecodable:
+def undecodable(reason: DecodeReason, detail: str) -> Undecodable:
     """Return the error to raise for such a record."""
     return Undecodable(reason.value, detail)
 

@@ -11,7 +11,7 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, BrokerError, Undecodable
 from stream_bayes.streams.contracts.source import Record
-from stream_bayes.streams.records.bad_records import Reason, bad_record, undecodable
+from stream_bayes.streams.records.bad_records import DecodeReason, bad_record, undecodable
 from stream_bayes.streams.records.fields import Assembler, Fields
 
 __all__ = ["MAX_RECORD_BYTES", "Decoder", "RawDecoder", "checked_bytes", "too_long"]
@@ -143,17 +143,18 @@ class Decoder(ABC):
             error = fault
         except RecursionError:
             error = undecodable(
-                Reason.TOO_DEEP, "expected fields with values, got arrays or objects without end"
+                DecodeReason.TOO_DEEP, "expected fields with values, got arrays or objects without end"
             )
         except UnicodeDecodeError as failure:
             error = undecodable(
-                Reason.NOT_UTF8, f"expected UTF-8, got another byte after {failure.start} bytes"
+                DecodeReason.NOT_UTF8, f"expected UTF-8, got another byte after {failure.start} bytes"
             )
         except BrokerError:
             raise  # the record is not bad: it is decoded once the service responds
         except Exception as failure:  # users write decoders too, and no record may stop the stream
             error = undecodable(
-                Reason.DECODER_FAILED, f"the decoder {self.name!r} raised {type(failure).__name__}; mend it"
+                DecodeReason.DECODER_FAILED,
+                f"the decoder {self.name!r} raised {type(failure).__name__}; mend it",
             )
         return bad_record(error, raw, position, partition, length, key, time)
 
@@ -180,7 +181,7 @@ class Decoder(ABC):
         """Return the event of a record's fields."""
         if self._is_open and len(content) > self.fields.max_fields:
             raise undecodable(
-                Reason.TOO_MANY_FIELDS,
+                DecodeReason.TOO_MANY_FIELDS,
                 f"expected at most max_fields = {self.fields.max_fields:,} fields, got {len(content):,}",
             )
         return self._event(content, position, partition, length, key, time)
@@ -221,7 +222,7 @@ class RawDecoder(Decoder):
         super().__init__(fields, None, max_record_bytes)
 
     def content(self, raw: bytes) -> dict[str, Any]:
-        raise undecodable(Reason.WRONG_TYPE, "expected fields, and raw bytes have none")
+        raise undecodable(DecodeReason.WRONG_TYPE, "expected fields, and raw bytes have none")
 
     def _made(
         self,
@@ -239,7 +240,7 @@ class RawDecoder(Decoder):
 
 def too_long(length: int, limit: int) -> Undecodable:
     """Return the error for a record with too many bytes."""
-    return undecodable(Reason.TOO_LONG, f"expected at most {limit} bytes, got {length}")
+    return undecodable(DecodeReason.TOO_LONG, f"expected at most {limit} bytes, got {length}")
 
 
 def checked_bytes(name: str, given: object) -> int:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from stream_bayes.core.events.event import SAMPLE, TOMBSTONE, Kind
 from stream_bayes.errors import Undecodable
-from stream_bayes.streams.records.bad_records import Reason, described, undecodable
+from stream_bayes.streams.records.bad_records import DecodeReason, described, undecodable
 
 __all__ = ["ENVELOPES", "Opened", "opened_cloudevent", "opened_debezium"]
 
@@ -82,7 +82,7 @@ def opened_cloudevent(content: Mapping[str, Any]) -> Opened:
 
 
 def _not_enveloped(expected: str, got: object) -> Undecodable:
-    return undecodable(Reason.WRONG_TYPE, f"expected {expected}, got {described(got)}")
+    return undecodable(DecodeReason.WRONG_TYPE, f"expected {expected}, got {described(got)}")
 
 
 ENVELOPES: Mapping[str, Callable[[Mapping[str, Any]], Opened]] = {

@@ -12,7 +12,7 @@ from stream_bayes.core.events.event import ONE, SAMPLE, TOMBSTONE, Event, Kind, 
 from stream_bayes.core.values.values import is_missing, shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import SchemaError
-from stream_bayes.streams.records.bad_records import Reason, described, shortened, undecodable
+from stream_bayes.streams.records.bad_records import DecodeReason, described, shortened, undecodable
 from stream_bayes.streams.records.envelopes import ENVELOPES
 
 __all__ = ["MAX_FIELDS", "ROLES", "Assembler", "Fields", "kind_from", "seconds_from", "weight_from"]
@@ -199,7 +199,7 @@ class Assembler:
         for name in fields.required:
             if is_missing(content.get(name)):
                 raise undecodable(
-                    Reason.MISSING_FIELD, f"expected a field {shortened(name)} with a value in it"
+                    DecodeReason.MISSING_FIELD, f"expected a field {shortened(name)} with a value in it"
                 )
         taken = {role: content.pop(name, None) for role, name in self._roles}
         kind = kind_from(taken.get("kind"), fields)
@@ -220,7 +220,7 @@ def kind_from(value: object, fields: Fields) -> Kind:
     kind = KINDS.get(value) if isinstance(value, str) else None
     if kind is None:
         raise undecodable(
-            Reason.WRONG_TYPE,
+            DecodeReason.WRONG_TYPE,
             f"field {shortened(fields.kind)}: expected one of {', '.join(KINDS)}, got {described(value)}",
         )
     return kind
@@ -232,7 +232,8 @@ def weight_from(value: object, fields: Fields) -> float:
         return ONE
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise undecodable(
-            Reason.WRONG_TYPE, f"field {shortened(fields.weight)}: expected a number, got {described(value)}"
+            DecodeReason.WRONG_TYPE,
+            f"field {shortened(fields.weight)}: expected a number, got {described(value)}",
         )
     return float(value)
 
@@ -253,7 +254,7 @@ def seconds_from(value: object, fields: Fields) -> float | None:
         pass
     number = "" if fields.time_unit == "iso" else f"a finite number of {fields.time_unit} since 1970, or "
     raise undecodable(
-        Reason.WRONG_TYPE,
+        DecodeReason.WRONG_TYPE,
         f"field {shortened(fields.time)}: expected {number}a date and time as in 2026-01-31T12:00:00Z, "
         f"got {described(value)}",
     )

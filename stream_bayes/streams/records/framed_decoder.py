@@ -7,7 +7,7 @@ bytes 5 on     the record
 
 from __future__ import annotations
 
-from stream_bayes.streams.records.bad_records import Reason, undecodable
+from stream_bayes.streams.records.bad_records import DecodeReason, undecodable
 from stream_bayes.streams.records.json_decoder import JSONDecoder
 
 __all__ = ["FRAME_BYTES", "ConfluentJSONDecoder", "schema_id", "unframed"]
@@ -57,7 +57,7 @@ def schema_id(raw: bytes) -> int:
     """
     if len(raw) < FRAME_BYTES or raw[0] != 0:
         raise undecodable(
-            Reason.NOT_FRAMED,
+            DecodeReason.NOT_FRAMED,
             f"expected a byte 0 and the four bytes of a schema's id, then the record; got {len(raw)} bytes without",
         )
     return int.from_bytes(raw[1:FRAME_BYTES], "big")

@@ -8,7 +8,7 @@ import msgspec
 
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import Undecodable
-from stream_bayes.streams.records.bad_records import Reason, undecodable
+from stream_bayes.streams.records.bad_records import DecodeReason, undecodable
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.object_decoder import ObjectDecoder, Scalar
@@ -78,11 +78,11 @@ class JSONDecoder(ObjectDecoder):
         try:
             return self._untyped(text)
         except msgspec.ValidationError as error:  # not an object, or a number out of range
-            raise undecodable(Reason.WRONG_TYPE, f"{error}") from None
+            raise undecodable(DecodeReason.WRONG_TYPE, f"{error}") from None
         except msgspec.DecodeError as error:
             raise _no_json(text, error) from None
 
 
 def _no_json(raw: bytes, error: msgspec.DecodeError) -> Undecodable:
     hint = "; if the file is in UTF-16: iconv -f utf-16 -t utf-8" if b"\0" in raw else ""
-    return undecodable(Reason.NOT_JSON, f"expected a JSON object, got {len(raw)} bytes: {error}{hint}")
+    return undecodable(DecodeReason.NOT_JSON, f"expected a JSON object, got {len(raw)} bytes: {error}{hint}")

@@ -11,7 +11,7 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.data.features import Numeric
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import SchemaError, Undecodable
-from stream_bayes.streams.records.bad_records import Reason, described, shortened, undecodable
+from stream_bayes.streams.records.bad_records import DecodeReason, described, shortened, undecodable
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES, Decoder
 from stream_bayes.streams.records.envelopes import ENVELOPES
 from stream_bayes.streams.records.fields import Fields
@@ -105,7 +105,7 @@ class ObjectDecoder(Decoder):
             return content
         if self._refuses and (unknown := content.keys() - self._declared.keys()):
             raise undecodable(
-                Reason.UNKNOWN_FIELD, f"the schema does not declare the field {shortened(min(unknown))}"
+                DecodeReason.UNKNOWN_FIELD, f"the schema does not declare the field {shortened(min(unknown))}"
             )
         return {name: content[name] for name in self._declared if name in content}
 
@@ -148,7 +148,7 @@ class ObjectDecoder(Decoder):
 
 
 def _wrong(name: str, expected: str, came: str) -> Undecodable:
-    return undecodable(Reason.WRONG_TYPE, f"field {shortened(name)}: expected {expected}, got {came}")
+    return undecodable(DecodeReason.WRONG_TYPE, f"field {shortened(name)}: expected {expected}, got {came}")
 
 
 def flattened(content: dict[str, Any]) -> dict[str, Any]:
@@ -167,12 +167,13 @@ def flattened(content: dict[str, Any]) -> dict[str, Any]:
             if isinstance(value, dict):
                 if len(levels) == MAX_DEPTH:
                     raise undecodable(
-                        Reason.TOO_DEEP, f"expected at most {MAX_DEPTH} objects in one another, got more"
+                        DecodeReason.TOO_DEEP,
+                        f"expected at most {MAX_DEPTH} objects in one another, got more",
                     )
                 levels.append((f"{prefix}{name}.", iter(value.items())))
                 break
             if prefix + name in flat:
-                raise undecodable(Reason.WRONG_TYPE, f"two fields are named {shortened(prefix + name)}")
+                raise undecodable(DecodeReason.WRONG_TYPE, f"two fields are named {shortened(prefix + name)}")
             flat[prefix + name] = value
         else:
             levels.pop()

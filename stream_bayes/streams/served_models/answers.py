@@ -13,13 +13,13 @@ from stream_bayes.core.values.values import name_order
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.learners.base.predictions import most_probable
 
-__all__ = ["Answer", "AnswerColumns", "AnswerDicts", "Answers", "process_one_by_one"]
+__all__ = ["Answer", "AnswerColumns", "AnswerDicts", "BatchAnswers", "process_one_by_one"]
 
 Answer: TypeAlias = Mapping[Any, float]  # the probability of each label
 Decide: TypeAlias = Callable[[Answer], Any]
 
 
-class Answers(Protocol):
+class BatchAnswers(Protocol):
     """The answers to a batch of samples."""
 
     def __len__(self) -> int: ...
@@ -32,7 +32,7 @@ class Answers(Protocol):
         """Return the decision for each sample."""
         ...
 
-    def newest(self, number: int, /) -> Answers:
+    def newest(self, number: int, /) -> BatchAnswers:
         """Return the last answers alone."""
         ...
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from stream_bayes.core.values.payloads import Payload
 from stream_bayes.drift.log import DriftLog
 from stream_bayes.errors import StreamBayesError
-from stream_bayes.streams.served_models.answers import Answer, Answers
+from stream_bayes.streams.served_models.answers import Answer, BatchAnswers
 
 __all__ = ["Served", "ServedInTime"]
 
@@ -57,7 +57,7 @@ class Served(Protocol):
 
     def process(
         self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
-    ) -> tuple[Answers, StreamBayesError | None]:
+    ) -> tuple[BatchAnswers, StreamBayesError | None]:
         """Predict and learn samples sequentially, up to one that is refused; only predict those without a label.
 
         Returns
@@ -147,6 +147,6 @@ class ServedInTime(Served, Protocol):
         ws: Sequence[float],
         ats: Sequence[float | None] | None = None,
         /,
-    ) -> tuple[Answers, StreamBayesError | None]:
+    ) -> tuple[BatchAnswers, StreamBayesError | None]:
         """Predict and learn samples sequentially, as `Served.process` does."""
         ...

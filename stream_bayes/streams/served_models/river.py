@@ -24,7 +24,7 @@ from stream_bayes.saving.river.model_state import (
     model_content,
     restore_model,
 )
-from stream_bayes.streams.served_models.answers import Answer, Answers, process_one_by_one
+from stream_bayes.streams.served_models.answers import Answer, BatchAnswers, process_one_by_one
 from stream_bayes.streams.served_models.background import Background
 from stream_bayes.streams.served_models.corrections import relabel, unlearn, unlearning_fault
 
@@ -108,7 +108,7 @@ class ServedRiver:
 
     def process(
         self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
-    ) -> tuple[Answers, StreamBayesError | None]:
+    ) -> tuple[BatchAnswers, StreamBayesError | None]:
         return process_one_by_one(self.answer, self.predict_then_learn, xs, ys, ws)
 
     def hold(self, x: Any) -> Any:
@@ -204,7 +204,7 @@ class ServedAdaptive(ServedRiver):
 
     def process(
         self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
-    ) -> tuple[Answers, StreamBayesError | None]:
+    ) -> tuple[BatchAnswers, StreamBayesError | None]:
         drifts = self.drifts
         known = drifts.added
         return process_one_by_one(

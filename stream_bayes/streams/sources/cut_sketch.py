@@ -28,7 +28,7 @@ MOST_PENDING = 512  # numbers of a feature that wait to be added together
 MAGIC = b"CUTS"
 
 
-class _Found(msgspec.Struct):
+class _FoundCuts(msgspec.Struct):
     """The number of values of a feature by kind, and the serialised sketch of its numbers."""
 
     numbers: int = 0
@@ -62,7 +62,7 @@ class CutSketch:
     def __init__(self) -> None:
         self._sketches: dict[str, Any] = {}
         self._pending: dict[str, list[float]] = {}
-        self._found: dict[str, _Found] = {}
+        self._found: dict[str, _FoundCuts] = {}
         _datasketches()
 
     def add(self, x: Mapping[Any, Any]) -> None:
@@ -72,7 +72,7 @@ class CutSketch:
                 continue
             found = self._found.get(name)
             if found is None:
-                found = self._found[name] = _Found()
+                found = self._found[name] = _FoundCuts()
             if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)):
                 found.names += 1
             elif not math.isfinite(value):
@@ -87,7 +87,7 @@ class CutSketch:
     def merge(self, other: CutSketch) -> None:
         """Add everything that another sketch has seen."""
         for name, theirs in other._found.items():
-            found = self._found.setdefault(name, _Found())
+            found = self._found.setdefault(name, _FoundCuts())
             found.numbers += theirs.numbers
             found.names += theirs.names
             found.infinite += theirs.infinite
@@ -168,7 +168,7 @@ class CutSketch:
             raise BadState(f"its format is {form}, and this version reads {FORMAT}; upgrade stream_bayes")
         made = cls()
         try:
-            for name, found in msgspec.msgpack.decode(data[6:], type=list[tuple[str, _Found]]):
+            for name, found in msgspec.msgpack.decode(data[6:], type=list[tuple[str, _FoundCuts]]):
                 if found.numbers:
                     sketch = _datasketches().kll_doubles_sketch.deserialize(found.sketch)
                     if sketch.n != found.numbers or sketch.k != SIZE:

@@ -13,7 +13,7 @@ from stream_bayes.core.events.event import ONE, SAMPLE, Event, Partition, Positi
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, Exhausted, SourceError, Undecodable
 from stream_bayes.streams.contracts.source import Record
-from stream_bayes.streams.records.bad_records import Reason, bad_record, described, undecodable
+from stream_bayes.streams.records.bad_records import DecodeReason, bad_record, described, undecodable
 from stream_bayes.streams.records.fields import Assembler, Fields
 
 __all__ = ["Item", "IterableSource"]
@@ -149,7 +149,7 @@ class IterableSource:
             if isinstance(item, Mapping):
                 return self._event(dict(item), position, self._partition, 1)
             raise undecodable(
-                Reason.WRONG_TYPE, f"expected (x, y), a dict or an Event, got {described(item)}"
+                DecodeReason.WRONG_TYPE, f"expected (x, y), a dict or an Event, got {described(item)}"
             )
         except Undecodable as error:
             return bad_record(error, b"", position, self._partition, 1)
@@ -166,7 +166,7 @@ def _check_moment(time: object) -> None:
     except OverflowError:
         pass
     raise undecodable(
-        Reason.WRONG_TYPE,
+        DecodeReason.WRONG_TYPE,
         f"time: expected seconds since 1970 as a number, or None, got {described(time)}",
     )
 

@@ -33,7 +33,7 @@ CHUNK = 1000  # records read at once
 MOST_DONE = 10_000  # entries before the oldest snapshot that are kept
 
 
-class Entry(msgspec.Struct, frozen=True):
+class MergedBatch(msgspec.Struct, frozen=True):
     """A batch: source, partition, first position and position after the last of each range."""
 
     slices: list[tuple[str, int, int, int]]
@@ -171,7 +171,7 @@ class JournaledSource:
 
     # -- reading batches again ----------------------------------------------------------------------------------------
 
-    def _read(self, entry: Entry) -> list[Record]:
+    def _read(self, entry: MergedBatch) -> list[Record]:
         """Return the batch of an entry, from the present positions on; none if the journal has a gap before it."""
         if any(start > self._position(Partition(name, number)) for name, number, start, _ in entry.slices):
             logger.warning(
@@ -230,14 +230,14 @@ class JournaledSource:
         return _position_in(self._positions, part)
 
     @staticmethod
-    def _is_done(entry: Entry, positions: Mapping[Partition, Position]) -> bool:
+    def _is_done(entry: MergedBatch, positions: Mapping[Partition, Position]) -> bool:
         return all(
             stop <= _position_in(positions, Partition(name, number)) for name, number, _, stop in entry.slices
         )
 
     # -- the journal --------------------------------------------------------------------------------------------------
 
-    def _recorded(self) -> tuple[list[Entry], int]:
+    def _recorded(self) -> tuple[list[MergedBatch], int]:
         """Return the entries, and the size of the file up to the last complete one."""
         try:
             data = self.path.read_bytes()
@@ -246,14 +246,14 @@ class JournaledSource:
         whole, newline, _ = data.rpartition(b"\n")
         try:
             lines = whole.split(b"\n") if newline else []
-            return [msgspec.json.decode(line, type=Entry) for line in lines], len(whole) + len(newline)
+            return [msgspec.json.decode(line, type=MergedBatch) for line in lines], len(whole) + len(newline)
         except msgspec.DecodeError as error:
             raise SourceError(
                 f"{self.path} is damaged: {error}. Bring the file back, or delete it: what came after the last "
                 "snapshot is then merged by time anew"
             ) from error
 
-    def _pruned(self, entries: list[Entry], oldest: Mapping[Partition, Position]) -> list[Entry]:
+    def _pruned(self, entries: list[MergedBatch], oldest: Mapping[Partition, Position]) -> list[MergedBatch]:
         """Drop the entries before the oldest snapshot, once they are many."""
         kept = [entry for entry in entries if not self._is_done(entry, oldest)]
         if len(entries) - len(kept) < MOST_DONE:
@@ -271,7 +271,7 @@ class JournaledSource:
         for part, run in groupby(records, lambda record: record.partition):
             *_, last = run
             slices.setdefault(part, [self._position(part), 0])[1] = last.after
-        entry = Entry([(*part, start, stop) for part, (start, stop) in slices.items()])
+        entry = MergedBatch([(*part, start, stop) for part, (start, stop) in slices.items()])
         if self._descriptor is None:
             self._files.make_directory(self.path.parent)
             self._descriptor = self._files.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)

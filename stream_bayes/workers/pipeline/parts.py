@@ -20,7 +20,7 @@ from stream_bayes.streams.pipelines.config import PipelineConfig
 from stream_bayes.streams.pipelines.pipeline import make_model, make_pending
 from stream_bayes.streams.served_models.served import digest
 from stream_bayes.workers.model_topic import ModelPublisher
-from stream_bayes.workers.publication import Publisher, Source
+from stream_bayes.workers.publication import Origin, Publisher
 from stream_bayes.workers.replicas import Replicas
 from stream_bayes.workers.shard import JournalSink, Shard, ShardRecovery, ShardTransactions
 from stream_bayes.workers.snapshot_cache import SnapshotCache
@@ -160,9 +160,9 @@ class _Parts:
             cluster.close()
 
     @property
-    def origin(self) -> Source:
+    def origin(self) -> Origin:
         """The origin of this pipeline's publications."""
-        return Source(self.config.name, digest(self.settings), self.own.shards, self.partitions)
+        return Origin(self.config.name, digest(self.settings), self.own.shards, self.partitions)
 
     def reader(self, topic: str, shards: range, cluster: Cluster | None = None) -> TopicReader:
         return TopicReader(self.connection, topic, shards, self.key, self.origin, cluster)

@@ -15,7 +15,7 @@ import pytest
 import stream_bayes
 from stream_bayes import MultinomialNB
 from stream_bayes.core.counts.store import CountStore
-from stream_bayes.core.counts.table_growth import Growth
+from stream_bayes.core.counts.table_growth import TableGrowth
 from stream_bayes.errors import BudgetExceeded
 from tests.core.counts.stores import (
     MANY,
@@ -206,18 +206,18 @@ def test_a_new_word_takes_spare_room_the_short_way_to_the_same_counts(
         ({f"word {place}": 1 for place in range(first, first + 9)}, "ab"[first % 2]) for first in range(60)
     ]
     short, long = MultinomialNB(), MultinomialNB()
-    moved = Growth.make_room
+    moved = TableGrowth.make_room
     calls: list[bool] = []
 
-    def counted_move(growth: Growth, whole: bool, coming: Any) -> None:
+    def counted_move(growth: TableGrowth, whole: bool, coming: Any) -> None:
         calls.append(True)
         moved(growth, whole, coming)
 
-    monkeypatch.setattr(Growth, "make_room", counted_move)
+    monkeypatch.setattr(TableGrowth, "make_room", counted_move)
     for x, y in mails:
         short.learn_one(x, y)
     assert len(calls) < 12  # only where the tables have no room, or a label is new
-    monkeypatch.setattr(Growth, "makes_room_for_words", lambda _: False)
+    monkeypatch.setattr(TableGrowth, "makes_room_for_words", lambda _: False)
     for x, y in mails:
         long.learn_one(x, y)
     assert len(calls) > 60

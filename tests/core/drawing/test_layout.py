@@ -14,7 +14,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_bayes.core.drawing.layout import Box, Layout, layout
+from stream_bayes.core.drawing.layout import Box, GraphLayout, layout
 from stream_bayes.core.drawing.picture import Curve
 
 SLACK = 1e-6
@@ -110,7 +110,7 @@ def big_graph() -> Graph:
     return [(60.0 + node % 7, 30.0) for node in range(400)], sorted(edges)
 
 
-def fingerprint(placed: Layout) -> str:
+def fingerprint(placed: GraphLayout) -> str:
     return repr((placed.boxes, placed.paths))
 
 
@@ -138,5 +138,5 @@ def test_a_tree_is_drawn_without_crossings_and_a_chain_is_straight() -> None:
 
 
 def test_nothing_and_one_node_have_a_layout() -> None:
-    assert layout([], []) == Layout((), (), 0.0, 0.0)
+    assert layout([], []) == GraphLayout((), (), 0.0, 0.0)
     assert layout([(3.0, 4.0)], []).boxes == (Box(0.0, 0.0, 3.0, 4.0),)

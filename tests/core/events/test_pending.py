@@ -9,7 +9,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from stream_bayes.core.events.actions import Learn, Predict, Reason, Refuse
+from stream_bayes.core.events.actions import Learn, Predict, RefusalReason, Refuse
 from stream_bayes.core.events.event import Event, Kind, Partition
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.core.events.time import EventCount, StreamTime
@@ -146,7 +146,7 @@ def test_a_label_whose_sample_never_comes_is_a_dead_letter_of_its_own():
     engine = SmallEngine(wait_for=10)
     engine.label("a", "yes", at=0.0, position=17, partition=Partition("labels", 3))
     refuse, _ = engine.sample("b", at=11.0)
-    assert isinstance(refuse, Refuse) and refuse.reason is Reason.LABEL_WITHOUT_SAMPLE
+    assert isinstance(refuse, Refuse) and refuse.reason is RefusalReason.LABEL_WITHOUT_SAMPLE
     assert (refuse.event.partition, refuse.event.position) == (Partition("labels", 3), 17)
     assert engine.pending.early == 0 and engine.labels == {}
 
@@ -257,7 +257,7 @@ def test_a_prediction_that_cannot_be_kept_is_refused():
     (predict,) = pending.arrive(Event({}, None, "a"))
     assert isinstance(predict, Predict)
     (refuse,) = pending.predicted(predict, object())
-    assert isinstance(refuse, Refuse) and refuse.reason is Reason.BAD_FEATURES and pending.waiting == 0
+    assert isinstance(refuse, Refuse) and refuse.reason is RefusalReason.BAD_FEATURES and pending.waiting == 0
 
 
 def test_what_a_learner_learned_must_be_plain():

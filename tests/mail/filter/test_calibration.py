@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_bayes.errors import BadState
-from stream_bayes.mail.filter.calibration import WINDOW, Calibration
+from stream_bayes.mail.filter.calibration import WINDOW, ScoreCurve
 
 scores = st.floats(-60, 60, allow_nan=False)
 
@@ -21,7 +21,7 @@ scores = st.floats(-60, 60, allow_nan=False)
 def test_a_higher_score_never_has_a_lower_probability(
     learned: list[tuple[float, bool]], asked: list[float]
 ) -> None:
-    calibration = Calibration()
+    calibration = ScoreCurve()
     for score, label in learned:
         calibration.add(score, int(label))
     odds = [calibration.log_odds(score) for score in sorted(set(asked))]
@@ -34,7 +34,7 @@ def test_a_higher_score_never_has_a_lower_probability(
 def test_it_rises_strictly_over_the_usual_scores(
     learned: list[tuple[float, bool]], score: float, more: float
 ) -> None:
-    calibration = Calibration()
+    calibration = ScoreCurve()
     for known, label in learned:
         calibration.add(known, int(label))
     if abs(calibration.log_odds(score)) < 20:
@@ -42,7 +42,7 @@ def test_it_rises_strictly_over_the_usual_scores(
 
 
 def test_the_first_answers_are_modest() -> None:
-    calibration = Calibration()
+    calibration = ScoreCurve()
     assert calibration.probability(0.0) == 0.5
     calibration.add(3.0, 1)
     assert 0.5 < calibration.probability(5.0) < 0.99
@@ -51,7 +51,7 @@ def test_the_first_answers_are_modest() -> None:
 @pytest.mark.parametrize(("slope", "intercept"), [(0.5, 0.0), (1.5, -2.0), (0.2, 1.0)])
 def test_it_finds_the_curve_that_the_labels_were_drawn_from(slope: float, intercept: float) -> None:
     rng = np.random.default_rng(3)
-    calibration = Calibration()
+    calibration = ScoreCurve()
     for score in rng.normal(0, 4, WINDOW).tolist():
         calibration.add(score, int(rng.random() < 1 / (1 + math.exp(-slope * score - intercept))))
     assert calibration.slope == pytest.approx(slope, rel=0.15)
@@ -64,12 +64,12 @@ def test_it_finds_the_curve_that_the_labels_were_drawn_from(slope: float, interc
 
 def test_it_is_fitted_only_to_scores_that_came_before() -> None:
     rng = np.random.default_rng(4)
-    whole, part = Calibration(), Calibration()
+    whole, part = ScoreCurve(), ScoreCurve()
     for number, score in enumerate(rng.normal(0, 3, 700).tolist()):
         whole.add(score, int(score > 0))
         if number < 650:
             part.add(score, int(score > 0))
-    replayed = Calibration()
+    replayed = ScoreCurve()
     replayed.load(part.meta(), part.arrays())
     for score in whole.scores[650:700].tolist():
         replayed.add(score, int(score > 0))
@@ -95,17 +95,17 @@ def test_it_is_fitted_only_to_scores_that_came_before() -> None:
     ],
 )
 def test_a_state_that_cannot_be_is_refused(change: Callable[..., None], complaint: str) -> None:
-    calibration = Calibration()
+    calibration = ScoreCurve()
     calibration.add(-1.0, 0)
     calibration.add(2.0, 1)
     meta, arrays = calibration.meta(), calibration.arrays()
     change(meta, arrays)
     with pytest.raises(BadState, match=complaint):
-        Calibration().load(meta, arrays)
+        ScoreCurve().load(meta, arrays)
 
 
 def test_no_score_between_two_steps_is_above_the_upper_one() -> None:
-    calibration = Calibration()
+    calibration = ScoreCurve()
     for score, label in ((-1.4953700481345606, 0), (0.0, 1)):
         calibration.add(score, label)
     assert calibration.log_odds(-1.2283388276349298e-159) <= calibration.log_odds(0.0)

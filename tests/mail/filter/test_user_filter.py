@@ -16,7 +16,7 @@ from stream_bayes.learners.classifiers.text import BernoulliNB
 from stream_bayes.learners.wrappers.decision_rules import Costs
 from stream_bayes.mail import SpamFilter, UserFilter
 from stream_bayes.mail.filter import user_filter
-from stream_bayes.mail.filter.calibration import Calibration
+from stream_bayes.mail.filter.calibration import ScoreCurve
 from tests.mail.messages import plain, stream
 
 MAILS = list(stream(120))
@@ -197,7 +197,7 @@ def test_probabilities_are_the_sites_until_a_user_labelled_enough() -> None:
     assert curve.log_odds(1.0) == common.log_odds(1.0), "one label alone proves nothing"
     for number in range(400):
         curve.add(number % 7 - 3.0 + 4.0 * (number % 2), number % 2)
-    own = Calibration.log_odds(curve, 1.0)
+    own = ScoreCurve.log_odds(curve, 1.0)
     assert min(own, common.log_odds(1.0)) < curve.log_odds(1.0) < max(own, common.log_odds(1.0))
     assert curve.held == 420
 

@@ -9,7 +9,7 @@ import pytest
 
 from stream_bayes.mail import SpamFilter
 from stream_bayes.mail.filter import calibration
-from stream_bayes.mail.filter.calibration import Calibration, wrong_label_rates
+from stream_bayes.mail.filter.calibration import ScoreCurve, wrong_label_rates
 from stream_bayes.mail.filter.token_scorer import TokenScorer
 
 WRONG = 0.05
@@ -79,9 +79,9 @@ def test_the_share_is_found_in_all_scores_where_the_clearest_have_few_mistakes_b
     assert all(0.04 < rate < 0.06 for rate in fitted(scores, given).wrong)
 
 
-def fitted(scores: np.ndarray, labels: np.ndarray) -> Calibration:
+def fitted(scores: np.ndarray, labels: np.ndarray) -> ScoreCurve:
     """A calibration fitted once, to all of these at the last."""
-    calibration = Calibration(window=len(scores))
+    calibration = ScoreCurve(window=len(scores))
     arrays = {"scores": scores[:-1], "labels": labels[:-1], "middles": np.zeros(0), "levels": np.zeros(0)}
     calibration.load(
         calibration.meta() | {"seen": len(scores) - 1},
@@ -100,7 +100,7 @@ def test_confusions_of_the_filter_are_no_wrong_labels() -> None:
 
 def test_probabilities_are_near_those_of_right_labels() -> None:
     scores, labels, given = scores_and_labels(1200)
-    right, wrong = Calibration(), Calibration()
+    right, wrong = ScoreCurve(), ScoreCurve()
     for score, label, other in zip(scores, labels, given, strict=True):
         right.add(score, int(label))
         wrong.add(score, int(other))

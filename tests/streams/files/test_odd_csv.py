@@ -12,7 +12,7 @@ from stream_bayes import Schema
 from stream_bayes.core.events.event import BadRecord, Partition
 from stream_bayes.data import features
 from stream_bayes.errors import SourceError
-from stream_bayes.streams.files.csv_columns import Columns
+from stream_bayes.streams.files.csv_columns import CSVColumns
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.records.fields import Fields
 from tests.streams.files.reading import whole
@@ -99,7 +99,7 @@ def test_thousands_of_columns_are_not_each_looked_for_among_all() -> None:
     names = [Counted(f"c{number}") for number in range(2000)]
     schema = Schema({str(name): features.Nominal() for name in names})
     Counted.compared = 0
-    columns = Columns(names, Fields(required=names[:100]), schema)
+    columns = CSVColumns(names, Fields(required=names[:100]), schema)
     assert Counted.compared < 50 * len(names)
     (event,) = columns.events(["x"] * len(names), [0], [10], Partition("days"))
     assert len(event.x) == len(names)

@@ -20,7 +20,7 @@ from stream_bayes.kafka.pipeline.parts import kafka_parts
 from stream_bayes.serve.labels import reason_for_no_labels
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.records.avro_decoder import AvroDecoder
-from stream_bayes.streams.records.bad_records import Reason
+from stream_bayes.streams.records.bad_records import DecodeReason
 from stream_bayes.streams.records.decoders import DECODERS, make_decoder
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.schema_registry import UNKNOWN_SECONDS, SchemaRegistry
@@ -67,7 +67,7 @@ def event(decoder: AvroDecoder, raw: bytes) -> Event:
     return found
 
 
-def refused(decoder: AvroDecoder, raw: bytes, reason: Reason) -> str:
+def refused(decoder: AvroDecoder, raw: bytes, reason: DecodeReason) -> str:
     found = decoder.decode(raw)
     assert isinstance(found, BadRecord), found
     assert (found.reason, found.raw) == (reason.value, raw[:4096])
@@ -166,7 +166,7 @@ def test_nested_records_and_maps_are_flattened(stub: RegistryStub, registry: Sch
     )
     raw = written(stub, schema, {"at": {"city": "Ulm"}, "n": {"a": 1}})
     assert event(AvroDecoder(Fields(flatten=True), registry=registry), raw).x == {"at.city": "Ulm", "n.a": 1}
-    assert "an object of 1 fields" in refused(AvroDecoder(registry=registry), raw, Reason.WRONG_TYPE)
+    assert "an object of 1 fields" in refused(AvroDecoder(registry=registry), raw, DecodeReason.WRONG_TYPE)
 
 
 def test_a_schema_may_refer_to_others(stub: RegistryStub, registry: SchemaRegistry) -> None:
@@ -190,24 +190,24 @@ def test_keys_of_avro_become_text(stub: RegistryStub, registry: SchemaRegistry) 
 @pytest.mark.parametrize(
     ("raw", "reason", "detail"),
     [
-        (b'{"sky": "grey"}', Reason.NOT_FRAMED, "got 15 bytes without"),
-        (b"", Reason.NOT_FRAMED, "got 0 bytes"),
-        (b"\0\0\0\0\x07", Reason.NOT_AVRO, "schema 7, got 5 bytes that do not fit"),
-        (b"\0\0\0\0\x07\x08gr", Reason.NOT_AVRO, "do not fit it"),
-        (b"\0\0\0\0\x07\xff\xff\xff\xff\xff\xff\xff\xff\x7f", Reason.NOT_AVRO, "do not fit it"),
-        (b"\0\0\0\0\x07\x02\xff", Reason.NOT_AVRO, "do not fit it"),
-        (b"\0\0\0\0\x07\x02ab", Reason.NOT_AVRO, "1 bytes after its end"),
-        (b"\0\0\0\0\x63\x02a", Reason.UNKNOWN_SCHEMA, "no schema 99; check the registry's url"),
-        (b"\0\0\0\0\x08\x02a", Reason.WRONG_TYPE, "a record of fields, got text of 1 characters"),
-        (b"\0\0\0\0\x09{}", Reason.BAD_SCHEMA, "schema 9: expected a schema of Avro, got one of JSON"),
-        (b"\0\0\0\0\x0a\0", Reason.BAD_SCHEMA, "schema 10: it cannot be parsed"),
+        (b'{"sky": "grey"}', DecodeReason.NOT_FRAMED, "got 15 bytes without"),
+        (b"", DecodeReason.NOT_FRAMED, "got 0 bytes"),
+        (b"\0\0\0\0\x07", DecodeReason.NOT_AVRO, "schema 7, got 5 bytes that do not fit"),
+        (b"\0\0\0\0\x07\x08gr", DecodeReason.NOT_AVRO, "do not fit it"),
+        (b"\0\0\0\0\x07\xff\xff\xff\xff\xff\xff\xff\xff\x7f", DecodeReason.NOT_AVRO, "do not fit it"),
+        (b"\0\0\0\0\x07\x02\xff", DecodeReason.NOT_AVRO, "do not fit it"),
+        (b"\0\0\0\0\x07\x02ab", DecodeReason.NOT_AVRO, "1 bytes after its end"),
+        (b"\0\0\0\0\x63\x02a", DecodeReason.UNKNOWN_SCHEMA, "no schema 99; check the registry's url"),
+        (b"\0\0\0\0\x08\x02a", DecodeReason.WRONG_TYPE, "a record of fields, got text of 1 characters"),
+        (b"\0\0\0\0\x09{}", DecodeReason.BAD_SCHEMA, "schema 9: expected a schema of Avro, got one of JSON"),
+        (b"\0\0\0\0\x0a\0", DecodeReason.BAD_SCHEMA, "schema 10: it cannot be parsed"),
         # These would end the process, or take all of its memory.
-        (b"\0\0\0\0\x0b" + b"\2" * 100_000, Reason.BAD_SCHEMA, "the type 'List' holds itself"),
-        (b"\0\0\0\0\x0c" + b"\x80" * 8 + b"\x7f", Reason.BAD_SCHEMA, "values take no byte"),
+        (b"\0\0\0\0\x0b" + b"\2" * 100_000, DecodeReason.BAD_SCHEMA, "the type 'List' holds itself"),
+        (b"\0\0\0\0\x0c" + b"\x80" * 8 + b"\x7f", DecodeReason.BAD_SCHEMA, "values take no byte"),
     ],
 )
 def test_other_bytes_are_bad_records_that_hold_them(
-    stub: RegistryStub, registry: SchemaRegistry, raw: bytes, reason: Reason, detail: str
+    stub: RegistryStub, registry: SchemaRegistry, raw: bytes, reason: DecodeReason, detail: str
 ) -> None:
     stub.add(7, record(("sky", "string")))
     stub.add(8, "string")
@@ -228,7 +228,7 @@ def test_an_unknown_id_is_requested_again_after_a_while(stub: RegistryStub) -> N
     decoder = AvroDecoder(registry=registry)
     raw = framed(7, record(("sky", "string")), {"sky": "grey"})
     for _ in range(3):
-        refused(decoder, raw, Reason.UNKNOWN_SCHEMA)
+        refused(decoder, raw, DecodeReason.UNKNOWN_SCHEMA)
     assert len(stub.requests) == 1
     stub.add(7, record(("sky", "string")))
     now[0] = UNKNOWN_SECONDS

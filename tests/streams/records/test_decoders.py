@@ -17,7 +17,7 @@ from stream_bayes.kafka.pipeline.parts import kafka_parts
 from stream_bayes.kafka.source import KafkaSource
 from stream_bayes.streams.pipelines.config import parse_config
 from stream_bayes.streams.records import decoders as registry
-from stream_bayes.streams.records.bad_records import Reason
+from stream_bayes.streams.records.bad_records import DecodeReason
 from stream_bayes.streams.records.decoder import Decoder, RawDecoder
 from stream_bayes.streams.records.decoders import decoder_names, make_decoder, register_decoder
 from stream_bayes.streams.records.fields import Fields
@@ -38,7 +38,7 @@ def event(decoder: Decoder, content: object) -> Event:
     return found
 
 
-def refused(decoder: Decoder, content: object, reason: Reason) -> str:
+def refused(decoder: Decoder, content: object, reason: DecodeReason) -> str:
     """The detail of a bad record, after a look at what must be true of each."""
     raw = content if isinstance(content, bytes) else json.dumps(content).encode()
     place = Partition("log", 3)
@@ -102,7 +102,7 @@ def test_event_time_is_seconds_since_1970_whatever_it_was(unit, given, seconds):
 
 @pytest.mark.parametrize("given", [True, "yesterday", "9" * 400, 10**400, "0000-01-01"])
 def test_what_is_no_time_is_a_bad_record(given):
-    detail = refused(JSONDecoder(Fields(time="at")), {"at": given}, Reason.WRONG_TYPE)
+    detail = refused(JSONDecoder(Fields(time="at")), {"at": given}, DecodeReason.WRONG_TYPE)
     assert detail.startswith("field 'at': expected a finite number of s since 1970, or a date and time")
 
 
@@ -123,24 +123,24 @@ def test_what_is_no_time_is_a_bad_record(given):
     ],
 )
 def test_a_wrong_type_is_told_by_field_type_and_size_and_never_by_content(content, detail):
-    assert refused(JSONDecoder(schema=SCHEMA), content, Reason.WRONG_TYPE) == detail
+    assert refused(JSONDecoder(schema=SCHEMA), content, DecodeReason.WRONG_TYPE) == detail
 
 
 @pytest.mark.parametrize(
     ("raw", "reason"),
     [
-        (b"", Reason.NOT_JSON),
-        (b"\x00", Reason.NOT_JSON),
-        (b'{"sky": "a\x00b"}', Reason.NOT_JSON),
-        (b'{"sky": "grey"', Reason.NOT_JSON),
-        (b'{"sky": "grey"} x', Reason.NOT_JSON),
-        (b'{"sky": NaN}', Reason.NOT_JSON),
-        (b'{"sky": "\\ud800"}', Reason.NOT_JSON),
-        (b'\xef\xbb\xbf{"sky": 1}', Reason.NOT_JSON),
-        (b'{"sky": "\xff"}', Reason.NOT_UTF8),
-        (b'{"sky": ' + b"[" * 10**5 + b"]" * 10**5 + b"}", Reason.TOO_DEEP),
-        (b'{"else": ' + b'{"a":' * 10**5 + b"1" + b"}" * 10**5 + b"}", Reason.TOO_DEEP),
-        (b'{"sky": "%s"}' % (b"x" * 2**20), Reason.TOO_LONG),
+        (b"", DecodeReason.NOT_JSON),
+        (b"\x00", DecodeReason.NOT_JSON),
+        (b'{"sky": "a\x00b"}', DecodeReason.NOT_JSON),
+        (b'{"sky": "grey"', DecodeReason.NOT_JSON),
+        (b'{"sky": "grey"} x', DecodeReason.NOT_JSON),
+        (b'{"sky": NaN}', DecodeReason.NOT_JSON),
+        (b'{"sky": "\\ud800"}', DecodeReason.NOT_JSON),
+        (b'\xef\xbb\xbf{"sky": 1}', DecodeReason.NOT_JSON),
+        (b'{"sky": "\xff"}', DecodeReason.NOT_UTF8),
+        (b'{"sky": ' + b"[" * 10**5 + b"]" * 10**5 + b"}", DecodeReason.TOO_DEEP),
+        (b'{"else": ' + b'{"a":' * 10**5 + b"1" + b"}" * 10**5 + b"}", DecodeReason.TOO_DEEP),
+        (b'{"sky": "%s"}' % (b"x" * 2**20), DecodeReason.TOO_LONG),
     ],
 )
 def test_what_is_no_record_is_a_bad_record(raw, reason):
@@ -163,17 +163,20 @@ def test_a_schema_that_refuses_unknown_features_refuses_unknown_fields():
     assert event(decoder, {"sky": "grey", "wind": 1, "rain": "no", "note": [1], "id": 5}) == Event(
         {"sky": "grey", "wind": 1.0}, "no", 5
     )
-    assert refused(decoder, {"sky": "grey", "more": SECRET}, Reason.UNKNOWN_FIELD).endswith(
+    assert refused(decoder, {"sky": "grey", "more": SECRET}, DecodeReason.UNKNOWN_FIELD).endswith(
         "the field 'more'"
     )
-    assert "expected a number" in refused(decoder, {"wind": SECRET}, Reason.WRONG_TYPE)
+    assert "expected a number" in refused(decoder, {"wind": SECRET}, DecodeReason.WRONG_TYPE)
 
 
 def test_a_required_field_must_hold_a_value():
     decoder = JSONDecoder(Fields(key="id", required=["id", "sky"]))
     assert event(decoder, {"id": 1, "sky": ""}).x == {"sky": ""}
     for content in ({"id": 1}, {"id": 1, "sky": None}):
-        assert refused(decoder, content, Reason.MISSING_FIELD) == "expected a field 'sky' with a value in it"
+        assert (
+            refused(decoder, content, DecodeReason.MISSING_FIELD)
+            == "expected a field 'sky' with a value in it"
+        )
 
 
 def test_ignored_fields_may_be_anything_and_only_those_asked_for_are_features():
@@ -185,12 +188,14 @@ def test_ignored_fields_may_be_anything_and_only_those_asked_for_are_features():
 def test_objects_in_objects_become_fields_if_they_are_flattened():
     decoder = JSONDecoder(Fields(target="to.y", flatten=True))
     assert event(decoder, {"a": {"b": {"c": 1}, "d": 2}, "to": {"y": 3}}) == Event({"a.b.c": 1, "a.d": 2}, 3)
-    assert "an array of 1 items" in refused(decoder, {"a": {"b": [1]}}, Reason.WRONG_TYPE)
-    assert refused(decoder, {"a": {"b": 1}, "a.b": 2}, Reason.WRONG_TYPE) == "two fields are named 'a.b'"
+    assert "an array of 1 items" in refused(decoder, {"a": {"b": [1]}}, DecodeReason.WRONG_TYPE)
+    assert (
+        refused(decoder, {"a": {"b": 1}, "a.b": 2}, DecodeReason.WRONG_TYPE) == "two fields are named 'a.b'"
+    )
     deep: object = 1
     for _ in range(33):
         deep = {"x" * 1000: deep}
-    refused(decoder, deep, Reason.TOO_DEEP)
+    refused(decoder, deep, DecodeReason.TOO_DEEP)
 
 
 @pytest.mark.parametrize(
@@ -221,8 +226,8 @@ def test_a_frame_is_taken_off_and_must_be_there():
     decoder = ConfluentJSONDecoder(schema=SCHEMA)
     assert decoder.decode(b'\x00\x00\x00\x00\x07{"sky": "grey"}') == Event({"sky": "grey"})
     for raw in (b"", b"\x00\x00\x00\x00", b'{"sky": "grey"}'):
-        refused(decoder, raw, Reason.NOT_FRAMED)
-    refused(decoder, b"\x00\x00\x00\x00\x07{", Reason.NOT_JSON)
+        refused(decoder, raw, DecodeReason.NOT_FRAMED)
+    refused(decoder, b"\x00\x00\x00\x00\x07{", DecodeReason.NOT_JSON)
 
 
 def test_users_add_decoders_by_name():
@@ -242,10 +247,10 @@ def test_users_add_decoders_by_name():
     nothing = decoder.decode(b"")
     assert isinstance(nothing, BadRecord)
     assert nothing.reason == "empty"
-    assert refused(decoder, SECRET.encode(), Reason.DECODER_FAILED).startswith(
+    assert refused(decoder, SECRET.encode(), DecodeReason.DECODER_FAILED).startswith(
         "the decoder 'halves' raised ValueError"
     )
-    refused(decoder, b"\xff", Reason.NOT_UTF8)
+    refused(decoder, b"\xff", DecodeReason.NOT_UTF8)
 
     class Other(Decoder):
         name = "halves"
@@ -293,7 +298,7 @@ def test_no_bytes_whatsoever_make_a_decoder_raise(raw, decoder, framed):
     found = decoder.decode(b"\0\0\0\0\1" + raw if framed else raw, 5, length=3)
     assert isinstance(found, (Event, BadRecord)) and found.after == 8
     if isinstance(found, BadRecord):
-        assert Reason(found.reason) is not Reason.DECODER_FAILED
+        assert DecodeReason(found.reason) is not DecodeReason.DECODER_FAILED
 
 
 def test_a_record_that_is_too_long_costs_no_memory():
