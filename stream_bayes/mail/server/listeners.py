@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-from stream_bayes.door.connections import Admission, ConnectionLimits, Connections
+from stream_bayes.door.connections import AdmittedTo, ConnectionLimits, Connections
 from stream_bayes.door.memory import MemoryFull
 from stream_bayes.door.reading import RequestReader
 from stream_bayes.door.refusals import Refusals
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from stream_bayes.door.guard import Door
 
-__all__ = ["Converse", "Listener", "SocketListener", "WebListener"]
+__all__ = ["Converse", "MailListener", "SocketListener", "WebListener"]
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ LIMITS = ConnectionLimits(most=256, most_each=200, for_probes=0)  # a mail serve
 Converse = Callable[[RequestReader], None]  # answers the requests of a connection
 
 
-class Listener(Protocol):
+class MailListener(Protocol):
     """A socket that is served."""
 
     socket: socket.socket
@@ -133,7 +133,7 @@ class SocketListener:
                 continue
             address = peer[0] if isinstance(peer, tuple) else ""
             reader = RequestReader(line, address, BEGIN_SECONDS)
-            if not self._stopping and self._connections.admit(reader) is not Admission.REFUSED:
+            if not self._stopping and self._connections.admit(reader) is not AdmittedTo.REFUSED:
                 return reader
             if not self._stopping:
                 detail = f"{len(self._connections)} connections are open already"

@@ -28,7 +28,7 @@ from stream_bayes.door.refusals import Refusals
 from stream_bayes.errors import BadValue, InUse, MissingPackage, SourceError, StreamBayesError
 from stream_bayes.mail.server.callers import Caller, caller_of
 from stream_bayes.mail.server.filter_service import FilterService
-from stream_bayes.mail.server.listeners import Converse, Listener, SocketListener, WebListener
+from stream_bayes.mail.server.listeners import Converse, MailListener, SocketListener, WebListener
 from stream_bayes.mail.server.milter import ON_SPAM, answer_milter
 from stream_bayes.mail.server.spamd import BUSY as SPAMD_BUSY
 from stream_bayes.mail.server.spamd import answer_spamc
@@ -182,7 +182,7 @@ class SpamServer:
         self._may_learn, self._on_spam, self._users = may_learn, on_spam, users
         self._web = WebAccess() if web is None else web
         self._memory = MemoryBudget(MAIL_MEMORY)
-        self._listeners: dict[str, Listener] = {}
+        self._listeners: dict[str, MailListener] = {}
         self._paths: list[Path] = []
         try:
             if own is None:
