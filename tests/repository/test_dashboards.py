@@ -25,7 +25,7 @@ METRIC = re.compile(r"\bstream_bayes_\w+")
 
 PIPELINE = """
 name = "days"
-source = { kind = "jsonl", path = "days.jsonl", target = "rain", key = "day" }
+source = { kind = "jsonl", path = "days.jsonl", target = "rain", key = "day", time = "at" }
 model = { kind = "nb" }
 drift = {}
 labels = {}
@@ -39,7 +39,10 @@ dead_letters = { kind = "jsonl", path = "dead.jsonl" }
 def exported(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     """The names of all metrics of a pipeline that has every part."""
     directory = tmp_path_factory.mktemp("days")
-    rows = [json.dumps({"day": n, "sky": "grey" if n % 2 else "blue", "rain": n % 3 == 0}) for n in range(50)]
+    rows = [
+        json.dumps({"day": n, "at": n, "sky": "grey" if n % 2 else "blue", "rain": n % 3 == 0})
+        for n in range(50)
+    ]
     (directory / "days.jsonl").write_text("\n".join([*rows, "no JSON"]) + "\n", "utf-8")
     build(parse_config(PIPELINE), directory).run()  # there is a snapshot then
     with (directory / "days.jsonl").open("a", encoding="utf-8") as file:
@@ -48,7 +51,6 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     registry = CollectorRegistry()
     metrics = Metrics(engine)
     registry.register(metrics)
-    metrics._latency.observe([0.5])  # a file without times has none
     texts: list[str] = []
     engine.watch(lambda _: texts.append(generate_latest(registry).decode()))
     engine.run()

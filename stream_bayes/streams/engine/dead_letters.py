@@ -18,8 +18,9 @@ from stream_bayes.errors import BadValue, TooManyDeadLetters
 from stream_bayes.streams.contracts.sink import DeadLetter
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.files.json_sink import json_bytes
+from stream_bayes.streams.records.bad_records import DecodeReason as UndecodableReason
 
-__all__ = ["DETAILS", "NOT_UNLEARNED", "NO_PENDING", "REFUSED", "DeadLetters", "event_json"]
+__all__ = ["DETAILS", "NOT_UNLEARNED", "NO_PENDING", "REASONS", "REFUSED", "DeadLetters", "event_json"]
 
 HALF_LIFE = 1000.0  # records after which a dead letter weighs half in their share
 MIN_RECORDS = 100  # before the share of dead letters is checked
@@ -42,6 +43,16 @@ DETAILS = {
 NO_PENDING = "no_pending"  # a label or correction in a pipeline that holds no samples
 REFUSED = "refused"  # by the learner
 NOT_UNLEARNED = "not_unlearned"  # a command that would have left the state other than without the samples
+
+
+# All reasons of dead letters, so that a counter of each can begin at 0.
+REASONS = (
+    *(reason.value for reason in UndecodableReason),
+    *(reason.value for reason in RefusalReason),
+    NO_PENDING,
+    REFUSED,
+    NOT_UNLEARNED,
+)
 
 
 class DeadLetters:

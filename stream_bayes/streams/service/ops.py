@@ -32,14 +32,17 @@ from stream_bayes.streams.contracts.incidents import (
     BAD_FIELDS,
     FUTURE_TIMES,
     GAP,
+    IMPOSSIBLE_TIMES,
     OUT_OF_ORDER,
     OVERSIZE,
+    REPEATED,
     RESEEKS,
     RESENT,
     WRONG_UNIT,
     total_incidents,
 )
 from stream_bayes.streams.contracts.source import Record
+from stream_bayes.streams.engine.dead_letters import REASONS
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.step import Step
@@ -58,8 +61,10 @@ INCIDENT_HELP = {
     BAD_FIELDS: "Features of wrong types that were taken as missing.",
     FUTURE_TIMES: "Records with a time after the present.",
     GAP: "Positions that expired before they were read.",
+    IMPOSSIBLE_TIMES: "Records with a time after they were written, processed with the time of writing.",
     OUT_OF_ORDER: "Records older than an earlier one of their partition.",
     OVERSIZE: "Outputs and dead letters larger than their topic accepts.",
+    REPEATED: "Ranges of records that two workers answered, so that their results are there twice.",
     RESEEKS: "Restarts of reading because a partition returned nothing.",
     RESENT: "Batches sent again because no broker accepted them.",
     WRONG_UNIT: "Records whose time is right in another unit than the declared one.",
@@ -108,6 +113,12 @@ class Metrics:
         self._recorded: list[Metric] = []  # replaced as a whole, because other threads read it
         self._latency = _Latency()
         engine.watch(self.record)
+        engine.at_start(self._begin)
+
+    def _begin(self) -> None:
+        """Record the figures before the first commit: a counter that appears with its first event has no increase."""
+        self.record(self.engine.progress)
+        self._measured_at = float("-inf")  # there are measures after the first commit
 
     def record(self, progress: Progress) -> None:
         """Record the figures of this commit. Called in the engine's thread."""
@@ -126,8 +137,8 @@ class Metrics:
                 "dead_letters",
                 "Records that could not be used.",
                 *(
-                    (own | {"reason": reason}, count)
-                    for reason, count in sorted(step.dead_letters.counts.items())
+                    (own | {"reason": reason}, step.dead_letters.counts.get(reason, 0))
+                    for reason in sorted({*REASONS, *step.dead_letters.counts})
                 ),
             ),
             *([] if pending is None else _labels(pending, own)),
@@ -146,6 +157,7 @@ class Metrics:
         written, failed = engine.snapshots
         # Not only after a commit: while no broker answers there are none.
         parts = (engine.source, engine.recovery, engine.predictions, engine.dead_letters, engine.times)
+        incidents = total_incidents(parts)
         now = [
             *_positions(engine, own),
             self._latency.metric(own),
@@ -153,9 +165,10 @@ class Metrics:
             gauge("snapshots_written", "Snapshots written in this run.", (own, written)),
             gauge("snapshots_failed", "Snapshots that could not be written.", (own, failed)),
             *_snapshots(engine.store, own),
+            *_lag_seconds(engine, own),
             *(
-                counter(name, INCIDENT_HELP[name], (own, count))
-                for name, count in total_incidents(parts).items()
+                counter(name, text, (own, incidents.get(name, 0)))
+                for name, text in sorted(INCIDENT_HELP.items())
             ),
         ]
         yield from (metric for metric in (*self._recorded, *now) if metric.samples)
@@ -364,16 +377,29 @@ def _consumer_group(
     for partition, behind in lag.items():
         where = {"topic": partition.source, "partition": str(partition.partition)}
         lags.add_sample(f"{name}_lag", group | where, behind)
-    if engine.reached is None:
+    seconds = _seconds_behind(engine, positions, lag)
+    if seconds is None:
         return [lags]
-    # An unknown end is not the end: a catch-up begins before the first request for the ends is answered.
-    caught_up = bool(positions) and lag.keys() >= positions.keys() and not any(lag.values())
-    seconds = 0.0 if caught_up else max(0.0, time.time() - engine.reached)
-    longest = Metric(
-        f"{name}_max_lag_seconds", "Age of the last record that was processed; 0 at the end.", "gauge"
-    )
+    longest = Metric(f"{name}_max_lag_seconds", "As stream_bayes_lag_seconds.", "gauge")
     longest.add_sample(f"{name}_max_lag_seconds", group, seconds)
     return [lags, longest]
+
+
+def _lag_seconds(engine: Engine, own: Labels) -> list[Metric]:
+    seconds = _seconds_behind(engine, dict(engine.positions), engine.lag)
+    text = "Age of the last record that was processed; 0 at the end of the source."
+    return [] if seconds is None else [gauge("lag_seconds", text, (own, seconds))]
+
+
+def _seconds_behind(
+    engine: Engine, positions: Mapping[Partition, Position], lag: Mapping[Partition, int]
+) -> float | None:
+    """Return the age of the last record, 0 at the end; None before one, and for records without times."""
+    if engine.reached is None:
+        return None
+    # An unknown end is not the end: a catch-up begins before the first request for the ends is answered.
+    caught_up = bool(positions) and lag.keys() >= positions.keys() and not any(lag.values())
+    return 0.0 if caught_up else max(0.0, time.time() - engine.reached)
 
 
 def _drift(step: Step, own: Labels) -> list[Metric]:

@@ -23,6 +23,7 @@ from stream_bayes.core.events.event import Event, Kind, Partition
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.errors import BadConfig
 from stream_bayes.saving.snapshots.store import SnapshotStore
+from stream_bayes.streams.engine.dead_letters import REASONS
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.step import Step
@@ -31,7 +32,7 @@ from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.served_models.served import served
 from stream_bayes.streams.service.logs import logging_json
-from stream_bayes.streams.service.ops import serving
+from stream_bayes.streams.service.ops import INCIDENT_HELP, serving
 from stream_bayes.streams.sources.iterable import IterableSource
 from tests.ports import free_ports
 
@@ -84,6 +85,29 @@ def test_the_figures_are_those_of_the_last_commit(tmp_path: Path) -> None:
     assert seen[-1][f"stream_bayes_snapshots_written{{{name}}}"] == 1
     assert seen[-1][f"stream_bayes_replayed_records_total{{{name}}}"] == 0
     assert seen[-1][f"stream_bayes_accuracy{{{name}}}"] == 1.0  # the first record had no answer
+
+
+def test_every_counter_begins_at_0_before_its_first_event_and_where_it_was_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    for before, items in ((0.0, [*SAMPLES]), (1.0, [*SAMPLES, *SAMPLES])):
+        engine = engine_of(items, store=SnapshotStore(tmp_path))
+        seen: list[dict[str, float]] = []
+        with serving(engine, "127.0.0.1", 0) as port:
+
+            def look(port: int = port, seen: list[dict[str, float]] = seen) -> None:
+                seen.append(values(fetch(port, "/metrics")[1]))
+
+            engine.at_start(look)
+            engine.run()
+            seen.append(values(fetch(port, "/metrics")[1]))
+        letters = "stream_bayes_dead_letters_total"
+        refused = series(letters, pipeline="weather", reason="refused")
+        assert [each[refused] for each in seen] == [before, before + 1]
+        assert all(seen[0][series(letters, pipeline="weather", reason=reason)] >= 0 for reason in REASONS)
+        for name in INCIDENT_HELP:
+            assert seen[0][series(f"stream_bayes_{name}_total", pipeline="weather")] == 0
+        assert seen[0][series("stream_bayes_snapshots_failed", pipeline="weather")] == 0
 
 
 def test_the_newest_snapshot_is_told_by_its_age_and_size(tmp_path: Path) -> None:
