@@ -166,7 +166,7 @@ def pipeline(
     """Return a pipeline that writes its answers in transactions."""
     name = name or f"bench-{next(numbers)}"
     source = source_of(client, with_labels)
-    delivery = Transactions(source.connection, name, source.identity)
+    delivery = Transactions(source.connection, name, source)
     return Engine(
         Step(model(), name, pending=Pending(wait_for=3600.0) if with_labels else None),
         source,

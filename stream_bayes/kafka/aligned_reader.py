@@ -19,6 +19,7 @@ from stream_bayes.core.events.event import Event, Partition, Position
 from stream_bayes.core.events.time_merge import TimeMerge
 from stream_bayes.errors import BrokerError, StreamBayesError
 from stream_bayes.kafka.clients.client import Message, Reader
+from stream_bayes.kafka.read_trail import ReadTrail
 from stream_bayes.streams.contracts.source import Record
 
 __all__ = ["AlignedReader"]
@@ -52,6 +53,8 @@ class AlignedReader:
         Seconds to wait for a partition at its end while others have records.
     stops
         The positions at which to stop reading. None to read on as partitions grow.
+    trail
+        Gets the last message of each partition in a batch.
     clock
         Returns seconds.
 
@@ -71,6 +74,7 @@ class AlignedReader:
         buffer_bytes: int,
         wait_idle: float = 0.0,
         stops: Mapping[Partition, Position] | None = None,
+        trail: ReadTrail | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._reader = reader
@@ -80,6 +84,7 @@ class AlignedReader:
         self._buffer_bytes = buffer_bytes
         self._wait_idle = wait_idle
         self._stops = stops
+        self._trail = ReadTrail() if trail is None else trail
         self._clock = clock
         self._earlier_out_of_order = 0
         self._begin({})
@@ -146,10 +151,15 @@ class AlignedReader:
 
     def raw_of(self, event: Event) -> bytes | None:
         """Return the bytes of an event of the last batch; None for an earlier one."""
-        messages = self._decoded.get(event.partition, ())
-        place = bisect_left(messages, event.position, key=attrgetter("offset"))
-        is_found = place < len(messages) and messages[place].offset == event.position
-        return messages[place].value if is_found else None
+        message = self._message_of(event)
+        return None if message is None else message.value
+
+    def _message_of(self, record: Record) -> Message | None:
+        """Return the message of a record of the last batch; None for an earlier one."""
+        messages = self._decoded.get(record.partition, ())
+        index = bisect_left(messages, record.position, key=attrgetter("offset"))
+        is_there = index < len(messages) and messages[index].offset == record.position
+        return messages[index] if is_there else None
 
     def _forget_returned(self) -> None:
         for partition, messages in self._decoded.items():
@@ -180,6 +190,9 @@ class AlignedReader:
             share = record.after - self._returned[part]
             self._shares[part] = min(MAX_DECODED, max(MIN_DECODED, share + share // 8))
             self._returned[part] = record.after
+            message = self._message_of(record)
+            if message is not None:
+                self._trail.add(message)
         return batch
 
     def _fill(self, batch: list[Record], limit: int, deadline: float) -> None:

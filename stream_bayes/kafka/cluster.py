@@ -17,7 +17,13 @@ from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import BrokerError
 from stream_bayes.kafka.clients.client import Interrupted
 from stream_bayes.kafka.clients.connection import Connection
-from stream_bayes.kafka.clients.kafka_python import make_client, not_allowed, translated_errors, unreachable
+from stream_bayes.kafka.clients.kafka_python import (
+    fetch_epoch_ends,
+    make_client,
+    not_allowed,
+    translated_errors,
+    unreachable,
+)
 from stream_bayes.kafka.clients.time_limits import GRACE_SECONDS, bounded
 from stream_bayes.names import closest
 
@@ -179,6 +185,32 @@ class Cluster:
         found = self._list_offsets(dict.fromkeys(partitions, int(1000 * moment)))
         ends = self.end_offsets(partitions)  # -1 stands for partitions without such a record
         return {part: at if at >= 0 else ends[part] for part, at in found.items()}
+
+    def epoch_ends(self, epochs: Mapping[Partition, int]) -> dict[Partition, tuple[int, Position]]:
+        """Return where the log of a leader epoch ends (KIP-320), and in which epoch that is.
+
+        Parameters
+        ----------
+        epochs
+            The epoch to look up of each partition.
+
+        Returns
+        -------
+        dict
+            The largest epoch up to that one which the partition has, and the offset after its last record; -1 for both
+            if the partition has none. Partitions that do not report it, and all of a cluster that is too old, are left
+            out.
+        """
+        if not epochs:
+            return {}
+        wanted = {TopicPartition(*partition): epoch for partition, epoch in epochs.items()}
+        try:
+            ends = self._call(lambda admin: admin._manager.run(fetch_epoch_ends, admin, wanted))
+        except BrokerError as error:
+            if isinstance(error.__cause__, kafka_errors.UnsupportedVersionError):
+                return {}
+            raise
+        return {Partition(*place): end for place, end in ends.items()}
 
     def committed_offsets(self, group: str) -> dict[Partition, Position]:
         """Return the offsets committed by a group."""

@@ -1,7 +1,7 @@
 """The journal of a pipeline: a topic that holds an entry for each commit, with its slices; a partition for each shard.
 
     {"format":1,"worker":"5c1e...","number":0,"slices":[],"cluster":"w1u7...","topics":{"days":"b9a4..."}}
-    {"format":1,"worker":"5c1e...","number":1,"slices":[["days",0,0,500],["days",1,0,480]]}
+    {"format":1,"worker":"5c1e...","number":1,"slices":[["days",0,0,500],["days",1,0,480]],"marks":[[4,...],[4,...]]}
     {"format":1,"worker":"5c1e...","number":2,"slices":[],"positions":[["days",0,500],["days",1,480]],"cluster":...}
 
 The slices of an entry are one range for each partition. Their records, merged by time, are the batch in its order.
@@ -25,7 +25,7 @@ from stream_bayes.kafka.clients.client import Interrupted, Message, Reader
 from stream_bayes.kafka.clients.factory import make_reader
 from stream_bayes.kafka.clients.reconnecting import ReconnectingReader
 from stream_bayes.kafka.cluster import Cluster
-from stream_bayes.kafka.slices import positions_past
+from stream_bayes.kafka.read_trail import NO_MARK, Mark, MarkRow
 
 __all__ = ["FORMAT", "JournalRecord", "committed_in", "entries_from"]
 
@@ -50,6 +50,10 @@ class JournalRecord(msgspec.Struct, frozen=True, omit_defaults=True):
         The next position to read of each partition; only in entries without slices.
     cluster, topics
         The source's ids of cluster and topics; only in entries without slices.
+    origins
+        The first position that the pipeline read of each partition; only in entries without slices.
+    marks
+        Of each slice or position, the record before its end: epoch, timestamp and checksum, as in `read_trail`.
     tape
         The answers of the batch, if they depend on more than its journal; see `workers.tape`.
     offset
@@ -63,6 +67,8 @@ class JournalRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     positions: tuple[tuple[str, int, int], ...] = ()
     cluster: str | None = None
     topics: dict[str, str] | None = None
+    origins: tuple[tuple[str, int, int], ...] = ()
+    marks: tuple[MarkRow, ...] = ()
     tape: bytes = b""
     offset: int = 0
 
@@ -75,6 +81,21 @@ class JournalRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     def next_positions(self) -> dict[Partition, Position]:
         """The positions by partition."""
         return {Partition(topic, number): position for topic, number, position in self.positions}
+
+    @property
+    def read_marks(self) -> dict[Partition, Mark]:
+        """The marks of the last records, by partition."""
+        ends = [
+            *((Partition(topic, number), stop) for topic, number, _, stop in self.slices),
+            *self.next_positions.items(),
+        ]
+        return {
+            partition: Mark(end - 1, *mark)
+            for (partition, end), mark in zip(
+                ends, self.marks, strict=False
+            )  # none in entries of earlier versions
+            if mark != NO_MARK
+        }
 
 
 def entries_from(cluster: Cluster, partition: Partition, start: Position) -> Iterator[JournalRecord | None]:
@@ -155,5 +176,6 @@ def committed_in(entries: Iterable[JournalRecord | None]) -> dict[Partition, Pos
     positions: dict[Partition, Position] = {}
     for entry in entries:
         if entry is not None:
-            positions = positions_past(positions | entry.next_positions, entry.slices_read)
+            positions.update(entry.next_positions)
+            positions.update({part.partition: part.stop for part in entry.slices_read})
     return positions

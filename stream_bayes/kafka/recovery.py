@@ -13,7 +13,7 @@ from contextlib import closing
 from functools import partial
 from typing import Any
 
-from stream_bayes.core.events.event import Partition, Position, Slice
+from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.core.events.time_merge import merge_ranges
 from stream_bayes.errors import BrokerAway
 from stream_bayes.kafka.aligned_reader import AlignedReader
@@ -21,21 +21,29 @@ from stream_bayes.kafka.clients.client import Interrupted, Message
 from stream_bayes.kafka.clients.factory import make_reader
 from stream_bayes.kafka.clients.reconnecting import ReconnectingReader
 from stream_bayes.kafka.delivery import Delivery
+from stream_bayes.kafka.history_check import HistoryCheck
 from stream_bayes.kafka.journal import JournalRecord, committed_in, entries_from
+from stream_bayes.kafka.read_trail import Mark, marks_in, origins_in
+from stream_bayes.kafka.replay_plan import ReplayPlan
 from stream_bayes.kafka.slices import SliceReader
 from stream_bayes.kafka.source import KafkaSource
 from stream_bayes.kafka.start_rules import (
     ClusterState,
+    Reached,
     check_agreement,
     check_first,
+    check_history,
     check_journal,
     check_not_below,
+    check_rebuild,
     expired_positions,
+    rebuild_cost,
     resume_positions,
+    slices_text,
 )
 from stream_bayes.kafka.topic_identity import check_identity
 from stream_bayes.kafka.transactions import Transactions
-from stream_bayes.streams.contracts.incidents import GAP, RESENT
+from stream_bayes.streams.contracts.incidents import GAP, REPEATED, RESENT
 from stream_bayes.streams.contracts.recovery import ResumePoint
 from stream_bayes.streams.contracts.source import Record
 
@@ -76,9 +84,12 @@ class OffsetRecovery:
     ----------
     gap
         The number of positions skipped because they had expired.
+    repeated
+        The number of ranges that the journal holds twice.
     """
 
     name = "log"
+    replays_rebuild = False
 
     def __init__(
         self,
@@ -95,6 +106,8 @@ class OffsetRecovery:
         self.accept_gap = accept_gap
         self.refresh_seconds = refresh_seconds
         self.gap = 0
+        self.repeated = 0
+        self._history = HistoryCheck(source, self._open_reader)
         self._delivery = delivery
         self._identity: Mapping[str, Any] = {}
         self._clock = clock
@@ -107,13 +120,15 @@ class OffsetRecovery:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        return self._identity
+        return {**self._identity, **self.source.trail.state()} if self._identity else {}
 
     def check(self, point: ResumePoint | None, rebuild: bool) -> None:
         # All topics at once, so that the error names every missing one.
         written = [] if self._delivery is None else self._delivery.topics
         self.source.cluster.check_topics(self.source.decoders, written)
-        self._plan(self._cluster_state(), point, rebuild)
+        self._plan(point, rebuild)
+        if point is not None and not rebuild:
+            self.source.trail.load(point.identity, point.positions)
 
     def resume(self, point: ResumePoint | None, rebuild: bool) -> Mapping[Partition, Position]:
         return self._resume(point, rebuild).starts
@@ -157,7 +172,7 @@ class OffsetRecovery:
     @property
     def incidents(self) -> Mapping[str, int]:
         resent = {} if self._delivery is None else {RESENT: self._delivery.aborts}
-        return {GAP: self.gap, **resent}
+        return {GAP: self.gap, REPEATED: self.repeated, **resent}
 
     def _cluster_state(self) -> ClusterState:
         source = self.source
@@ -174,29 +189,82 @@ class OffsetRecovery:
         )
 
     def _resume(self, point: ResumePoint | None, rebuild: bool) -> ReplayPlan:
-        state = self._cluster_state()
-        self._identity = state.identity
-        plan = self._plan(state, point, rebuild)
-        if point is not None:
-            self.gap += sum(expired_positions(state, point, accept=True).values())
+        plan = self._plan(point, rebuild)
+        self._identity = plan.state.identity
+        if point is not None and not rebuild:
+            self.gap += sum(expired_positions(plan.state, point, accept=True).values())
+            self.source.trail.load(point.identity, point.positions)
+            self._complete_marks(plan.state, point)
         return plan
 
-    def _plan(self, state: ClusterState, point: ResumePoint | None, rebuild: bool) -> ReplayPlan:
-        """Plan the start.
+    def _plan(self, point: ResumePoint | None, rebuild: bool) -> ReplayPlan:
+        """Plan the start. Change nothing but the place where the source begins.
 
         Raises
         ------
         CannotResume
             If the rules of a start forbid it.
         """
+        reached = _reached_by(point)
+        state, tails = self._with_cost(self._cluster_state(), reached)
+        if rebuild:
+            check_rebuild(state, self.accept_gap)
+            return ReplayPlan(self._begin_at(state, reached), {}, [], state)
         if point is None:
-            if not rebuild:
-                check_first(state, state.committed)
-            return ReplayPlan(self.source.starts(), [], {}, state)
+            check_first(state, state.committed)
+            return ReplayPlan(self._begin_at(state, reached), {}, [], state)
         check_identity(state, point.identity, "the snapshot")
         gaps = expired_positions(state, point, self.accept_gap)
+        check_history(state, reached.positions, tails)
         check_not_below(state, point)
-        return ReplayPlan(resume_positions(state, point, gaps), [], {}, state)
+        return ReplayPlan(resume_positions(state, point, gaps), point.positions, [], state)
+
+    # -- the history of the log ---------------------------------------------------------------------------------------
+
+    def _with_cost(
+        self, state: ClusterState, reached: Reached
+    ) -> tuple[ClusterState, dict[Partition, Position | None]]:
+        """Return the state with the cost of a rebuild, and the partitions that hold other records than were read."""
+        tails = self._history.tails(state, reached)
+        starts = self.source.starts(reached.origins)
+        return state._replace(cost=rebuild_cost(state, reached, starts, tails)), tails
+
+    def _begin_at(self, state: ClusterState, reached: Reached) -> dict[Partition, Position]:
+        """Let the source begin at the first positions of earlier runs, and return them."""
+        origins = {
+            part: at for part, at in reached.origins.items() if state.is_same(part.source, reached.identity)
+        }
+        trail = self.source.trail
+        trail.origins = self.source.starts(origins or trail.origins)
+        return dict(trail.origins)
+
+    def _complete_marks(self, state: ClusterState, point: ResumePoint) -> None:
+        """Add the marks that a snapshot lacks: it is of an earlier version, or reading began at a record."""
+        trail = self.source.trail
+        offsets = {
+            part: at - 1
+            for part, at in point.positions.items()
+            if part not in trail.marks and part in state.ends
+        }
+        if point.identity and "marks" not in point.identity:
+            logger.warning(
+                "the snapshot of %s is from before leader epochs were kept: whether the log lost its end before now "
+                "is not known. They are kept from the next snapshot on",
+                self.pipeline,
+            )
+        trail.marks |= self._history.present_marks(state, offsets)
+
+    def _open_reader(self) -> closing[ReconnectingReader]:
+        make = partial(make_reader, self.source.connection, self.source.fetch_max_bytes)
+        return closing(ReconnectingReader(make, silent_seconds=self.source.stuck_seconds))
+
+
+def _reached_by(point: ResumePoint | None) -> Reached:
+    """Return what a snapshot has reached."""
+    if point is None:
+        return Reached({}, {}, {}, {})
+    identity = point.identity
+    return Reached(point.positions, identity, origins_in(identity), marks_in(identity, point.positions))
 
 
 class JournalRecovery(OffsetRecovery):
@@ -213,17 +281,20 @@ class JournalRecovery(OffsetRecovery):
     """
 
     name = "journal"
+    replays_rebuild = True
 
     def __init__(self, source: KafkaSource, pipeline: str, delivery: Transactions, **others: Any) -> None:
         super().__init__(source, pipeline, delivery, **others)
         self.delivery = delivery
-        self._replaying = ReplayPlan({}, [], {}, ClusterState(pipeline, {}, {}, {}, {}))
+        self._replaying = ReplayPlan({}, {}, [], ClusterState(pipeline, {}, {}, {}, {}))
         self._replayed: int | None = None  # the journal's length during a replay
+        self._present: ResumePoint | None = None  # the state that a rebuild replaces
         self._caught_up: ResumePoint | None = None  # by a rebuild
 
     def check(self, point: ResumePoint | None, rebuild: bool) -> None:
         if point is not None:
             self.delivery.await_decision()
+        self._present, self._caught_up = point, None
         super().check(point, rebuild)
 
     @property
@@ -235,22 +306,28 @@ class JournalRecovery(OffsetRecovery):
         length = self.delivery.length
         if rebuild:
             self.delivery.commit_offsets({**plan.starts, **plan.committed})
-        elif check_agreement(plan.state, plan.committed):
+        elif check_agreement(plan.state, plan.committed, plan.repeated):
             self.delivery.commit_offsets(plan.committed)
+        self.repeated += len(plan.repeated)
+        if plan.repeated:
+            logger.warning(
+                "the journal of %s holds %s twice: two workers answered these records, so their results are there "
+                "twice. Each is learned once, in the order of the first answer",
+                self.pipeline,
+                slices_text(plan.repeated),
+            )
         # A snapshot taken before the replay must not claim what is still to be replayed.
-        self._replayed = plan.entries[0].offset if plan.entries else length
+        self._replayed = plan.batches[0][0].offset if plan.batches else length
         return plan.starts
 
     def catch_up(self) -> Iterator[Sequence[Record]]:
-        self._caught_up = None
         for _ in range(MAX_PASSES):
             began = self._clock()
-            state = self._cluster_state()
-            plan = self._plan(state, None, True)
+            plan = self._plan(self._present, True)
             yield from self._replay_merged(plan)
-            yield from self._replay_entries(plan)
-            self._replayed = None
-            self._caught_up = ResumePoint({**plan.starts, **plan.committed}, plan.length, state.identity)
+            positions = {**plan.starts, **plan.committed}
+            state = {**plan.state.identity, **self.source.trail.state()}
+            self._caught_up = ResumePoint(positions, plan.length, state)
             if self._clock() - began < CATCH_UP_SECONDS:
                 return
 
@@ -274,6 +351,7 @@ class JournalRecovery(OffsetRecovery):
                 lambda partitions: {partition: stops[partition] for partition in partitions},
                 buffer_bytes=source.fetch_max_bytes,
                 stops=stops,
+                trail=source.trail,
             )
             aligned.assign(starts)
             is_done = False
@@ -288,7 +366,7 @@ class JournalRecovery(OffsetRecovery):
 
     def _replay_entries(self, plan: ReplayPlan) -> Iterator[Sequence[Record]]:
         """Yield the batches of the journal."""
-        work = [(entry, plan.clip(entry.slices_read)) for entry in plan.entries]
+        work = plan.batches
         starts: dict[Partition, Position] = {}
         for _, slices in work:
             for part in slices:
@@ -307,6 +385,9 @@ class JournalRecovery(OffsetRecovery):
                         yield ()
                     self._replayed = entry.offset + 1
                     self._begin_entry(entry)
+                    for messages in ranges.values():
+                        if messages:
+                            source.trail.add(messages[-1])
                     yield merge_ranges(source.topics, decoded)
 
     def _decoded(
@@ -327,10 +408,6 @@ class JournalRecovery(OffsetRecovery):
     def _begin_entry(self, entry: JournalRecord) -> None:
         """Prepare for the replay of an entry's batch."""
 
-    def _open_reader(self) -> closing[ReconnectingReader]:
-        make = partial(make_reader, self.source.connection, self.source.fetch_max_bytes)
-        return closing(ReconnectingReader(make, silent_seconds=self.source.stuck_seconds))
-
     def prune(self, length: int, positions: Mapping[Partition, Position]) -> None:
         """Delete the journal below a length, after proof that this worker still owns it."""
         # Raises if another worker has taken over. And the entry that it writes holds the committed positions.
@@ -342,123 +419,105 @@ class JournalRecovery(OffsetRecovery):
                 "%s is pruned after the next snapshot instead: %s", self.delivery.journal.source, error
             )
 
-    def _plan(self, state: ClusterState, point: ResumePoint | None, rebuild: bool) -> ReplayPlan:
+    def _plan(self, point: ResumePoint | None, rebuild: bool) -> ReplayPlan:
         journal, cluster = self.delivery.journal, self.delivery.cluster
+        state = self._cluster_state()
         exists = journal.source in cluster.topics([journal.source])
         beginning = cluster.beginning_offsets([journal])[journal] if exists else None
         end = cluster.end_offsets([journal])[journal] if exists else 0
-        if point is None:
-            return self._plan_without_snapshot(state, rebuild, exists, end)
+        if rebuild or point is None:
+            return self._plan_from_origin(state, point, rebuild, exists, end)
+        length = point.length or 0
+        entries = self._read_entries(length) if exists and length <= end else []
+        reached = _reached_by(point)
+        reached = reached._replace(
+            positions={**point.positions, **committed_in(entries)},
+            marks={**reached.marks, **_marks_of(entries)},
+        )
+        state, tails = self._with_cost(state, reached)
         check_identity(state, point.identity, "the snapshot")
         gaps = expired_positions(state, point, self.accept_gap)
+        check_history(state, reached.positions, tails)
         check_journal(state, point, beginning, end)
-        entries, _ = self._read_entries(point.length or 0)
         check_not_below(state, point)
-        starts = resume_positions(state, point, gaps)
-        return ReplayPlan(starts, entries, {**point.positions, **committed_in(entries)}, state, end)
+        return ReplayPlan(resume_positions(state, point, gaps), point.positions, entries, state, end)
 
-    def _plan_without_snapshot(
-        self, state: ClusterState, rebuild: bool, exists: bool, end: Position
+    def _plan_from_origin(
+        self, state: ClusterState, point: ResumePoint | None, rebuild: bool, exists: bool, end: Position
     ) -> ReplayPlan:
-        reached = self._caught_up
-        starts, first = self.source.starts(), 0
-        if reached is not None:
-            check_identity(state, reached.identity, "the rebuild")
-            gaps = expired_positions(state, reached, accept=False)
-            starts, first = resume_positions(state, reached, gaps), reached.length or 0
-        entries, changed = self._read_entries(first) if exists else ([], False)
-        committed = dict(state.committed)
-        with_identity = [entry for entry in entries if entry.topics is not None]
-        if with_identity:
-            newest: dict[str, Any] = {
-                "cluster": with_identity[-1].cluster,
-                "topics": with_identity[-1].topics,
-            }
-            if newest != state.identity:
-                if not rebuild or set(newest["topics"]) != set(state.identity["topics"]):
-                    check_identity(state, newest, "the journal")
-                entries, committed = [], {}  # of a log that is gone
-        if any(entry.slices or entry.positions for entry in entries):
-            committed = committed_in(entries)
-        elif changed or reached is not None:
-            committed = {}  # the group's positions are of the previous log, or those that were reached
-        if not rebuild:
-            check_first(state, committed or state.committed)
-            committed, entries = {}, []
-        return ReplayPlan(
-            starts, entries, {**(reached.positions if reached else {}), **committed}, state, end
-        )
+        """Plan a first start, or a rebuild: it merges all that was committed by time, whatever order that came in.
 
-    def _read_entries(self, start: Position) -> tuple[list[JournalRecord], bool]:
-        """Return the entries of the newest log from an offset on, and True if earlier ones are of another log."""
+        So the state after a rebuild is a function of the log and the committed positions alone. Two of them give the
+        same bytes, though the journal was pruned in between.
+        """
+        entries = self._read_entries(0) if exists else []
+        reached = _reached_in(entries, point)
+        if reached.identity and set(reached.identity["topics"]) != set(state.identity["topics"]):
+            check_identity(state, reached.identity, "the journal")
+        positions = {
+            part: at
+            for part, at in {**state.committed, **reached.positions}.items()
+            if state.is_same(part.source, reached.identity)
+        }
+        known = reached._replace(positions={**positions, **reached.positions})
+        state, tails = self._with_cost(state, known)
+        if not rebuild:
+            check_identity(state, reached.identity, "the journal")
+            check_first(state, positions)
+            return ReplayPlan(self._begin_at(state, reached), {}, [], state, end)
+        caught_up = self._caught_up
+        if caught_up is None:
+            check_rebuild(state, self.accept_gap)
+            starts = self._begin_at(state, reached)
+        else:
+            check_identity(state, caught_up.identity, "the rebuild")
+            gaps = expired_positions(state, caught_up, accept=False)
+            check_history(state, caught_up.positions, self._history.tails(state, _reached_by(caught_up)))
+            starts = resume_positions(state, caught_up, gaps)
+        for part, tail in tails.items():  # what is there now has no results
+            if tail is not None and part in positions:
+                positions[part] = min(positions[part], tail)
+        return ReplayPlan(starts, positions, [], state, end)
+
+    def _read_entries(self, start: Position) -> list[JournalRecord]:
+        """Return the entries from an offset on, as far as they are of the newest log."""
         entries: list[JournalRecord] = []
-        changed = False
         identity: tuple[Any, Any] | None = None
         for entry in entries_from(self.delivery.cluster, self.delivery.journal, start):
             if entry is None:
                 continue
             if entry.topics is not None:
                 if identity not in (None, (entry.cluster, entry.topics)):
-                    entries, changed = [], True
+                    entries = []
                 identity = (entry.cluster, entry.topics)
             entries.append(entry)
-        return entries, changed
+        return entries
 
 
-class ReplayPlan:
-    """A start's first positions, and what to replay.
+def _marks_of(entries: Sequence[JournalRecord]) -> dict[Partition, Mark]:
+    """Return the last mark of each partition in entries."""
+    marks: dict[Partition, Mark] = {}
+    for entry in entries:
+        for partition in (*(part.partition for part in entry.slices_read), *entry.next_positions):
+            marks.pop(partition, None)
+        marks.update(entry.read_marks)
+    return marks
 
-    Parameters
-    ----------
-    starts
-        The first position of each partition.
-    entries
-        The journal's entries after that.
-    committed
-        The committed positions. What no entry holds is replayed first, merged by time.
-    state
-        The cluster's state: a replay does not wait for what the log has lost.
-    length
-        The journal's length.
-    """
 
-    def __init__(
-        self,
-        starts: Mapping[Partition, Position],
-        entries: Sequence[JournalRecord],
-        committed: Mapping[Partition, Position],
-        state: ClusterState,
-        length: Position = 0,
-    ) -> None:
-        ends = state.ends
-        self.state = state
-        self.length = length
-        self.starts = starts
-        self.entries = [entry for entry in entries if entry.slices]
-        self.committed = {part: min(at, ends[part]) for part, at in committed.items() if part in ends}
-        self._ends = ends
-
-    def unrecorded(self) -> tuple[dict[Partition, Position], dict[Partition, Position]]:
-        """Return the first and last positions of what was committed before the first entry."""
-        first: dict[Partition, Position] = {}
-        for entry in self.entries:
-            for part in entry.slices_read:
-                first.setdefault(part.partition, part.start)
-        stops = {
-            part: min(first.get(part, at), self._ends[part])
-            for part, at in self.committed.items()
-            if self.starts.get(part, 0) < min(first.get(part, at), self._ends[part])
-        }
-        return {part: self.starts.get(part, 0) for part in stops}, stops
-
-    def clip(self, slices: Sequence[Slice]) -> list[Slice]:
-        """Return slices without the parts before the start, or beyond the log's end."""
-        return [
-            Slice(
-                part.partition,
-                max(part.start, self.starts.get(part.partition, 0)),
-                min(part.stop, self._ends[part.partition]),
-            )
-            for part in slices
-            if part.stop > self.starts.get(part.partition, 0) and part.partition in self._ends
-        ]
+def _reached_in(entries: Sequence[JournalRecord], point: ResumePoint | None) -> Reached:
+    """Return what earlier runs have reached, by the whole journal and the newest snapshot."""
+    before = _reached_by(point)
+    named = [entry for entry in entries if entry.topics is not None]
+    origins = {Partition(topic, number): at for entry in named for topic, number, at in entry.origins}
+    if not named:
+        identity = before.identity
+    else:
+        identity = {"cluster": named[-1].cluster, "topics": named[-1].topics}
+        if before.identity and any(before.identity[name] != identity[name] for name in identity):
+            before = Reached({}, {}, {}, {})  # of a log that the journal has left already
+    return Reached(
+        {**before.positions, **committed_in(entries)},
+        identity,
+        {**origins, **before.origins},
+        {**before.marks, **_marks_of(entries)},
+    )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.errors import BrokerAway
 from stream_bayes.kafka.clients.client import Interrupted, Message, Reader
 
-__all__ = ["SliceReader", "positions_past"]
+__all__ = ["SliceReader"]
 
 POLL_SECONDS = 0.2
 POLL_LIMIT = 1000  # messages
@@ -78,10 +78,3 @@ class SliceReader:
             with suppress(BrokerAway, Interrupted):
                 self._reader.pause(full)
         return bool(messages)
-
-
-def positions_past(
-    positions: Mapping[Partition, Position], slices: Iterable[Slice]
-) -> dict[Partition, Position]:
-    """Return positions moved past slices."""
-    return {**positions, **{part.partition: part.stop for part in slices}}

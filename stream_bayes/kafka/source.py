@@ -9,7 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
+import msgspec
+
 from stream_bayes.core.events.event import ONE, TOMBSTONE, Event, Partition, Position
+from stream_bayes.core.events.time import MAX_SKEW
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, BrokerAway, BrokerError, SourceError, Undecodable
 from stream_bayes.kafka.aligned_reader import AlignedReader
@@ -18,14 +21,16 @@ from stream_bayes.kafka.clients.connection import Connection
 from stream_bayes.kafka.clients.factory import make_reader
 from stream_bayes.kafka.clients.reconnecting import ReconnectingReader
 from stream_bayes.kafka.cluster import Cluster
+from stream_bayes.kafka.read_trail import ReadTrail
 from stream_bayes.kafka.topic_identity import check_not_recreated
-from stream_bayes.streams.contracts.incidents import BAD_FIELDS, OUT_OF_ORDER, RESEEKS
+from stream_bayes.streams.contracts.incidents import BAD_FIELDS, IMPOSSIBLE_TIMES, OUT_OF_ORDER, RESEEKS
 from stream_bayes.streams.contracts.source import Record
+from stream_bayes.streams.engine.time_check import TimeCheck
 from stream_bayes.streams.records.bad_records import bad_record
 from stream_bayes.streams.records.commands import decode_command
 from stream_bayes.streams.records.decoder import Decoder
 
-__all__ = ["START", "KafkaSource", "Labels", "Share"]
+__all__ = ["START", "KafkaSource", "Labels", "Share", "keys_moved"]
 
 logger = logging.getLogger(__name__)
 
@@ -46,12 +51,22 @@ class Share(NamedTuple):
     shard, shards
         The shard's number, and the number of shards.
     partitions
-        The number of partitions that every topic has. Others would move keys to other shards.
+        The number of partitions that every topic has to keep, because others would move keys to other shards; None if
+        keys have no meaning, as without labels.
     """
 
     shard: int
     shards: int
-    partitions: int
+    partitions: int | None
+
+
+def keys_moved(what: str, before: int, now: int) -> str:
+    """Return the text of the error for partitions that were added to topics with keys of samples and labels."""
+    return (
+        f"{what} had {before} partitions, and has {now} now: keys are in other partitions than before, so a label "
+        "would not come to the shard with its sample. With [labels] the number of partitions stays. Write to topics "
+        f"with {before} partitions, or give the pipeline another name, and it begins anew with {now}"
+    )
 
 
 class Labels(NamedTuple):
@@ -100,6 +115,9 @@ class KafkaSource:
         The partitions to read; None for all.
     commands
         A topic of commands to the pipeline, read as soon as it exists; None for none.
+    max_skew
+        The most seconds by which the time of an event may be after the timestamp of its record. No event happens after
+        it was written, so one beyond, such as milliseconds read as seconds, is processed with that timestamp.
     wait_idle
         Seconds to wait for a partition at its end while others have records, as Kafka's `max.task.idle.ms`. A partition
         with records that were not fetched yet is always waited for.
@@ -112,6 +130,8 @@ class KafkaSource:
         True if the cluster answered the last request.
     reseeks
         The number of times that the reader was replaced.
+    trail
+        Where reading began, and the last records read.
     """
 
     medium = "kafka"
@@ -128,6 +148,7 @@ class KafkaSource:
         tombstones: bool = False,
         fetch_max_bytes: int = FETCH_MAX_BYTES,
         stuck_seconds: float = STUCK_SECONDS,
+        max_skew: float = MAX_SKEW,
         wait_idle: float = 0.0,
         share: Share | None = None,
         commands: str | None = None,
@@ -137,6 +158,8 @@ class KafkaSource:
             raise BadValue(
                 f"labels: {shown(topic)} is the topic of the samples; give labels a topic of their own"
             )
+        if isinstance(max_skew, bool) or not max_skew > 0:
+            raise BadValue(f"max_skew: expected seconds above 0, got {shown(max_skew)}")
         if isinstance(wait_idle, bool) or not 0.0 <= wait_idle < math.inf:
             raise BadValue(f"wait_idle: expected seconds of at least 0, got {shown(wait_idle)}")
         if start not in START and (isinstance(start, (str, bool)) or not start >= 0):
@@ -149,16 +172,19 @@ class KafkaSource:
         self.tombstones = tombstones
         self.fetch_max_bytes = fetch_max_bytes
         self.stuck_seconds = stuck_seconds
+        self.max_skew = max_skew
         self.wait_idle = wait_idle
         self.share = share
         self.commands = commands
         self._lacks_commands = False  # for want of permission, which was logged
         self.connected = False
         self.reseeks = 0
+        self.trail = ReadTrail()
         self._clock = clock
         self._reader: ReconnectingReader | None = None
         self._aligned: AlignedReader | None = None
-        self._out_of_order = 0
+        self._out_of_order = self._impossible_times = 0
+        self._times = TimeCheck()
         self._ids: dict[str, str] = {}
         self._ends: Mapping[Partition, Position] = {}
         self._progress: dict[Partition, tuple[Position, float]] = {}  # the last position, and since when
@@ -176,7 +202,8 @@ class KafkaSource:
 
     def seek(self, positions: Mapping[Partition, Position]) -> None:
         new = [partition for partition in self.partitions() if partition not in positions]
-        known = dict(positions) | (self.cluster.beginning_offsets(new) if new else {})
+        added = self.cluster.beginning_offsets(new) if new else {}
+        self.trail.origins |= added
         if self._reader is None:
             self._reader = ReconnectingReader(partial(make_reader, self.connection, self.fetch_max_bytes))
         if self._aligned is None:
@@ -187,9 +214,10 @@ class KafkaSource:
                 self._fetch_ends,
                 buffer_bytes=self.fetch_max_bytes,
                 wait_idle=self.wait_idle,
+                trail=self.trail,
                 clock=self._clock,
             )
-        self._aligned.assign(known)
+        self._aligned.assign({**positions, **added})
         self._progress.clear()
         self.connected = True
 
@@ -244,7 +272,32 @@ class KafkaSource:
             if not self.tombstones:
                 return None
             return Event({}, None, key, message.time, message.offset, ONE, TOMBSTONE, partition)
-        return decoder.decode(message.value, message.offset, partition, 1, key, message.time)
+        record = decoder.decode(message.value, message.offset, partition, 1, key, message.time)
+        if (
+            record.time is not None
+            and message.time is not None
+            and record.time > message.time + self.max_skew
+        ):
+            return self._at_writing(record, message.time)
+        return record
+
+    def _at_writing(self, record: Record, written: float) -> Record:
+        """Return a record whose time cannot be with the time at which it was written. Log the first."""
+        self._times.inspect([record])  # which names another unit
+        self._impossible_times += 1
+        if self._impossible_times == 1:
+            (topic, number), moment = record.partition, record.time
+            logger.warning(
+                "the record at position %d of %s[%d] has the time %.15g, more than max_skew = %g seconds after it was "
+                "written, %.15g: such records are processed with the time of writing, and counted",
+                record.position,
+                topic,
+                number,
+                moment,
+                self.max_skew,
+                written,
+            )
+        return msgspec.structs.replace(record, time=written)
 
     def raw_of(self, event: Event, /) -> bytes | None:
         """Return the bytes of an event of the last batch, for its dead letter."""
@@ -280,12 +333,8 @@ class KafkaSource:
         topics = self.cluster.require_topics(self.decoders)
         for name, topic in topics.items():
             check_not_recreated(self._ids, name, topic.id)
-            if self.share is not None and topic.partitions != self.share.partitions:
-                raise SourceError(
-                    f"topic {name!r} has {topic.partitions} partitions, and the shards of this pipeline share "
-                    f"{self.share.partitions}: keys are now in other partitions than before, so their samples and "
-                    "labels would meet in no shard. Write to a new topic, and give its pipeline another name"
-                )
+            if self.share is not None and self.share.partitions not in (None, topic.partitions):
+                raise SourceError(keys_moved(f"topic {name!r}", self.share.partitions, topic.partitions))
         first, step = (0, 1) if self.share is None else self.share[:2]
         found = [
             Partition(name, number)
@@ -308,14 +357,31 @@ class KafkaSource:
                 logger.warning("commands are not read: %s", error)
             return False
 
-    def starts(self) -> dict[Partition, Position]:
-        """Return the positions at which a first run begins."""
+    def starts(self, origins: Mapping[Partition, Position] | None = None) -> dict[Partition, Position]:
+        """Return the positions at which a first run begins.
+
+        Parameters
+        ----------
+        origins
+            Where it has begun already; those of the trail, if not given.
+        """
+        origins = self.trail.origins if origins is None else origins
         partitions = self.partitions()
-        if self.start == "earliest":
-            return self.cluster.beginning_offsets(partitions)
+        beginnings = self.cluster.beginning_offsets(partitions)
+        new = [partition for partition in partitions if partition not in origins]
+        return {
+            partition: max(origins.get(partition, 0), beginnings[partition]) for partition in partitions
+        } | self._first_starts(new, beginnings, is_first=not origins)
+
+    def _first_starts(
+        self, new: list[Partition], beginnings: Mapping[Partition, Position], *, is_first: bool
+    ) -> dict[Partition, Position]:
+        """Return where partitions without an origin begin: one that is added to others is read whole."""
+        if self.start == "earliest" or not is_first or not new:
+            return {partition: beginnings[partition] for partition in new}
         if self.start == "latest":
-            return self.cluster.end_offsets(partitions)
-        return self.cluster.offsets_at(partitions, float(self.start))
+            return self.cluster.end_offsets(new)
+        return self.cluster.offsets_at(new, float(self.start))
 
     @property
     def end_offsets(self) -> Mapping[Partition, Position]:
@@ -340,7 +406,13 @@ class KafkaSource:
         aligned = self._aligned
         self._out_of_order = self._out_of_order if aligned is None else aligned.out_of_order
         bad_fields = sum(decoder.bad_fields.total() for decoder in self.decoders.values())
-        return {BAD_FIELDS: bad_fields, OUT_OF_ORDER: self._out_of_order, RESEEKS: self.reseeks}
+        return {
+            BAD_FIELDS: bad_fields,
+            IMPOSSIBLE_TIMES: self._impossible_times,
+            OUT_OF_ORDER: self._out_of_order,
+            RESEEKS: self.reseeks,
+            **self._times.incidents,
+        }
 
     # -- checks while reading -----------------------------------------------------------------------------------------
 
@@ -372,7 +444,9 @@ class KafkaSource:
         new = [partition for partition in self.partitions() if partition not in aligned.positions]
         if new:
             logger.info("partitions were added, and are read from their beginnings: %s", new)
-            aligned.add(self.cluster.beginning_offsets(new))
+            added = self.cluster.beginning_offsets(new)
+            self.trail.origins |= added
+            aligned.add(added)
 
     def _restart_if_stuck(self, aligned: AlignedReader, now: float) -> None:
         """Replace the reader if a partition has records and none came for long."""

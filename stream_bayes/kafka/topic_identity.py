@@ -6,7 +6,7 @@ from collections.abc import Mapping, MutableMapping
 from typing import Any
 
 from stream_bayes.errors import CannotResume, SourceError
-from stream_bayes.kafka.start_rules import REBUILD, ClusterState
+from stream_bayes.kafka.start_rules import ClusterState
 
 __all__ = ["check_identity", "check_not_recreated"]
 
@@ -29,7 +29,7 @@ def check_identity(state: ClusterState, recorded: Mapping[str, Any], where: str)
     if recorded["cluster"] != cluster:
         raise CannotResume(
             f"{where} is of Kafka cluster {recorded['cluster']}, and this one is {cluster}: positions of one mean "
-            f"nothing in the other. Correct the servers' addresses, {REBUILD}"
+            f"nothing in the other. Correct the servers' addresses, or {state.rebuild_remedy()}"
         )
     before, now = recorded["topics"], state.identity["topics"]
     if set(before) != set(now):
@@ -41,7 +41,7 @@ def check_identity(state: ClusterState, recorded: Mapping[str, Any], where: str)
         if before[topic] != identity:
             raise CannotResume(
                 f"topic {topic!r} was deleted and recreated: its id in {where} is {before[topic]}, and now it is "
-                f"{identity}. Start with rebuild to begin again with its present records"
+                f"{identity}. To begin again with its present records, {state.rebuild_remedy()}"
             )
 
 

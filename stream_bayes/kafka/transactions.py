@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -26,9 +26,10 @@ from stream_bayes.kafka.clients.kafka_python import PythonWriter
 from stream_bayes.kafka.delivery import RETRY_PAUSE, Delivery
 from stream_bayes.kafka.in_doubt import end_in_doubt, is_in_doubt
 from stream_bayes.kafka.journal import FORMAT, JournalRecord, entries_from
+from stream_bayes.kafka.read_trail import ReadTrail
 from stream_bayes.streams.contracts.slices import positions_after
 
-__all__ = ["Transactions"]
+__all__ = ["ReadLog", "Transactions"]
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +40,16 @@ TAKEOVER_POLL = 0.25  # seconds
 # A batch is given up after both, while the cluster answers: it may be loading, or have too few brokers.
 MAX_FAILURES = 20
 MAX_RETRY_SECONDS = 600.0
+
+
+class ReadLog(Protocol):
+    """The log that a pipeline reads."""
+
+    trail: ReadTrail
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return the ids of cluster and topics, as JSON values."""
+        ...
 
 
 class Transaction(NamedTuple):
@@ -60,8 +71,8 @@ class Transactions(Delivery):
     ----------
     connection, name, max_message_bytes, sleep
         As of a `Delivery`.
-    identity
-        Returns the source's `identity`.
+    log
+        The log that is read: its identity and its trail are written into the journal.
     journal
         The journal's topic, created if it does not exist; `NAME.journal`, if not given.
     replication_factor
@@ -82,7 +93,7 @@ class Transactions(Delivery):
         self,
         connection: Connection,
         name: str,
-        identity: Callable[[], Mapping[str, Any]],  # JSON values
+        log: ReadLog,
         *,
         journal: str | None = None,
         replication_factor: int | None = None,
@@ -97,11 +108,11 @@ class Transactions(Delivery):
         self.transaction_seconds = transaction_seconds
         self.length = 0
         self.worker = uuid.uuid4().hex
-        self._identity = identity
+        self._log = log
         self._clock = clock
         # The last known decision of the cluster. Without one, the likelier: few transactions are aborted.
         self._was_committed = True
-        self._source_identity: Mapping[str, Any] = {}
+        self._identity: Mapping[str, Any] = {}
         self._entry_number = 0
         self._previous: Transaction | None = None  # its commit was answered
 
@@ -119,19 +130,27 @@ class Transactions(Delivery):
     def commit_offsets(self, positions: Mapping[Partition, Position], sends: Sequence[Send] = ()) -> None:
         self._entry_number += 1
         rows = tuple((*partition, position) for partition, position in positions.items())
-        entry = JournalRecord(FORMAT, self.worker, self._entry_number, (), rows, **self._source_identity)
+        marks = self._log.trail.rows_at(positions.items())
+        entry = JournalRecord(
+            FORMAT, self.worker, self._entry_number, (), rows, marks=marks, **self._log_state()
+        )
         self._commit_once(Transaction(sends, entry, positions))
+
+    def _log_state(self) -> dict[str, Any]:
+        """Return the fields of an entry that say which log is read, and from where on."""
+        origins = tuple((*part, at) for part, at in sorted(self._log.trail.origins.items()))
+        return {**self._identity, "origins": origins}
 
     # -- opening ------------------------------------------------------------------------------------------------------
 
     def _open(self) -> None:
         self.cluster.create_journal(self.journal.source, self.replication_factor)
-        self._source_identity = self._identity()
+        self._identity = self._log.identity()
         try:
             self._fence()
             self.length = self.cluster.end_offsets([self.journal])[self.journal]
             self._commit_once(
-                Transaction((), JournalRecord(FORMAT, self.worker, 0, (), **self._source_identity), {})
+                Transaction((), JournalRecord(FORMAT, self.worker, 0, (), **self._log_state()), {})
             )
         except Interrupted as error:
             raise BrokerAway(
@@ -172,8 +191,10 @@ class Transactions(Delivery):
     def _deliver(self, sends: Sequence[Send], slices: Sequence[Slice], tape: bytes = b"") -> None:
         self._entry_number += 1
         rows = tuple((*part.partition, part.start, part.stop) for part in slices)
-        entry = JournalRecord(FORMAT, self.worker, self._entry_number, rows, tape=tape)
-        self._commit_once(Transaction(sends, entry, positions_after(slices)))
+        positions = positions_after(slices)
+        marks = self._log.trail.rows_at((part.partition, part.stop) for part in slices)
+        entry = JournalRecord(FORMAT, self.worker, self._entry_number, rows, marks=marks, tape=tape)
+        self._commit_once(Transaction(sends, entry, positions))
 
     def _commit_once(self, batch: Transaction) -> None:
         """Commit a batch exactly once."""
@@ -239,10 +260,11 @@ class Transactions(Delivery):
             If another worker has taken over.
         """
         committed = self._is_in_journal(batch.entry, self.length)
-        if lost and not committed:
-            committed = self._await_new_owner(batch.entry)
+        if lost:
+            committed = self._await_new_owner(batch.entry) or committed
         self._fence()  # an open transaction has ended now
-        if committed or self._is_in_journal(batch.entry, self.length):
+        # Again, whatever was read before: another worker may have taken over between that and the fencing.
+        if self._is_in_journal(batch.entry, self.length) or committed:
             return True
         self._resend_previous()
         return False
@@ -251,22 +273,22 @@ class Transactions(Delivery):
         """Wait for the first entry of another worker. Return True if this worker's own entry turns out to be committed.
 
         The epoch was lost to another worker, or because the transaction took too long. Fencing at once would take the
-        pipeline back from a worker that is still starting.
+        pipeline back from a worker that is still starting, even if this worker's last batch is committed.
 
         Raises
         ------
         Fenced
             If another worker has taken over.
         """
+        committed = False
         for waited in range(1, round(TAKEOVER_SECONDS / TAKEOVER_POLL) + 1):
             self._sleep(TAKEOVER_POLL)
-            if self._is_in_journal(entry, self.length):
-                return True
+            committed = self._is_in_journal(entry, self.length) or committed
             if waited * TAKEOVER_POLL >= TAKEOVER_GRACE:
                 if not self.cluster.has_new_owner(self.transactional_id):
                     break
                 self._raise_if_interrupted("another worker is taking over")
-        return False
+        return committed
 
     def _resend_previous(self) -> None:
         """Resend the previous batch if its commit was lost: without its commit markers, fencing aborted it."""
@@ -278,13 +300,16 @@ class Transactions(Delivery):
             self._transact(self._previous)
 
     def _is_in_journal(self, entry: JournalRecord, start: Position) -> bool:
-        """Search the journal from an offset on for an entry of this worker.
+        """Search the journal from an offset to its end for an entry of this worker.
+
+        Read to the end even if the entry is there: another worker may have taken over after it.
 
         Raises
         ------
         Fenced
             If there is an entry of another worker.
         """
+        is_written = False
         for written in entries_from(self.cluster, self.journal, start):
             if written is None:
                 continue
@@ -295,5 +320,5 @@ class Transactions(Delivery):
                 )
             if written.number == entry.number:
                 self.length = written.offset + 1
-                return True
-        return False
+                is_written = True
+        return is_written

@@ -40,7 +40,7 @@ class Origin(msgspec.Struct, frozen=True):
     shards
         The number of shards.
     partitions
-        The number of partitions of each input topic.
+        The number of partitions of each input topic; 0 if it may change, as without labels.
     """
 
     pipeline: str

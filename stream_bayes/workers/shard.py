@@ -13,6 +13,7 @@ from stream_bayes.errors import Fenced
 from stream_bayes.kafka.clients.client import Send
 from stream_bayes.kafka.journal import JournalRecord
 from stream_bayes.kafka.recovery import JournalRecovery
+from stream_bayes.kafka.start_rules import ClusterState
 from stream_bayes.kafka.transactions import Transactions
 from stream_bayes.streams.contracts.recovery import ResumePoint
 from stream_bayes.streams.contracts.sink import Result
@@ -99,6 +100,9 @@ class ShardRecovery(JournalRecovery):
         """Wait until an earlier owner's last commit is readable. It is fenced already, so `resume` checks the rest."""
         if point is not None:
             self._shard_delivery.await_decision()
+
+    def _cluster_state(self) -> ClusterState:
+        return super()._cluster_state()._replace(can_rebuild=False)
 
     def replay(self) -> Iterator[Sequence[Record]]:
         yield from super().replay()

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Iterable
 from functools import partial
 
+import msgspec
+
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import BadState, BrokerAway
 from stream_bayes.kafka.clients.client import Interrupted, Message
@@ -13,6 +15,7 @@ from stream_bayes.kafka.clients.connection import Connection
 from stream_bayes.kafka.clients.factory import make_reader
 from stream_bayes.kafka.clients.reconnecting import ReconnectingReader
 from stream_bayes.kafka.cluster import Cluster
+from stream_bayes.kafka.source import keys_moved
 from stream_bayes.workers.publication import END, Assembly, End, Origin
 
 __all__ = ["TopicReader", "record_key"]
@@ -199,6 +202,9 @@ class TopicReader:
         if own is None:
             self._source = end.source
         elif end.source != own:
+            if end.source == msgspec.structs.replace(own, partitions=end.source.partitions):
+                what = f"the input of {own.pipeline!r}, by topic {self.topic!r},"
+                raise BadState(keys_moved(what, end.source.partitions, own.partitions))
             changed = [
                 f"{name}={getattr(end.source, name)!r}, not {getattr(own, name)!r}"
                 for name in ("pipeline", "shards", "partitions", "settings")

@@ -13,6 +13,7 @@ from stream_bayes.kafka.clients.client import Interrupted
 from stream_bayes.kafka.clients.connection import Connection
 from stream_bayes.kafka.in_doubt import CHECKS, is_in_doubt
 from stream_bayes.kafka.transactions import Transactions
+from tests.kafka.fake_broker import NoLog
 
 JOURNAL = Partition("days.journal")
 PLACES = [JOURNAL, Partition("rain", 0), Partition("rain", 1)]
@@ -84,7 +85,7 @@ def delivery_over(
     for name in ("PythonWriter", "make_writer"):
         monkeypatch.setattr(transactions_module, name, lambda *_: FakeWriter(cluster, calls, loses))
     connection = Connection(servers=("nobody:9092",), client="confluent-kafka")
-    delivery: Any = Transactions(connection, "days", dict, sleep=lambda seconds: None)
+    delivery: Any = Transactions(connection, "days", NoLog(), sleep=lambda seconds: None)
     delivery.cluster = cluster
     delivery._partitions = {"rain": 2}
     return delivery, calls

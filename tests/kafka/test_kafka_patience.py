@@ -22,6 +22,7 @@ from stream_bayes.kafka.clients.client import Interrupted
 from stream_bayes.kafka.clients.connection import Connection
 from stream_bayes.kafka.cluster import Cluster
 from stream_bayes.kafka.transactions import Transactions
+from tests.kafka.fake_broker import NoLog
 
 CONNECTION = Connection(servers=("nobody:9092",))
 DAYS = Partition("days")
@@ -95,7 +96,7 @@ class Delivery(Transactions):
         self.attempt_seconds = attempt_seconds
         self.attempts = 0
         self.away_until = 0.0
-        super().__init__(CONNECTION, "days", dict, sleep=self.wait, clock=lambda: self.now)
+        super().__init__(CONNECTION, "days", NoLog(), sleep=self.wait, clock=lambda: self.now)
 
     def wait(self, seconds: float) -> None:
         self.now += seconds

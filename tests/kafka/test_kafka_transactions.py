@@ -14,6 +14,7 @@ from stream_bayes.kafka.clients.client import Interrupted
 from stream_bayes.kafka.clients.connection import Connection
 from stream_bayes.kafka.journal import JournalRecord
 from stream_bayes.kafka.transactions import Transactions
+from tests.kafka.fake_broker import NoLog
 
 JOURNAL = Partition("days.journal")
 DAYS = Partition("days")
@@ -106,7 +107,7 @@ def delivery_to(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(transactions_module, "entries_from", lambda *args: cluster.entries(*args))
     monkeypatch.setattr(transactions_module, "make_writer", lambda *args: FakeWriter(cluster))
     delivery: Any = Transactions(
-        Connection(servers=("nobody:9092",)), "days", dict, sleep=lambda seconds: None
+        Connection(servers=("nobody:9092",)), "days", NoLog(), sleep=lambda seconds: None
     )
     delivery.cluster = cluster
     delivery.open()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stream_bayes.errors import TooManyDeadLetters
+from stream_bayes.streams.contracts.incidents import total_incidents
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
@@ -85,26 +85,27 @@ def test_of_equal_times_samples_come_first_and_then_partitions_in_order(
     assert engine.step.learned == len(keys)
 
 
-def test_one_time_in_the_far_future_is_said_and_expires_nothing_if_the_skew_is_bounded(
+def test_one_time_in_the_far_future_is_said_and_expires_nothing(
     kafka_topics: KafkaTopics, tmp_path: Path, rows: list[Row], caplog: pytest.LogCaptureFixture
 ) -> None:
     place = next(place for place, row in enumerate(rows) if row.kind == "sample" and place > len(rows) // 2)
     rows[place] = rows[place]._replace(time=FAR_FUTURE)
     with caplog.at_level(logging.WARNING):
-        engine, keys = run(kafka_topics, tmp_path, rows, max_skew=DAY)
+        engine, keys = run(kafka_topics, tmp_path, rows)
     assert engine.step.learned == len(keys)
-    assert engine.times.incidents["future_times"] == 1
-    assert "days in the future: labels.max_skew bounds" in caplog.text
+    incidents = total_incidents([engine.source])
+    assert incidents["future_times"] == incidents["impossible_times"] == 1
+    assert "more than max_skew = 604800 seconds after it was written" in caplog.text
 
 
-def test_times_in_another_unit_end_a_run_of_expired_labels_and_the_log_names_the_unit(
+def test_records_with_times_in_another_unit_have_the_time_of_writing_and_the_log_names_the_unit(
     kafka_topics: KafkaTopics, tmp_path: Path, rows: list[Row], caplog: pytest.LogCaptureFixture
 ) -> None:
     late = [row._replace(time=1000 * row.time) for row in rows]
-    with caplog.at_level(logging.WARNING), pytest.raises(TooManyDeadLetters) as raised:
-        run(kafka_topics, tmp_path, late)
-    assert str(raised.value).count("max_dead_share") == 1
-    assert "the sample with this key has expired" in str(raised.value)
+    with caplog.at_level(logging.WARNING):
+        engine, keys = run(kafka_topics, tmp_path, late)
+    assert engine.step.learned == len(keys)
+    assert total_incidents([engine.source])["wrong_time_unit"] == len(rows)
     assert 'a finer time_unit, such as "ms"' in caplog.text
 
 

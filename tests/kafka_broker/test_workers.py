@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from stream_bayes import NaiveBayes
-from stream_bayes.errors import BadState, BrokerError, Fenced, NoSnapshot, SourceError
+from stream_bayes.errors import BadState, BrokerError, Fenced, NoSnapshot
 from stream_bayes.kafka.clients.connection import CLIENTS
 from stream_bayes.learners.catalogue import make_learner
 from stream_bayes.mail import SpamFilter
@@ -323,7 +323,7 @@ def test_a_spam_filter_is_shared_and_followed(made: Any, kafka_topics: KafkaTopi
 
 def test_shards_fade_by_the_times_of_their_samples(made: Any, kafka_topics: KafkaTopics) -> None:
     shards = made(shards=2, partitions=2)
-    shards.pipeline["model"] = {"kind": "nb", "arguments": {"half_life": "90s"}, "max_skew": 1e6}
+    shards.pipeline["model"] = {"kind": "nb", "arguments": {"half_life": "90s"}}
     shards.pipeline["source"] |= {"time": "at"}
     alone = NaiveBayes(half_life="90s")
     records: list[tuple[int, bytes | None, bytes | None]] = []
@@ -451,13 +451,29 @@ def test_a_model_topic_that_is_not_compacted_is_refused(made: Any, kafka_topics:
         shards.run()
 
 
-def test_an_added_partition_is_refused(made: Any, kafka_topics: KafkaTopics) -> None:
+def test_partitions_that_were_added_are_read_if_there_are_no_labels(
+    made: Any, kafka_topics: KafkaTopics
+) -> None:
     shards = made(shards=2, partitions=2)
     shards.put(100)
     shards.run()
-    kafka_topics.admin.create_partitions({shards.topic: 4})
-    until("the partitions", lambda: len(kafka_topics.partitions(shards.topic)) == 4)
-    with pytest.raises((BadState, SourceError), match=r"partitions=2, not 4|4 partitions"):
+    kafka_topics.add_partitions(shards.topic, 5)
+    shards.partitions = 5
+    shards.put(100, seed=8)
+    assert shards.run().summary()["records"] == 100
+    shards.check(200)
+
+
+def test_partitions_that_were_added_move_keys_and_are_refused_with_labels(
+    made: Any, kafka_topics: KafkaTopics
+) -> None:
+    shards = made(shards=2, partitions=2, labels=True)
+    shards.put(100)
+    shards.run()
+    assert shards.labels is not None
+    for topic in (shards.topic, shards.labels):
+        kafka_topics.add_partitions(topic, 4)
+    with pytest.raises(BadState, match=r"had 2 partitions, and has 4 now.*With \[labels\] the number"):
         shards.run()
 
 

@@ -53,12 +53,12 @@ def make_engine(told: dict[str, Any]) -> Engine:
     recovery: OffsetRecovery
     if told.get("delivery") == "at-least-once":
         delivery = AtLeastOnce(connection, name)
-        recovery = OffsetRecovery(source, name, delivery)
+        recovery = OffsetRecovery(source, name, delivery, accept_gap=told.get("accept_gap", False))
     else:
         delivery = Transactions(
             connection,
             name,
-            source.identity,
+            source,
             replication_factor=told.get("replication_factor"),
             transaction_seconds=told.get("transaction_seconds", 60.0),
             max_message_bytes=told.get("max_message_bytes", 1_000_000),
@@ -75,6 +75,7 @@ def make_engine(told: dict[str, Any]) -> Engine:
         store=SnapshotStore(Path(told["directory"]), told.get("keep", 1000)),
         schedule=Schedule(every_events=told.get("every_events", 500)),
         open_again=lambda: make_source(told, connection),
+        accept_gap=told.get("accept_gap", False),
         batch=told.get("batch", 100),
     )
     if "pause" in told:  # after every commit

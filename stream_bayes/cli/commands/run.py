@@ -205,6 +205,7 @@ MAY_CHANGE = (
     *(
         "batch",
         "max_dead_share",
+        "max_skew",
         "source.path",
         "source.follow",
         "snapshots.every_events",

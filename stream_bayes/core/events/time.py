@@ -14,7 +14,9 @@ from stream_bayes.core.events.event import Event
 from stream_bayes.core.values.values import JSONValue, shown
 from stream_bayes.errors import BadState, BadValue
 
-__all__ = ["EventCount", "StreamClock", "StreamTime"]
+__all__ = ["MAX_SKEW", "EventCount", "StreamClock", "StreamTime"]
+
+MAX_SKEW = 604_800.0  # seconds that a pipeline allows by default: a week, so that no weekend counts as a gap
 
 
 class StreamClock(Protocol):

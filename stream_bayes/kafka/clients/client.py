@@ -47,6 +47,8 @@ class Message(msgspec.Struct, frozen=True, gc=False):
         Its timestamp in seconds since 1970; None if the topic keeps none.
     key, value
         Its bytes. A value of None is a tombstone for the key.
+    epoch
+        The epoch of the partition's leader that wrote it; -1 if it is unknown.
     """
 
     partition: Partition
@@ -54,6 +56,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     time: float | None
     key: bytes | None
     value: bytes | None
+    epoch: int = -1
 
 
 class Interrupted(BrokerError):

@@ -38,6 +38,7 @@ DELIVERY_SECONDS = 15.0  # as with kafka-python
 QUEUE_PAUSE = 0.05
 FETCH_WAIT_MS = 100  # after which a broker answers that a partition is at its end, for which others may wait
 NO_TIME = 0  # the kind of a timestamp that does not exist
+UNKNOWN_EPOCH = -1
 
 
 def translated(connection: Connection, error: KafkaError) -> Exception:
@@ -115,7 +116,17 @@ class ConfluentReader:
             kind, moment = record.timestamp()
             self._positions[partition] = offset + 1
             seconds_since = moment / 1000 if kind != NO_TIME else None
-            messages.append(Message(partition, offset, seconds_since, record.key(), record.value()))
+            epoch = record.leader_epoch()
+            messages.append(
+                Message(
+                    partition,
+                    offset,
+                    seconds_since,
+                    record.key(),
+                    record.value(),
+                    UNKNOWN_EPOCH if epoch is None else epoch,
+                )
+            )
         return messages
 
     def _handle_error(self, record: Any) -> None:

@@ -6,6 +6,7 @@ Some calls go past kafka-python's public methods, which are slow or may wait for
     KafkaProducer._transaction_manager: maybe_add_partition_to_transaction, send_offsets_to_transaction, begin_commit,
         begin_abort
     KafkaConsumer._fetcher._next_partition_records
+    KafkaAdminClient._manager.run and .send, ._async_get_leader_for_partitions, and OffsetForLeaderEpochRequest
     KafkaNetClient, its ._net.stop and ._net.close, its .cluster.config, and the logger "kafka.net.manager"
 
 So pyproject.toml bounds kafka-python from above. A test lists these parts; raise the bound after a run of
@@ -24,6 +25,7 @@ from typing import Any, TypeVar
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka import errors as kafka_errors
 from kafka.net.compat import KafkaNetClient
+from kafka.protocol.consumer import OffsetForLeaderEpochRequest
 from kafka.structs import OffsetAndMetadata
 
 from stream_bayes.core.events.event import Partition, Position
@@ -36,6 +38,7 @@ __all__ = [
     "PythonReader",
     "PythonWriter",
     "client_failed",
+    "fetch_epoch_ends",
     "make_client",
     "not_allowed",
     "position_lost",
@@ -201,6 +204,7 @@ class PythonReader:
                 record.timestamp / 1000 if record.timestamp is not None and record.timestamp >= 0 else None,
                 record.key,
                 record.value,
+                record.leader_epoch,
             )
             for place, records in polled.items()
             for record in records
@@ -382,6 +386,32 @@ class PythonWriter:
             sender.join(CLOSE_SECONDS)
             self._producer.close(timeout=0)
         self._producer._closed = True  # else its `__del__` waits for what was not sent
+
+
+async def fetch_epoch_ends(admin: Any, wanted: Mapping[Any, int]) -> dict[Any, tuple[int, Position]]:
+    """Return the end of an epoch of each partition; those with an error that stays are left out."""
+    ends: dict[Any, tuple[int, Position]] = {}
+    leaders = await admin._async_get_leader_for_partitions(set(wanted))
+    for leader, places in leaders.items():
+        by_topic: dict[str, list[Any]] = {}
+        for place in places:
+            partition = OffsetForLeaderEpochRequest.OffsetForLeaderTopic.OffsetForLeaderPartition(
+                partition=place.partition, current_leader_epoch=-1, leader_epoch=wanted[place]
+            )
+            by_topic.setdefault(place.topic, []).append(partition)
+        request = OffsetForLeaderEpochRequest(replica_id=-1, topics=list(by_topic.items()))
+        response = await admin._manager.send(request, node_id=leader)
+        for topic in response.topics:
+            for answer in topic.partitions:
+                fault = kafka_errors.for_code(answer.error_code)
+                if fault is kafka_errors.NoError:
+                    ends[TopicPartition(topic.topic, answer.partition)] = (
+                        answer.leader_epoch,
+                        answer.end_offset,
+                    )
+                elif fault.retriable:
+                    raise fault()
+    return ends
 
 
 def not_allowed(connection: Connection, reason: str) -> BrokerError:

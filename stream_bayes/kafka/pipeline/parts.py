@@ -99,6 +99,7 @@ def kafka_source(
         decoder,
         labels=second,
         start=own.start,
+        max_skew=config.max_skew,
         wait_idle=own.wait_idle,
         share=share,
         commands=commands,
@@ -119,7 +120,7 @@ def _delivery(config: PipelineConfig, source: KafkaSource | None) -> Delivery:
     return Transactions(
         kafka.connection(),
         config.name,
-        source.identity,
+        source,
         replication_factor=kafka.replication_factor,
         transaction_seconds=kafka.transaction_seconds,
         max_message_bytes=kafka.max_message_bytes,

@@ -311,6 +311,47 @@ class SnapshotStore:
         )
         return self._publish(moved.pieces(self._key))
 
+    def keep_aside(self) -> Path | None:
+        """Copy all snapshots into a directory beside this one, and return it; None without any.
+
+        It is `NAME.before-rebuild-N`, where N is the newest generation. The copies are complete and synced when this
+        returns.
+
+        Raises
+        ------
+        NotOwner
+            If another process has taken over since.
+        SnapshotNotWritten
+            If the disk did not take them.
+        """
+        generations = self.list()
+        if not generations:
+            return None
+        beside = self.directory.with_name(f"{self.directory.name}.before-rebuild-{generations[-1]}")
+        try:
+            self._files.make_directory(beside)
+            with self._owned():
+                for generation in generations:
+                    self._copy(self.path(generation), beside)
+                self._files.sync_directory(beside)
+        except OSError as error:
+            raise SnapshotNotWritten(
+                f"the snapshots in {self.directory} could not be copied to {beside}: {error}; a rebuild replaces none "
+                "before that. Free some space, or move them away yourself"
+            ) from error
+        return beside
+
+    def _copy(self, path: Path, directory: Path) -> None:
+        """Copy a file, under a temporary name first."""
+        descriptor = self._files.open(path, os.O_RDONLY)
+        try:
+            data = self._files.read(descriptor, 0, self._files.size(descriptor))
+        finally:
+            self._files.close(descriptor)
+        temporary = directory / f"{path.name}.new"
+        self._write(temporary, [data], os.O_TRUNC)
+        self._files.rename(temporary, directory / path.name)
+
     def _publish(self, pieces: Iterable[Bytes]) -> int:
         """Write a file and make it the newest generation."""
         self._written += 1

@@ -10,8 +10,10 @@ __all__ = [
     "BAD_FIELDS",
     "FUTURE_TIMES",
     "GAP",
+    "IMPOSSIBLE_TIMES",
     "OUT_OF_ORDER",
     "OVERSIZE",
+    "REPEATED",
     "RESEEKS",
     "RESENT",
     "WRONG_UNIT",
@@ -22,6 +24,8 @@ __all__ = [
 GAP, OVERSIZE, RESEEKS, RESENT = "offset_gap", "oversize_outputs", "reseeks", "transaction_aborts"
 BAD_FIELDS = "bad_fields"  # features of wrong types that count as missing
 OUT_OF_ORDER = "out_of_order"  # records older than an earlier one of their partition
+REPEATED = "repeated_ranges"  # ranges that two workers answered
+IMPOSSIBLE_TIMES = "impossible_times"  # records with a time after they were written
 FUTURE_TIMES = "future_times"  # records with a time after the present
 WRONG_UNIT = "wrong_time_unit"  # records whose time is right in another unit than the declared one
 

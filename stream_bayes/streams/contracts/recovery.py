@@ -50,9 +50,12 @@ class Recovery(Protocol):
     ----------
     name
         Its name in snapshots.
+    replays_rebuild
+        True if `catch_up` yields what a rebuild is made of. Otherwise the source yields it again, with its results.
     """
 
     name: str
+    replays_rebuild: bool
 
     @property
     def ready(self) -> bool:
@@ -75,7 +78,7 @@ class Recovery(Protocol):
         Parameters
         ----------
         point
-            The snapshot's part; None without a snapshot.
+            The part of the snapshot to resume from, or to rebuild; None without a snapshot.
         rebuild
             True to derive the state again from the log.
 

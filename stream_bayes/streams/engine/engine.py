@@ -21,6 +21,7 @@ from stream_bayes.errors import (
     BadState,
     BadValue,
     BrokerAway,
+    CannotResume,
     Exhausted,
     NoSnapshot,
     NotSupported,
@@ -81,6 +82,8 @@ class Engine:
     open_again
         Returns another reader of the source, for samples that are to be unlearned and are no longer remembered. None:
         such samples cannot be unlearned.
+    accept_gap
+        True to let a rebuild replace the present state by one that has learned fewer samples.
     batch
         Maximum number of events between two commits.
     clock, sleep
@@ -110,6 +113,7 @@ class Engine:
         settings: Mapping[str, Any] | None = None,
         challengers: Challengers | None = None,
         open_again: Callable[[], Source] | None = None,
+        accept_gap: bool = False,
         batch: int = BATCH,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
@@ -138,11 +142,17 @@ class Engine:
         self._sinks = [sink for sink in (predictions, dead_letters, drifts) if sink is not None]
         self._watchers: list[Callable[[Progress], None]] = []
         self._attendants: list[Callable[[], None]] = []
+        self._starters: list[Callable[[], None]] = []
         self._clock = clock
         self._sleep = sleep
         self._writer: SnapshotWriter | None = None
         self._pruned: int | None = None  # the snapshot after which the journal was last pruned
         self._open_again = open_again
+        self._accept_gap = accept_gap
+        self._replaced: tuple[int, int] | None = (
+            None  # records and samples of the state that a rebuild replaces
+        )
+        self._until: int | None = None
         self._has_unlearned = False  # since the last snapshot
         self._is_aside = False  # a rebuild that writes beside the present state
         self._stopping = False
@@ -192,6 +202,10 @@ class Engine:
         """Call `watcher` with the progress after every commit."""
         self._watchers.append(watcher)
 
+    def at_start(self, starter: Callable[[], None]) -> None:
+        """Call `starter` when the state was loaded and replayed, before the first batch of a run."""
+        self._starters.append(starter)
+
     def attend(self, attendant: Callable[[], None]) -> None:
         """Call `attendant` between two batches, in the engine's thread; also while no record comes."""
         self._attendants.append(attendant)
@@ -226,13 +240,15 @@ class Engine:
                 self.step.processed,
                 self.delivery,
             )
-            until = None if limit is None else self.step.processed + limit
+            until = self._until = None if limit is None else self.step.processed + limit
             log = (
                 self.source
                 if (until_end or self._is_aside) and isinstance(self.source, EndlessSource)
                 else None
             )
             end = {} if log is None else log.fetch_end()
+            for starter in self._starters:
+                starter()
             while not self._stopping and (until is None or self.step.processed < until):
                 room = self.batch if until is None else min(self.batch, until - self.step.processed)
                 try:
@@ -350,7 +366,7 @@ class Engine:
         try:
             found = None if self.store is None or rebuild else self.store.latest()
             if self.recovery is not None:
-                self.recovery.check(self._resume_point(None if found is None else found.snapshot), rebuild)
+                self.recovery.check(self._resume_point(self._newest(rebuild)), rebuild)
             if found is not None:
                 self._load(found.snapshot)
             positions = self.source.positions if found is None else found.snapshot.positions
@@ -368,8 +384,14 @@ class Engine:
     def _start(self, rebuild: bool) -> bool:
         """Take over from an earlier worker and resume. Return False, without that, if `stop` was called before."""
         self._began = (self.step.processed, self.step.learned, self._clock())
+        present = self._newest(rebuild)
+        point = self._resume_point(present)
+        self._replaced = None
+        if rebuild and present is not None:
+            self._replaced = (present.clock, present.sections.get("step", {}).get("learned", 0))
+        del present  # its arrays
         if self.recovery is not None:  # before taking over: a start that is refused changes nothing
-            self.recovery.check(self._resume_point(self._newest(rebuild)), rebuild)
+            self.recovery.check(point, rebuild)
         drifts: list[DriftEntry] = []
         if rebuild and self.recovery is not None:
             self.positions = dict(self.source.positions)
@@ -379,14 +401,18 @@ class Engine:
         if rebuild and self.recovery is None:
             self._start_aside()
             return True
+        if rebuild and self.recovery is not None and self.recovery.replays_rebuild:
+            self._check_not_smaller()
         if self.store is not None:
             self.store.take_over()
+            if rebuild:
+                self._keep_present(self.store)
             self._writer = SnapshotWriter(self.store)
         generation = None if self.store is None else max(self.store.list(), default=None)
         for sink in self._sinks:
             if isinstance(sink, ReplaceableSink):
                 sink.finish_replacing(generation)
-        found = self._newest(rebuild)
+        found = None if rebuild else self._newest(rebuild)
         if found is None:
             lengths: Mapping[str, int] = {}
             self.positions = dict(self.source.positions)
@@ -398,7 +424,8 @@ class Engine:
             sink.open(0 if rebuild else None if found is None else lengths.get(sink.name))
         self._rewrite_drifts(drifts, ())
         if self.recovery is not None:
-            self.positions = dict(self.recovery.resume(self._resume_point(found), rebuild))
+            point = point if rebuild else self._resume_point(found)
+            self.positions = dict(self.recovery.resume(point, rebuild))
             self.source.seek(self.positions)
         if self._writer is not None:
             if found is None:
@@ -424,9 +451,11 @@ class Engine:
         """Replace the present state by the rebuilt one. The snapshot is the commit point."""
         if not self._is_aside:
             return
+        self._check_not_smaller()
         sinks: list[Any] = [sink for sink in self._sinks if isinstance(sink, ReplaceableSink)]
         if self.store is not None:
             self.store.take_over()
+            self._keep_present(self.store)
             self._writer = SnapshotWriter(self.store)
             generation = max(self.store.list(), default=0) + 1
             for sink in sinks:
@@ -440,9 +469,37 @@ class Engine:
             sink.replace()
         self._is_aside = False
 
+    def _check_not_smaller(self) -> None:
+        """Refuse a rebuild from which samples are missing that the present state has learned."""
+        processed = self.step.processed
+        is_cut_short = self._until is not None and processed >= self._until
+        if self._replaced is None or is_cut_short or self._accept_gap:
+            return
+        records, learned = self._replaced
+        if self.step.learned >= learned:  # after a redrive fewer records may hold the same samples
+            return
+        raise CannotResume(
+            f"the rebuilt state has {processed:,} records, {self.step.learned:,} of them learned, and the present one "
+            f"has {records:,}, {learned:,} of them learned: records that it was made of are gone. Nothing was changed. "
+            "Start without --rebuild to keep the present state, or add --accept-gap to rebuild from what is left"
+        )
+
+    def _keep_present(self, store: SnapshotStore) -> None:
+        """Copy the snapshots that a rebuild replaces to a directory beside theirs."""
+        kept = store.keep_aside()
+        if kept is not None:
+            logger.info("the snapshots before the rebuild are kept in %s", kept)
+
     def _newest(self, rebuild: bool) -> Snapshot | None:
-        """Return the snapshot to resume from."""
-        found = None if self.store is None or rebuild else self.store.latest()
+        """Return the snapshot to resume from; for a rebuild the one to replace, if it can be read."""
+        if self.store is None:
+            return None
+        try:
+            found = self.store.latest()
+        except NoSnapshot:
+            if not rebuild:
+                raise
+            return None
         return None if found is None else found.snapshot
 
     def _resume_point(self, snapshot: Snapshot | None) -> ResumePoint | None:

@@ -93,9 +93,7 @@ class TimeCheck:
             self._count(WRONG_UNIT, record, text)
         else:
             days = (moment - self._clock()) / DAY
-            text = (
-                f"{days:,.0f} days in the future: labels.max_skew bounds how far a record advances the clock"
-            )
+            text = f"{days:,.0f} days in the future: max_skew bounds how far a record advances the clock"
             self._count(FUTURE_TIMES, record, text)
 
     def _count(self, kind: str, record: Record, text: str) -> None:

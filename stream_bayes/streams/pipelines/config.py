@@ -40,6 +40,7 @@ from pydantic import (
     model_validator,
 )
 
+from stream_bayes.core.events.time import MAX_SKEW
 from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import BadConfig
@@ -51,6 +52,7 @@ from stream_bayes.streams.pipelines.config_base import (
     TOPIC,
     VARIABLE,
     ConfigTable,
+    Duration,
     ObjectFieldsConfig,
     ProductTable,
     Secret,
@@ -213,15 +215,25 @@ class LabelsConfig(ConfigTable):
     decoder: str | None = Field(
         None, description="the format of a label's record, if not the source's; json if that holds no fields"
     )
-    wait_for: float | None = Field(None, ge=0)
+    wait_for: Duration | None = Field(None, ge=0)
     most_waiting: int = Field(100_000, ge=1)
     on_expiry: Literal["drop", "negative", "assume"] = "drop"
     assumed: Written | None = None
-    correct_within: float | None = Field(None, ge=0)
+    correct_within: Duration | None = Field(None, ge=0)
     most_correctable: int = Field(100_000, ge=0)
     on_tombstone: Literal["skip", "unlearn"] = "skip"
-    max_skew: float | None = Field(None, gt=0)
     clock: Literal["time", "events"] = "time"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _counts_events(cls, table: Any) -> Any:
+        if isinstance(table, dict) and table.get("clock") == "events":
+            for name in ("wait_for", "correct_within"):
+                if isinstance(table.get(name), str):
+                    raise ValueError(
+                        f"{name}: with clock = 'events' it is a number of events, not a duration"
+                    )
+        return table
 
     @field_validator("decoder")
     @classmethod
@@ -299,6 +311,11 @@ class PipelineConfig(ConfigTable):
     ops: OpsConfig | None = None
     challengers: list[ChallengerConfig] = Field(default_factory=list)
     serve: ServeConfig | None = None
+    max_skew: Duration = Field(
+        MAX_SKEW,
+        gt=0,
+        description="seconds that a record's time may be after its writing, and by which it may advance the clock",
+    )
     batch: int = Field(1000, ge=1)
     max_dead_share: float = Field(0.5, gt=0, le=1)
 
@@ -427,9 +444,7 @@ class PipelineConfig(ConfigTable):
     def settings(self) -> dict[str, Any]:
         """Return the settings that the state depends on as JSON values: a state of other settings cannot be resumed."""
         parts = {"name", "model", "record", "labels"}
-        secret = {
-            "model": {"key"} | ({"max_skew"} if self.model.max_skew is None else set())
-        }  # a state checks its key
+        secret = {"model": {"key"}}  # a state checks its key
         kept = self.model_dump(mode="json", by_alias=True, include=parts, exclude=secret)
         if self.transformers:
             kept["transformers"] = [part.model_dump(mode="json") for part in self.transformers]

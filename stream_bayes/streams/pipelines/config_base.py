@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 
+from stream_bayes.core.values.durations import seconds_of
 from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadValue
 from stream_bayes.streams.contracts.sink import Sink
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.records.decoders import decoder_names
@@ -20,6 +22,7 @@ __all__ = [
     "TOPIC",
     "VARIABLE",
     "ConfigTable",
+    "Duration",
     "FieldsConfig",
     "ObjectFieldsConfig",
     "ProductTable",
@@ -62,6 +65,19 @@ def _renewed(given: object) -> Callable[[], object]:
 Secret: TypeAlias = Annotated[SecretStr, BeforeValidator(_secret)]
 # A secret that changes while a pipeline runs: it is read again at each use.
 RenewedSecret: TypeAlias = Annotated[Callable[[], str], BeforeValidator(_renewed)]
+
+
+def _seconds(value: object) -> object:
+    """Return a duration such as "24h" in seconds; a number as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return seconds_of("duration", value)
+    except BadValue as error:
+        raise ValueError(f"{str(error).removeprefix('duration: ')}; or a number of seconds") from None
+
+
+Duration: TypeAlias = Annotated[float, BeforeValidator(_seconds)]
 
 
 class ConfigTable(BaseModel):

@@ -30,11 +30,6 @@ class ModelConfig(ConfigTable):
     thresholds: float | dict[str, float] | None = Field(
         None, description="least probability of a decision, for all labels or by label; below it 'unsure'"
     )
-    max_skew: float | None = Field(
-        None,
-        gt=0,
-        description="with half_life in stream time: seconds by which a sample may be ahead of the newest one",
-    )
     structure: Path | None = Field(
         None, strict=False, description="of a bayes-net: a .bif or .json file, or 'learn'"
     )
@@ -45,10 +40,6 @@ class ModelConfig(ConfigTable):
     @model_validator(mode="after")
     def _known(self) -> Self:
         check_known("model", self.kind, [*LEARNERS, *MODELS])
-        if self.max_skew is not None and not isinstance(self.arguments.get("half_life"), str):
-            raise ValueError(
-                "max_skew is for a half_life in stream time, as arguments = { half_life = '7d' }"
-            )
         if self.key is not None and not self.reads_messages:
             raise ValueError(
                 f"a key is for the tokens of {' or '.join(map(repr, MODELS))}; snapshots.key signs snapshots"

@@ -125,9 +125,9 @@ def build(
     keep = () if config.serve is None else config.serve.history.keep or ()
     parts = product_parts(config, schema, accept_gap, _messages(config, model, keep))
     step = Step(
-        served(model, config.model.max_names, config.model.predict, config.model.max_skew),
+        served(model, config.model.max_names, config.model.predict, config.max_skew),
         config.name,
-        pending=make_pending(config.labels),
+        pending=make_pending(config.labels, config.max_skew),
         max_dead_share=config.max_dead_share,
     )
     source = source or parts.source
@@ -158,6 +158,7 @@ def build(
         settings=settings,
         challengers=Challengers(challengers),
         open_again=open_again,
+        accept_gap=accept_gap,
         batch=config.batch,
     )
 
@@ -291,11 +292,11 @@ def _challenger(
 ) -> Challenger:
     """Return a challenger, with the settings that the pipeline would have with its model."""
     own = config.challenging(name)
-    model = served(
-        make_model(own, schema, directory), own.model.max_names, own.model.predict, own.model.max_skew
-    )
+    model = served(make_model(own, schema, directory), own.model.max_names, own.model.predict, own.max_skew)
     as_they_are = {part: settings[part] for part in ("source", GUESSED) if part in settings}
-    return Challenger(Step(model, name, pending=make_pending(config.labels)), own.settings() | as_they_are)
+    return Challenger(
+        Step(model, name, pending=make_pending(config.labels, config.max_skew)), own.settings() | as_they_are
+    )
 
 
 def _messages(config: PipelineConfig, model: Any, keep: Sequence[str]) -> Messages | None:
@@ -429,12 +430,12 @@ def warm_start(engine: Engine, path: Path) -> None:
         ) from error
 
 
-def make_pending(labels: LabelsConfig | None) -> Pending | None:
+def make_pending(labels: LabelsConfig | None, max_skew: float) -> Pending | None:
     """Build the store of samples that wait for labels."""
     if labels is None:
         return None
-    settings: dict[str, Any] = labels.model_dump(exclude={"max_skew", "clock", "topic", "target", "decoder"})
-    time = StreamTime(labels.max_skew) if labels.clock == "time" else EventCount()
+    settings: dict[str, Any] = labels.model_dump(exclude={"clock", "topic", "target", "decoder"})
+    time = StreamTime(max_skew) if labels.clock == "time" else EventCount()
     return Pending(time=time, **settings)
 
 

@@ -236,7 +236,7 @@ def served(
     predict
         For a network without a class, the variables to predict from the others.
     max_skew
-        The most seconds by which a sample may be ahead of the stream, with `half_life` in stream time.
+        The most seconds by which a sample may be ahead of the stream; only for a `half_life` in stream time.
 
     Raises
     ------
@@ -266,10 +266,6 @@ def served(
         return product.serve(inner)
     if issubclass(type(inner), BayesClassifier):  # to isinstance, a pipeline of River is whatever it ends in
         return ServedLearner(inner, decide, max_names, max_skew)
-    if max_skew is not None:
-        raise BadValue(
-            "max_skew: is for a learner of this package with half_life in stream time, as half_life='7d'"
-        )
     if type(inner) is AdaptiveBayes:
         return ServedMixture(inner, decide, max_names)
     last = inner._last_step if isinstance(inner, compose.Pipeline) else inner

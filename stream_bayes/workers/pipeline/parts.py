@@ -88,7 +88,7 @@ class _Parts:
         self.accept_gap = accept_gap
         self.cache = None if config.snapshots is None else directory / config.snapshots.directory
         model = make_model(config, self.schema, directory)
-        self.total = total_of(model, config.model.max_names, config.model.max_skew, self.own.memory_budget)
+        self.total = total_of(model, config.model.max_names, config.max_skew, self.own.memory_budget)
         self.settings = config.settings()
         self.key = None if self.own.key is None else self.own.key.get_secret_value().encode()
         self.part_bytes = min(PART_BYTES, self.kafka.max_message_bytes // 2)
@@ -162,7 +162,12 @@ class _Parts:
     @property
     def origin(self) -> Origin:
         """The origin of this pipeline's publications."""
-        return Origin(self.config.name, digest(self.settings), self.own.shards, self.partitions)
+        return Origin(self.config.name, digest(self.settings), self.own.shards, self.kept_partitions or 0)
+
+    @property
+    def kept_partitions(self) -> int | None:
+        """The number of partitions that the topics have to keep; None if keys have no meaning."""
+        return None if self.config.labels is None else self.partitions
 
     def reader(self, topic: str, shards: range, cluster: Cluster | None = None) -> TopicReader:
         return TopicReader(self.connection, topic, shards, self.key, self.origin, cluster)
@@ -174,13 +179,13 @@ class _Parts:
 
     def make_shard(self, number: int, until_end: bool) -> Shard:
         config = self.config
-        share = Share(number, self.own.shards, self.partitions)
+        share = Share(number, self.own.shards, self.kept_partitions)
         source = kafka_source(config, self.schema, share)
         model = shard_of(self.total, number)
         delivery = ShardTransactions(
             self.connection,
             config.name,
-            source.identity,
+            source,
             shard=number,
             replication_factor=self.kafka.replication_factor,
             transaction_seconds=self.kafka.transaction_seconds,
@@ -216,7 +221,10 @@ class _Parts:
         )
         delivery.store, delivery.publisher, delivery.take_tape = store, publisher, model.take_tape
         step = Step(
-            model, config.name, pending=make_pending(config.labels), max_dead_share=config.max_dead_share
+            model,
+            config.name,
+            pending=make_pending(config.labels, config.max_skew),
+            max_dead_share=config.max_dead_share,
         )
         publisher.events = lambda: step.processed
         engine = Engine(

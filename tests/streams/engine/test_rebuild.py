@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from stream_bayes.errors import SinkError, TooManyDeadLetters
+from stream_bayes.errors import CannotResume, SinkError, TooManyDeadLetters
 from stream_bayes.saving.snapshots.file_system import FileSystem
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.files.json_sink import JSONLinesSink
 from stream_bayes.streams.pipelines.config import checked
@@ -29,7 +30,7 @@ def rows(count: int, bad: int = 0) -> bytes:
     return "".join(line + "\n" for line in [*lines, *["{"] * bad]).encode()
 
 
-def engine_in(directory: Path, **more: Any) -> Engine:
+def engine_in(directory: Path, accept_gap: bool = False, **more: Any) -> Engine:
     table = {
         "name": "days",
         "source": {"kind": "jsonl", "path": "events.jsonl", "target": "y", "time": "at"} | more,
@@ -40,7 +41,7 @@ def engine_in(directory: Path, **more: Any) -> Engine:
         "max_dead_share": 0.3,
         "batch": 100,
     }
-    return build(checked(table), directory)
+    return build(checked(table), directory, accept_gap=accept_gap)
 
 
 def content(directory: Path) -> dict[str, bytes]:
@@ -58,7 +59,7 @@ def directory(tmp_path: Path) -> Path:
 def test_a_rebuild_replaces_outputs_and_snapshots_with_those_of_the_present_records(directory: Path) -> None:
     before = content(directory)
     (directory / "events.jsonl").write_bytes(rows(100, bad=3))
-    engine = engine_in(directory)
+    engine = engine_in(directory, accept_gap=True)
     engine.run(rebuild=True)
     after = content(directory)
     assert len(after["answers.jsonl"].splitlines()) == 100 and len(after["dead.jsonl"].splitlines()) == 3
@@ -67,6 +68,25 @@ def test_a_rebuild_replaces_outputs_and_snapshots_with_those_of_the_present_reco
     again.run()
     assert (again.step.processed, again.step.learned) == (103, 100) and content(directory) == after
     assert not [path.name for path in directory.iterdir() if ".rebuil" in path.name]
+
+
+def test_a_rebuild_that_would_lose_records_is_refused_with_both_numbers(directory: Path) -> None:
+    before = content(directory)
+    (directory / "events.jsonl").write_bytes(rows(100, bad=3))
+    with pytest.raises(
+        CannotResume, match="has 103 records, 100 of them learned, and the present one has 150, 150"
+    ):
+        engine_in(directory).run(rebuild=True)
+    assert content(directory) == before
+
+
+def test_the_snapshots_before_a_rebuild_are_kept_beside_the_new_ones(directory: Path) -> None:
+    before = {path.name: path.read_bytes() for path in (directory / "state").glob("snapshot-*")}
+    engine_in(directory).run(rebuild=True)
+    (kept,) = directory.glob("state.before-rebuild-*")
+    assert {path.name: path.read_bytes() for path in kept.iterdir()} == before
+    found = SnapshotStore(kept).latest()
+    assert found is not None and found.snapshot.clock == 150
 
 
 def test_a_rebuild_that_fails_or_is_stopped_leaves_everything_as_it_was(directory: Path) -> None:
@@ -144,7 +164,7 @@ def test_killed_at_any_operation_a_rebuild_leaves_the_old_state_or_the_new(direc
         if content(directory)["answers.jsonl"] != old:
             engine_in(directory).run(rebuild=True)
         (directory / "events.jsonl").write_bytes(rows(100))
-        is_killed = was_killed(lambda: engine_in(directory).run(rebuild=True), operation)
+        is_killed = was_killed(lambda: engine_in(directory, accept_gap=True).run(rebuild=True), operation)
         operation += 2
         (directory / "events.jsonl").write_bytes(rows(150))  # whose first 100 are the same
         engine = engine_in(directory)

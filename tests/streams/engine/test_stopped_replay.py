@@ -31,6 +31,7 @@ class Journal:
     """A recovery with an entry for each batch that was committed."""
 
     name = "journal"
+    replays_rebuild = True
     ready = True
     identity: ClassVar[Mapping[str, Any]] = {}
 

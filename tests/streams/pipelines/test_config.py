@@ -164,7 +164,8 @@ def test_whatever_is_wrong_is_said_in_plain_words_a_line_for_each_key():
         "dead_letters: kind is missing",
         "labels.assumed: expected text, or true or false, or a whole number, or a number",
         "labels.correct_within: expected at least 0",
-        "labels.wait_for: expected a number",
+        "labels.wait_for: expected a duration such as '90s', '45min', '12h', '7d' or '2w', of at least a second and at "
+        "most a century, got '1'; or a number of seconds",
         "max_dead_share: expected at most 1",
         "model.arguments: expected a table, as in { name = 1 }",
         "name: expected letters, digits, '.', '_' and '-', of which the first is a letter or a digit; at most 100",

@@ -1,0 +1,193 @@
+"""One owner at a time: a worker that wakes up in a commit neither answers again nor throws anybody out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from stream_bayes.core.events.event import Partition
+from stream_bayes.errors import CannotResume, Fenced
+from stream_bayes.kafka.clients.client import Interrupted
+from tests.kafka.fake_broker import (
+    AFTER_COMMIT,
+    BEFORE_COMMIT,
+    BEFORE_FENCE,
+    NOT_ANSWERED,
+)
+from tests.kafka.fake_pipeline import FakePipeline
+from tests.kafka_broker.topics import counted, days
+
+SAMPLES = 40
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakePipeline:
+    pipeline = FakePipeline(tmp_path, monkeypatch)
+    pipeline.broker.put(pipeline.topic, days(SAMPLES, partitions=1))
+    return pipeline
+
+
+def answered_once(pipeline: FakePipeline, count: int) -> None:
+    assert pipeline.answers() == {(pipeline.topic, 0, position): 1 for position in range(count)}
+
+
+def taken_over_at(pipeline: FakePipeline, point: str, then: Callable[[], None], taken: int = 10) -> Any:
+    """Run a worker that is paused at a point of its third commit, while another takes over. Return its error."""
+    worker = pipeline.engine()
+    successors: list[Any] = []
+
+    def pause() -> None:
+        successors.append(pipeline.run(taken))
+        then()
+
+    def at_second(progress: Any) -> None:
+        if progress.processed == 20:
+            pipeline.broker.at(point, pipeline.id, pause)
+
+    worker.watch(at_second)
+    with pytest.raises(Fenced, match="another worker has taken over") as raised:
+        worker.run(until_end=True)
+    assert successors
+    return raised.value
+
+
+def lose_the_reply() -> None:
+    raise Interrupted("no answer in 15 seconds")
+
+
+@pytest.mark.parametrize("taken", [0, 1, 10])
+@pytest.mark.parametrize("point", [BEFORE_COMMIT, NOT_ANSWERED, AFTER_COMMIT])
+@pytest.mark.parametrize("then", [lose_the_reply, lambda: None], ids=["reply lost", "goes on"])
+def test_a_worker_that_wakes_up_after_it_was_taken_over_stops_and_changes_nothing(
+    pipeline: FakePipeline, point: str, then: Callable[[], None], taken: int
+) -> None:
+    fences: list[int] = []
+
+    def woken() -> None:
+        fences.append(pipeline.broker.producers[pipeline.id])
+        then()
+
+    taken_over_at(pipeline, point, woken, taken)
+    assert [pipeline.broker.producers[pipeline.id]] == fences  # nobody was thrown out
+    rest = pipeline.run()
+    assert rest.step.processed == SAMPLES
+    answered_once(pipeline, SAMPLES)
+
+
+def test_a_worker_that_sleeps_between_its_look_at_the_journal_and_fencing_looks_again(
+    pipeline: FakePipeline,
+) -> None:
+    worker = pipeline.engine()
+
+    def take_over() -> None:
+        pipeline.run(10)
+
+    def pause_before_fencing() -> None:
+        pipeline.broker.at(BEFORE_FENCE, pipeline.id, take_over)
+        raise Interrupted("no answer in 15 seconds")
+
+    def at_second(progress: Any) -> None:
+        if progress.processed == 20:
+            pipeline.broker.at(NOT_ANSWERED, pipeline.id, pause_before_fencing)
+
+    worker.watch(at_second)
+    with pytest.raises(Fenced):
+        worker.run(until_end=True)
+    pipeline.run()
+    answered_once(pipeline, SAMPLES)
+
+
+def test_a_worker_whose_reply_is_lost_goes_on_if_nobody_took_over(pipeline: FakePipeline) -> None:
+    worker = pipeline.engine()
+
+    def at_first(progress: Any) -> None:
+        if progress.processed == 10:
+            pipeline.broker.at(NOT_ANSWERED, pipeline.id, lose_the_reply)
+
+    worker.watch(at_first)
+    worker.run(until_end=True)
+    answered_once(pipeline, SAMPLES)
+
+
+def test_a_successor_that_is_paused_before_its_first_entry_does_not_answer_what_others_answered(
+    pipeline: FakePipeline,
+) -> None:
+    pipeline.run(20)
+    successor = pipeline.engine()
+
+    def take_over() -> None:
+        pipeline.run(10)
+
+    pipeline.broker.at(BEFORE_COMMIT, pipeline.id, take_over)
+    with pytest.raises(Fenced):
+        successor.run(until_end=True)
+    pipeline.run()
+    answered_once(pipeline, SAMPLES)
+
+
+# -- journals that hold a range twice ----------------------------------------------------------------------------------
+
+
+def append_entry(pipeline: FakePipeline, *slices: tuple[str, int, int, int], tape: bytes = b"") -> None:
+    """Write a journal's entry, as a worker did that answered although another had taken over."""
+    last = msgspec.json.decode(pipeline.broker.records(pipeline.journal)[-1].value or b"")
+    entry = {"format": 1, "worker": "woken", "number": 7, "slices": slices, "tape": tape}
+    assert last["format"] == 1
+    log = pipeline.broker.logs[Partition(pipeline.journal)]
+    log.append(None, msgspec.json.encode(entry), 1.7e9)
+
+
+def killed_after(pipeline: FakePipeline, count: int) -> None:
+    """Run a worker that is killed after so many records: its snapshot is the first one."""
+    worker = pipeline.engine()
+
+    def kill(progress: Any) -> None:
+        if progress.processed >= count:
+            raise KeyboardInterrupt
+
+    worker.watch(kill)
+    with pytest.raises(KeyboardInterrupt):
+        worker.run(until_end=True)
+
+
+@pytest.mark.parametrize("again", [(10, 20), (15, 20), (5, 15)])
+def test_a_range_that_two_workers_answered_is_learned_once_and_said(
+    pipeline: FakePipeline, caplog: pytest.LogCaptureFixture, again: tuple[int, int]
+) -> None:
+    killed_after(pipeline, 20)
+    append_entry(pipeline, (pipeline.topic, 0, *again))
+    rest = pipeline.run()
+    assert rest.step.processed == rest.step.learned == SAMPLES
+    assert f"holds weather[0] from {again[0]} to {again[1] - 1} twice" in caplog.text
+    assert counted(rest)["stream_bayes_repeated_ranges_total"] == 1
+    answered_once(pipeline, SAMPLES)  # the second answers of 10 to 19 are not in this topic
+
+
+def test_a_range_of_which_a_part_was_answered_goes_on_after_that(pipeline: FakePipeline) -> None:
+    killed_after(pipeline, 20)
+    append_entry(pipeline, (pipeline.topic, 0, 15, 25))
+    pipeline.broker.groups["days"][Partition(pipeline.topic)] = 25
+    rest = pipeline.run()
+    assert rest.step.processed == rest.step.learned == SAMPLES
+    assert pipeline.broker.groups["days"][Partition(pipeline.topic)] == SAMPLES
+
+
+def test_a_part_of_a_batch_with_recorded_answers_is_refused(pipeline: FakePipeline) -> None:
+    killed_after(pipeline, 20)
+    append_entry(pipeline, (pipeline.topic, 0, 15, 25), tape=b"answers")
+    pipeline.broker.groups["days"][Partition(pipeline.topic)] = 25
+    with pytest.raises(CannotResume, match=r"weather\[0\] from 20 to 24 are left to replay"):
+        pipeline.run()
+
+
+def test_a_journal_from_which_an_entry_was_removed_is_refused(pipeline: FakePipeline) -> None:
+    killed_after(pipeline, 30)
+    log = pipeline.broker.logs[Partition(pipeline.journal)]
+    entries = [record.offset for record in log.stored if record.is_readable]
+    log.remove(entries[2])  # of 10 to 19
+    with pytest.raises(CannotResume, match="the positions from 10 on are in no entry before"):
+        pipeline.run()
