@@ -125,7 +125,7 @@ def classify(arguments: list[str]) -> int:
             report_error(error)
             failed = True
     if note:
-        report_error(ValueError(f"no mail is called spam yet: {note[0]}"))
+        report_error(ValueError(f"every mail is unsure yet: {note[0]}"))
     return ERROR if failed else code
 
 

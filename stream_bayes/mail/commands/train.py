@@ -27,6 +27,8 @@ from stream_bayes.mail.streams.mailbox import Mail, mails, size_of, subfolders_o
 
 __all__ = ["train"]
 
+MIN_REPLAYED = 0.1  # of the messages that can be corrected: so many from folders may be no drift
+
 
 def train(
     files: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
@@ -94,10 +96,10 @@ def train(
                 raw = without_own_fields(mail.raw)
                 key = _id_to_learn(model, place, mail.raw, raw)
                 corrected += model.label_of(key) not in (None, label)
-                model.learn_one(raw, label, id=key, bulk=True)
+                model.learn_one(raw, label, id=key)
                 learned += 1
                 show(mail.done, learned)
-            if model.replay_is_due:
+            if learned and (model.replay_is_due or learned > MIN_REPLAYED * model.correctable):
                 model.replay()
             new = model.clock - before
         counts = {

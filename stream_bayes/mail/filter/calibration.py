@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -38,6 +38,7 @@ MIN_LABELLED: Final = 50  # scores of a label, before the mistakes among them ar
 MAX_WRONG: Final = 0.1  # of the labels
 EVIDENCE: Final = 6.0  # of log-likelihood, before labels are held to be wrong
 CORRECTIONS: Final = 20  # steps of expectation maximisation in a fit
+MIN_BOUND: Final = 20  # scores of a label, before a bound is taken from them
 FIRST_STEPS: Final = 3  # of them, in which the curves move and the shares of wrong labels do not
 MAX_TURN, MAX_SHIFT = 0.25, 1.0  # of slope and intercept in one Newton step, so that it does not overshoot
 
@@ -71,6 +72,11 @@ class ScoreCurve:
     def held(self) -> int:
         """The number of scores held."""
         return min(self.seen, self.window)
+
+    @property
+    def ones(self) -> int:
+        """The number of scores held whose label is 1."""
+        return int(self.labels[: self.held].sum())
 
     def clear(self) -> None:
         """Drop all scores, and return to the prior."""
@@ -112,29 +118,55 @@ class ScoreCurve:
         return 1.0 / (1.0 + math.exp(-x)) if x >= 0.0 else math.exp(x) / (1.0 + math.exp(x))
 
     def recent(self) -> list[tuple[float, bool]]:
-        """Return the probability and the label of each recent score."""
+        """Return each recent score, and True for label 1."""
         held = self.held
         scored = zip(self.scores[:held].tolist(), self.labels[:held].tolist(), strict=True)
-        return [(self.probability(score), label == 1.0) for score, label in scored]
+        return [(score, label == 1.0) for score, label in scored]
 
     def add(self, score: float, label: int) -> None:
         """Add the score of a message, given before it was learned, and its label."""
+        self._put(score, label)
+        if self.seen % REFIT_EVERY == 0 or self.seen <= REFIT_EVERY:
+            self._fit()
+
+    def refit(self, scored: Sequence[tuple[float, int]]) -> None:
+        """Replace all scores and their labels, and fit the curves to them alone."""
+        self.clear()
+        for score, label in scored:
+            self._put(score, label)
+        if scored:
+            self._fit()
+
+    def _put(self, score: float, label: int) -> None:
         place = self.seen % self.window
         self.scores[place], self.labels[place] = score, float(label)
         self.seen += 1
-        if self.seen % REFIT_EVERY == 0 or self.seen <= REFIT_EVERY:
-            held = self.held
-            scores, labels = self.scores[:held], self.labels[:held]
-            self._fit_logistic(scores, labels)
-            self.wrong = self._explain(scores, labels, wrong_label_rates(scores, labels))
-            if any(self.wrong):
-                for step in range(CORRECTIONS):
-                    truth = _true_labels(self._straight(scores), labels, self.wrong)
-                    self.wrong = _rates(truth, labels, self.wrong, step)
-                    self._fit_logistic(scores, truth)
-                    self._fit_steps(scores, truth)
-            else:
-                self._fit_steps(scores, labels)
+
+    def _fit(self) -> None:
+        """Fit the curves to the scores held, and to the shares of wrong labels among them."""
+        held = self.held
+        scores, labels = self.scores[:held], self.labels[:held]
+        self._fit_logistic(scores, labels)
+        self.wrong = self._explain(scores, labels, wrong_label_rates(scores, labels))
+        if any(self.wrong):
+            for step in range(CORRECTIONS):
+                truth = _true_labels(self._straight(scores), labels, self.wrong)
+                self.wrong = _rates(truth, labels, self.wrong, step)
+                self._fit_logistic(scores, truth)
+                self._fit_steps(scores, truth)
+        else:
+            self._fit_steps(scores, labels)
+
+    def low_score(self, share: float) -> float | None:
+        """Return a score of label 1 that at most this share of its messages is below; None for fewer than 20 of them.
+
+        The next message of label 1 is one of n + 1, of which each is as likely to be among the lowest.
+        """
+        ones = self.scores[: self.held][self.labels[: self.held] == 1.0]
+        if len(ones) < MIN_BOUND:
+            return None
+        rank = max(int(share * (len(ones) + 1)), 1) - 1
+        return float(np.partition(ones, rank)[rank])
 
     def _straight(self, scores: Array) -> Array:
         """Return the log-odds of both curves, or of the logistic one before there are steps."""

@@ -9,7 +9,7 @@ import hashlib
 import math
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Final, NamedTuple, Self
 
 from river import base
 
@@ -18,14 +18,14 @@ from stream_bayes.errors import BadLabel, BadValue, CannotMerge, NotLearned
 from stream_bayes.learners.base.arguments import check_count
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.classifiers.text import BernoulliNB
-from stream_bayes.learners.wrappers.decision_rules import Rule
+from stream_bayes.learners.wrappers.decision_rules import Costs, Rule
 from stream_bayes.mail.filter.calibration import ScoreCurve
 from stream_bayes.mail.filter.explanation import SpamExplanation
 from stream_bayes.mail.filter.learner_scorer import LearnerScorer
 from stream_bayes.mail.filter.messages import FilterBag, Labels, checked_bag, digest_of
-from stream_bayes.mail.filter.profiles import costs_of
+from stream_bayes.mail.filter.profiles import costs_of, neither_of
 from stream_bayes.mail.filter.receipts import Receipt, Receipts
-from stream_bayes.mail.filter.rehearsal import Rehearsal
+from stream_bayes.mail.filter.rehearsal import Rehearsal, is_young
 from stream_bayes.mail.filter.scorer import MessageScore, Scorer
 from stream_bayes.mail.filter.state import FilterParts, load_state, save_settings, save_state
 from stream_bayes.mail.filter.token_scorer import TokenScorer
@@ -34,7 +34,12 @@ from stream_bayes.mail.text.limits import Limits
 from stream_bayes.mail.text.tokens import Bag
 from stream_bayes.mail.text.transformer import EmailTokens
 
-__all__ = ["SpamFilter"]
+__all__ = ["MIN_LEARNED", "SpamFilter"]
+
+MIN_LEARNED: Final = 20  # messages of each label, before a verdict is other than "unsure"
+CAUTION: Final = 5.0  # messages of the rarer label at which log-odds are half of what the calibration says
+MAX_STALE: Final = 0.1  # of the labels of a young filter's calibration, before corrections make it anew
+MAX_MISSED: Final = 0.08  # of the unwanted messages that may be called wanted
 
 Message = bytes | str | Mapping[str, int] | FilterBag
 
@@ -89,8 +94,8 @@ class SpamFilter(base.Classifier):
     -----
     Counts and margins are whole numbers, so corrections are exact in any order: `correct(id, label)` leaves them as if
     the message had come with that label (and the margin as if it had been moved the other way at that time). The
-    calibration uses only the scores of messages before they are learned, and is not corrected. Replaying the same
-    messages gives the same bytes. Memory: about 30 bytes a token besides its text, 4 a token of each receipt.
+    calibration uses only scores of messages that are not learned, and is corrected at the next replay. Replaying the
+    same messages gives the same bytes. Memory: about 30 bytes a token besides its text, 4 a token of each receipt.
 
     Examples
     --------
@@ -189,9 +194,13 @@ class SpamFilter(base.Classifier):
     # -- learning -----------------------------------------------------------------------------------------------------
 
     def learn_one(  # type: ignore[override]  # it has more arguments
-        self, x: Message, y: Hashable, id: str | None = None, *, bulk: bool = False
+        self, x: Message, y: Hashable, id: str | None = None
     ) -> None:
         """Learn a message, or correct it: a message whose id has a receipt never counts twice.
+
+        The order of messages makes little difference. Until 600 are learned, all are replayed each time that the
+        filter has grown by a tenth. In a long run of one label, earlier messages of the other one are learned again;
+        a long run after mixed mail is a drift, which the filter follows.
 
         Parameters
         ----------
@@ -202,10 +211,6 @@ class SpamFilter(base.Classifier):
         id
             Its id, to correct or forget it later; by default its SHA-256. Never use the sender's Message-ID: a sender
             could overwrite the messages of others.
-        bulk
-            True for messages from folders. In a long run of one label, earlier messages of the other one are learned
-            again, so that it does not matter in which order folders are trained. Without it, this is done only if
-            the labels before the run came in runs too: otherwise a run is a drift, which the filter follows.
         """
         label = self._label_number(y)
         key = self.id_of(x) if id is None else id
@@ -228,9 +233,9 @@ class SpamFilter(base.Classifier):
             parts.calibration.add(score.score, label)
         parts.receipts.put(key, receipt)
         if parts.scorer.can_replay:
-            for _ in range(parts.rehearsal.observe(label, parts.scorer.messages, bulk=bulk)):
+            for _ in range(parts.rehearsal.observe(label, parts.scorer.messages)):
                 self._rehearse(1 - label)
-            if parts.rehearsal.replay_is_due(len(parts.receipts)):
+            if parts.rehearsal.replay_is_due(len(parts.receipts), self.clock):
                 self.replay()
         parts.scorer.evict_tokens(self.max_tokens, parts.receipts)
 
@@ -241,35 +246,47 @@ class SpamFilter(base.Classifier):
         if key is not None:
             before = parts.receipts.by_id[key]
             parts.scorer.unlearn(before)
-            self._learn_again(key)
-            parts.receipts.put(key, parts.scorer.add_step(parts.receipts.by_id[key], before))
+            score, receipt = parts.scorer.learn_again(replace(before, doubt=parts.calibration.doubt))
+            if 0.0 not in parts.scorer.messages:
+                parts.calibration.add(score, receipt.label)
+            parts.receipts.put(key, parts.scorer.add_step(receipt, before))
             parts.rehearsal.cursors[label] = key
-
-    def _learn_again(self, key: str) -> None:
-        """Score an unlearned message, and learn it."""
-        parts = self._parts
-        now = replace(parts.receipts.by_id[key], doubt=parts.calibration.doubt)
-        score, receipt = parts.scorer.learn_again(now)
-        parts.receipts.put(key, receipt)
-        if 0.0 not in parts.scorer.messages:
-            parts.calibration.add(score, receipt.label)
 
     def replay(self) -> None:
         """Learn all messages that have a receipt again, mixed by a hash of their ids, and calibrate on them again.
 
-        Counts stay as they are. Margin and calibration no longer depend on the order in which these messages came, so
-        call it after training from folders, as `stream-bayes spam train` does. During long runs of one label the
-        filter does it itself from time to time; see `learn_one`.
+        Counts stay as they are. Margin and calibration no longer depend on the order in which these messages came.
+        The filter does it itself while it is young, and in long runs of one label; see `learn_one`. Call it after
+        training from folders, as `stream-bayes spam train` does: mail that came before or after them is no drift then.
+
+        It calibrates on the scores that the messages would have now if they had not been learned: the scores that
+        they had when they came are those of a filter that had learned less.
         """
         parts = self._parts
         if not parts.scorer.can_replay or not parts.receipts.holds_both:
             return
         parts.rehearsal.since_replay = 0.0
-        for receipt in parts.receipts.by_id.values():
+        self._replay(0.0)
+        if parts.calibration.doubt:
+            self._replay(parts.calibration.doubt)
+
+    def _replay(self, doubt: float) -> None:
+        """Learn all messages with a receipt again, with this share of labels held to be wrong, and calibrate."""
+        parts = self._parts
+        receipts, keys = parts.receipts.by_id, parts.receipts.mixed()
+        for receipt in receipts.values():
             parts.scorer.unlearn(receipt)
-        parts.calibration.clear()
-        for key in parts.receipts.mixed():
-            self._learn_again(key)
+        for key in keys:
+            _, receipt = parts.scorer.learn_again(replace(receipts[key], doubt=doubt))
+            parts.receipts.put(key, receipt)
+        parts.calibration.refit(
+            [(parts.scorer.score_without(receipts[key]), receipts[key].label) for key in keys]
+        )
+
+    def _replay_if_young(self) -> None:
+        """Replay a young filter after a change of what it has learned."""
+        if is_young(len(self._parts.receipts), self.clock):
+            self.replay()
 
     def id_of(self, x: Message) -> str:
         """Return the id of a message learned without one: its SHA-256."""
@@ -292,8 +309,12 @@ class SpamFilter(base.Classifier):
         receipt = self._receipt(key)
         if receipt.label == label:
             return
-        self._parts.scorer.unlearn(receipt)
-        self._parts.receipts.put(key, self._parts.scorer.relearn(receipt, label))
+        parts = self._parts
+        parts.scorer.unlearn(receipt)
+        parts.receipts.put(key, parts.scorer.relearn(receipt, label))
+        stale = abs(parts.calibration.ones - parts.receipts.of_each[1])
+        if min(self.learned) >= MIN_LEARNED and stale > MAX_STALE * len(parts.receipts):
+            self._replay_if_young()
 
     def forget(self, id: str) -> None:
         """Take back all that a message added to counts and margins; delete its id, and tokens that no other holds.
@@ -310,6 +331,8 @@ class SpamFilter(base.Classifier):
         if self._last_scored is not None and self.id_of(self._last_scored.message) == id:
             self._last_scored = None
         parts.scorer.drop_unused_tokens(gone, parts.receipts)
+        if not parts.receipts.holds_both and is_young(len(parts.receipts), self.clock):
+            parts.calibration.clear()  # scores beside a label that was forgotten
 
     def label_of(self, id: str) -> Hashable | None:
         """Return the present label of a message; None if there is no receipt for this id."""
@@ -336,11 +359,17 @@ class SpamFilter(base.Classifier):
         scorer = self._parts.scorer
         if not scorer.is_trained:
             return {}
-        odds = self._parts.calibration.log_odds(self.score_one(x))
-        if 0.0 in scorer.pooled_messages:  # one label alone is no evidence for it
-            odds /= 1.0 + abs(odds)
+        odds = self._log_odds(self.score_one(x))
         wanted, unwanted = self.labels
         return {wanted: _logistic(-odds), unwanted: _logistic(odds)}
+
+    def _log_odds(self, score: float) -> float:
+        """Return the log-odds of the unwanted label, drawn to 0 while little was learned of one label."""
+        odds = self._parts.calibration.log_odds(score)
+        if 0.0 in self._parts.scorer.pooled_messages:  # one label alone is no evidence for it
+            return odds / (1.0 + abs(odds))
+        rarer = min(self.learned)
+        return odds * rarer / (rarer + CAUTION)
 
     def predict_one(self, x: Message, **kwargs: Any) -> Any:  # type: ignore[override]  # a message is one value
         """Return the more probable label; None before anything was learned."""
@@ -351,8 +380,8 @@ class SpamFilter(base.Classifier):
         return unwanted if probabilities[unwanted] > probabilities[wanted] else wanted
 
     def verdict_one(self, x: Message) -> Any:
-        """Return the decision that costs the least, which may be "unsure"; None before anything was learned."""
-        return self.rule.decide(self.predict_proba_one(x))
+        """Return the decision that costs the least, which may be "unsure"; see `decide`."""
+        return self.decide(self.predict_proba_one(x))
 
     def set_costs(self, costs: Rule | None) -> None:
         """Change the costs behind verdicts. What was learned stays.
@@ -369,7 +398,7 @@ class SpamFilter(base.Classifier):
         >>> for text, label in [("free pills", "spam"), ("lunch notes", "ham"), ("free offer", "spam")]:
         ...     model.learn_one(text, label)
         >>> model.set_costs(Costs.false_positive(1, "spam", "ham"))
-        >>> model.verdict_one("offer")
+        >>> model.rule.decide(model.predict_proba_one("offer"))
         'spam'
         """
         self.costs = costs
@@ -381,8 +410,42 @@ class SpamFilter(base.Classifier):
         return self._rule
 
     def decide(self, probabilities: Mapping[Any, float]) -> Any:
-        """Return the verdict for known probabilities."""
-        return self.rule.decide(probabilities)
+        """Return the verdict for probabilities that the filter gives now.
+
+        Before 20 messages of each label were learned, every message is "unsure". If the costs allow "unsure", so is
+        one that would be the wanted label, while more than 8 % of recent unwanted messages had such a low score.
+        """
+        if min(self.learned) < MIN_LEARNED:
+            return self._unsure
+        decided = self.rule.decide(probabilities)
+        wanted, unwanted = self.labels
+        if decided == wanted and self._unsure_is_allowed:
+            lowest = self._parts.calibration.low_score(MAX_MISSED)
+            if lowest is not None:
+                bound = _logistic(self._log_odds(lowest))
+                return self._unsure if probabilities[unwanted] >= bound else decided
+        return decided
+
+    @property
+    def _unsure(self) -> Any:
+        """The decision for a message that a person must check."""
+        rule = self.rule
+        others = (
+            [name for name in rule.decisions if name not in self.labels] if isinstance(rule, Costs) else []
+        )
+        return others[0] if others else neither_of(self.labels)
+
+    @property
+    def _unsure_is_allowed(self) -> bool:
+        return isinstance(self.rule, Costs) and any(name not in self.labels for name in self.rule.decisions)
+
+    @property
+    def learned(self) -> tuple[int, int]:
+        """The number of messages of each label behind a verdict, those of a user's site too."""
+        parts = self._parts
+        weighed = (round(number) for number in parts.scorer.pooled_messages)  # long messages count in part
+        wanted, unwanted = map(max, weighed, parts.receipts.of_each)
+        return wanted, unwanted
 
     def explain_one(self, x: Message) -> SpamExplanation:
         """Return the tokens that decided, in clear, with their contributions to the score."""
@@ -398,7 +461,7 @@ class SpamFilter(base.Classifier):
             self.labels,
             score.score,
             proba.get(self.labels[1], 0.5),
-            self.rule.decide(proba),
+            self.decide(proba),
             tuple(rows),
         )
 
@@ -414,7 +477,10 @@ class SpamFilter(base.Classifier):
         >>> [label for _, label in model.recent_probabilities()]
         [True]
         """
-        return self._parts.calibration.recent()
+        return [
+            (_logistic(self._log_odds(score)), is_unwanted)
+            for score, is_unwanted in self._parts.calibration.recent()
+        ]
 
     # -- content ------------------------------------------------------------------------------------------------------
 
@@ -429,8 +495,9 @@ class SpamFilter(base.Classifier):
 
     @property
     def replay_is_due(self) -> bool:
-        """True if messages of one label came in a long run since the last replay."""
-        return self._parts.rehearsal.since_replay > 0.0
+        """True if a replay may change verdicts: of a young filter, or after a long run of one label."""
+        parts = self._parts
+        return parts.rehearsal.since_replay > 0.0 or is_young(len(parts.receipts), self.clock)
 
     @property
     def tokens(self) -> int:
@@ -472,7 +539,8 @@ class SpamFilter(base.Classifier):
     def merge(self, other: Self) -> Self:
         """Add what another filter of the same settings has learned: counts, margins and receipts.
 
-        The other filter stays as it is. The calibration stays this filter's own: it belongs to the scores given here.
+        The other filter stays as it is. The calibration stays this filter's own, as it belongs to the scores given
+        here; that of a young filter is made anew.
         """
         for name in ("labels", "influence", "key", "pairs", "limits"):
             if getattr(self, name) != getattr(other, name):
@@ -486,6 +554,7 @@ class SpamFilter(base.Classifier):
         others.scorer.close_gaps(others.receipts)
         parts.scorer.merge(others.scorer, parts.receipts, others.receipts.by_id)
         parts.scorer.evict_tokens(self.max_tokens, parts.receipts)
+        self._replay_if_young()
         return self
 
     def settings(self) -> dict[str, Any]:

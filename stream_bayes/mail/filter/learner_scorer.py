@@ -121,6 +121,16 @@ class LearnerScorer:
         score = self.score(bag).score
         return score, self._add(receipt, bag) if receipt.learned else receipt
 
+    def score_without(self, receipt: Receipt) -> float:
+        """Return the score that a learned message would have if it had never been learned."""
+        bag = json.loads(receipt.bag)
+        if not receipt.learned:
+            return self.score(bag).score
+        self.unlearn(receipt)
+        score = self.score(bag).score
+        self._add(receipt, bag)
+        return score
+
     def add_step(self, receipt: Receipt, before: Receipt) -> Receipt:
         """Return the receipt as it is: learners have no margin."""
         return receipt

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,7 +10,7 @@ from stream_bayes.errors import BadValue
 from stream_bayes.learners.wrappers.decision_rules import Costs, Rule
 from stream_bayes.mail.filter.messages import Labels
 
-__all__ = ["PROFILES", "ThresholdPrice", "costs_of", "threshold_prices"]
+__all__ = ["PROFILES", "ThresholdPrice", "costs_of", "neither_of", "threshold_prices"]
 
 # The cost of losing one ham, in spams let through, and that of a message that a person must check; None: never unsure.
 PROFILES: Final[dict[str, tuple[float, float | None]]] = {
@@ -49,14 +49,18 @@ def costs_of(
         raise BadValue(f"profile: expected one of {', '.join(PROFILES)}, got {profile!r}")
     lost, check = PROFILES["mailbox" if profile is None else profile]
     wanted, unwanted = labels
-    name = "unsure" if "unsure" not in labels else ("unsure", "neither")
     return Costs.false_positive(
         lost if lost_ham is None else lost_ham,
         unwanted,
         wanted,
         unsure=check if unsure is None else unsure,
-        unsure_as=name,
+        unsure_as=neither_of(labels),
     )
+
+
+def neither_of(labels: Labels) -> Hashable:
+    """Return the decision for a message that a person must check: a name that is no label."""
+    return "unsure" if "unsure" not in labels else ("unsure", "neither")
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,6 +121,11 @@ class Receipts:
         """True with receipts of both labels."""
         return all(self._rings)
 
+    @property
+    def of_each(self) -> tuple[int, int]:
+        """The receipts of each label."""
+        return len(self._rings[0]), len(self._rings[1])
+
     def mixed(self) -> list[str]:
         """Return all ids in the order of their hashes."""
         return [key for _, key in merge(*self._rings)]

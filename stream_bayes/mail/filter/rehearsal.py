@@ -1,10 +1,13 @@
-"""Rehearsal: learning earlier messages again, while messages of one label come in a row.
+"""Rehearsal: learning earlier messages again, so that their order makes no difference.
 
 People train all ham first and then all spam, or a folder at a time. A linear model that learns from each message then
-drifts to the label of the day, and the calibration sees scores of one label only. So during a run of one label each
-message is followed by earlier ones of the other label, which are taken back, scored and learned as if they came now.
-When that has been done often enough, all messages with a receipt are replayed in the order of a hash of their ids:
-margin and calibration are then those of a mixed stream, in whatever order the messages came.
+drifts to the label of the day, and the calibration sees scores of one label only. Two things are done about it.
+
+- A replay learns all messages with a receipt again, in the order of a hash of their ids: margin and calibration are
+  then those of a mixed stream, in whatever order the messages came. While a filter is young, it is replayed each time
+  it has grown by a tenth, and after each correction.
+- During a run of one label each message is followed by earlier ones of the other label, which are taken back, scored
+  and learned as if they came now. When that has been done often enough, a replay follows.
 
 Mail that comes as it is received is not rehearsed: there a long run is a drift, which the model should follow. The
 labels before the run decide: mixed as by chance, or in runs themselves.
@@ -18,7 +21,7 @@ from typing import Any, Final
 
 from stream_bayes.core.values.checks import expect
 
-__all__ = ["Rehearsal"]
+__all__ = ["Rehearsal", "is_young"]
 
 CHANCE: Final = math.log(
     1e9
@@ -28,6 +31,9 @@ MEMORY: Final = 300.0  # messages over which shares and changes are averaged
 MAX_REHEARSED: Final = 4.0  # messages for each message of a run
 REPLAY_SHARE: Final = 0.2  # of the receipts; after this share of messages in such runs, all are replayed
 MIN_REPLAY: Final = 30  # messages
+YOUNG: Final = 600  # messages; a filter that has learned no more is replayed as it grows
+FIRST_REPLAY: Final = 10  # messages
+GROWTH: Final = math.log(1.1)  # of the messages between two replays of a young filter
 
 
 class Rehearsal:
@@ -51,7 +57,7 @@ class Rehearsal:
         self.cursors = ["", ""]  # the id rehearsed last, by label
         self.since_replay = 0.0  # messages of such runs
 
-    def observe(self, label: int, messages: tuple[float, float], *, bulk: bool = False) -> int:
+    def observe(self, label: int, messages: tuple[float, float]) -> int:
         """Count a message. Return the number of earlier ones of the other label to rehearse.
 
         Parameters
@@ -60,8 +66,6 @@ class Rehearsal:
             Of the message, 0 or 1.
         messages
             The messages learned of each label: in their proportion they are rehearsed.
-        bulk
-            True if a run is no drift, whatever came before.
         """
         changed = label != self.label
         if changed:
@@ -73,7 +77,7 @@ class Rehearsal:
         self.changes += (changed - self.changes) / (self.seen + 1.0)
         share, changes = self.before
         expected = 2.0 * share * (1.0 - share)
-        is_drift = not bulk and changes > MIXED * expected + 1.0 / MEMORY
+        is_drift = changes > MIXED * expected + 1.0 / MEMORY
         if is_drift or messages[1 - label] == 0.0:
             return 0
         own = (share if label else 1.0 - share) * MEMORY
@@ -85,9 +89,19 @@ class Rehearsal:
         self.due -= count
         return count
 
-    def replay_is_due(self, receipts: int) -> bool:
-        """Return True if it is time to replay all receipts."""
-        return self.since_replay >= max(REPLAY_SHARE * receipts, MIN_REPLAY)
+    def replay_is_due(self, receipts: int, clock: int) -> bool:
+        """Return True if it is time to replay all receipts, after the message with the number `clock`.
+
+        Examples
+        --------
+        >>> [clock for clock in range(1, 30) if Rehearsal().replay_is_due(clock, clock)]
+        [10, 11, 12, 14, 15, 16, 18, 20, 22, 24, 26, 29]
+        """
+        if self.since_replay >= max(REPLAY_SHARE * receipts, MIN_REPLAY):
+            return True
+        if not is_young(receipts, clock) or clock < FIRST_REPLAY:
+            return False
+        return int(math.log(clock) / GROWTH) > int(math.log(clock - 1) / GROWTH)
 
     def state(self) -> dict[str, Any]:
         """Return everything as JSON."""
@@ -127,3 +141,8 @@ class Rehearsal:
         self.label, self.before, self.cursors = state["label"], (share, changes), list(cursors)
         for name, number in numbers.items():
             setattr(self, name, number)
+
+
+def is_young(receipts: int, clock: int) -> bool:
+    """Return True for a filter of few messages, of which it can replay the most."""
+    return clock <= YOUNG and 2 * receipts >= clock

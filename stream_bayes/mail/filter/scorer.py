@@ -118,6 +118,10 @@ class Scorer(Protocol):
         """Return the score of an unlearned message, and its receipt when it is learned as if it came now."""
         ...
 
+    def score_without(self, receipt: Receipt) -> float:
+        """Return the score that a learned message would have if it had never been learned."""
+        ...
+
     def add_step(self, receipt: Receipt, before: Receipt) -> Receipt:
         """Add the step of a message's receipt before to that of the message learned again, and return its receipt."""
         ...

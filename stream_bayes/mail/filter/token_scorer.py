@@ -122,10 +122,23 @@ class TokenScorer:
 
     def learn_again(self, receipt: Receipt) -> tuple[float, Receipt]:
         """Return the score of an unlearned message, and its receipt when it is learned as if it came now."""
-        mean, margin = self.table.score(receipt.codes, receipt.tokens)
-        score = margin + MEAN_WEIGHT * mean
-        again = replace(receipt, probability=logistic(margin))
+        score, probability = self._score_again(receipt)
+        again = replace(receipt, probability=probability)
         return score, self.relearn(again, receipt.label) if receipt.learned else again
+
+    def score_without(self, receipt: Receipt) -> float:
+        """Return the score that a learned message would have if it had never been learned."""
+        if not receipt.learned:
+            return self._score_again(receipt)[0]
+        self.unlearn(receipt)
+        score, _ = self._score_again(receipt)
+        self.table.add(receipt.codes, receipt.label, receipt.units, receipt.step, 0)
+        return score
+
+    def _score_again(self, receipt: Receipt) -> tuple[float, float]:
+        """Return the score that a message has now, and its probability by the margin alone."""
+        mean, margin = self.table.score(receipt.codes, receipt.tokens)
+        return margin + MEAN_WEIGHT * mean, logistic(margin)
 
     def add_step(self, receipt: Receipt, before: Receipt) -> Receipt:
         """Add the step of a message's receipt before to that of the message learned again, and return its receipt.

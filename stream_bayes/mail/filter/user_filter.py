@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, Final, Self, cast
 
 import numpy as np
@@ -262,17 +261,15 @@ class UserScorer(TokenScorer):
             self.recorded.append(scored)
         return scored
 
-    def learn_again(self, receipt: Receipt) -> tuple[float, Receipt]:
-        """Return the score of an unlearned message, and its receipt when it is learned as if it came now."""
+    def _score_again(self, receipt: Receipt) -> Score:
+        """Return the score that a message has now, and its probability by the margin alone."""
         values = self.table.vocabulary.values
         held = np.flatnonzero(receipt.codes >= 0)
         site_codes = np.full(len(receipt.codes), -1, np.int32)
         site_codes[held] = self.site.table.codes_of(
             {values[code]: 1 for code in receipt.codes[held].tolist()}
         )
-        score, probability = self._scored(receipt.codes, receipt.tokens, site_codes)
-        again = replace(receipt, probability=probability)
-        return score, self.relearn(again, receipt.label) if receipt.learned else again
+        return self._scored(receipt.codes, receipt.tokens, site_codes)
 
     def contributions(self, bag: dict[str, int]) -> list[TokenContribution]:
         """Return the contribution of each token learned by the user or the site, and the messages of both by label."""
@@ -310,6 +307,11 @@ class UserCalibration(ScoreCurve):
         share = trust / (trust + FULL_TRUST)
         common = self.site.log_odds(score)
         return common + share * (super().log_odds(score) - common) if share else common
+
+    def low_score(self, share: float) -> float | None:
+        """Return a score of label 1 that at most this share of its messages is below: of the user's, or the site's."""
+        own = super().low_score(share)
+        return self.site.low_score(share) if own is None else own
 
 
 def _built_in_scorer(site: SpamFilter) -> TokenScorer:

@@ -1,4 +1,4 @@
-"""Verdicts on mail: spam, ham or unsure, by the least expected cost, and no spam before enough was learned."""
+"""Verdicts on mail: spam, ham or unsure, by the least expected cost, and unsure before enough was learned."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from stream_bayes.learners.wrappers.decision_rules import Costs
-from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.mail.filter.filter import MIN_LEARNED, SpamFilter
 from stream_bayes.mail.filter.messages import FilterBag
 
-__all__ = ["MIN_LEARNED", "Judgement", "judge"]
+__all__ = ["Judgement", "judge"]
 
-MIN_LEARNED: Final = 20  # messages of each label, before a mail is called spam
 MAX_LOG_ODDS: Final = 99.0
 
 
@@ -33,7 +32,7 @@ class Judgement:
     threshold
         The least probability of spam.
     note
-        Why no mail is called spam yet; empty otherwise.
+        Why every mail is unsure yet; empty otherwise.
     """
 
     verdict: str
@@ -74,12 +73,9 @@ def judge(model: SpamFilter, bag: FilterBag, name: str) -> Judgement:
     wanted, unwanted = model.labels
     answer = model.predict_proba_one(bag)
     decided = model.decide(answer)
-    verdict = "spam" if decided == unwanted else "ham" if answer and decided == wanted else "unsure"
-    learned = [round(model.pooled_messages[label]) for label in model.labels]
-    note = ""
-    if min(learned) < MIN_LEARNED:
-        note = f"learned={learned[0]}-ham-{learned[1]}-spam-of-{MIN_LEARNED}-each"
-        verdict = "unsure" if verdict == "spam" else verdict
+    verdict = "spam" if decided == unwanted else "ham" if decided == wanted else "unsure"
+    ham, spam = model.learned
+    note = "" if min(ham, spam) >= MIN_LEARNED else f"learned={ham}-ham-{spam}-spam-of-{MIN_LEARNED}-each"
     band = model.rule.band(unwanted, unwanted) if isinstance(model.rule, Costs) else None
     threshold = 0.5 if band is None else band[0]
     return Judgement(verdict, answer.get(unwanted, 0.5), model.score_one(bag), name, threshold, note)

@@ -420,7 +420,7 @@ class ShardFilterModel:
             return self._served.process(xs, ys, ws)
 
     def decide(self, answer: Answer, /) -> Any:
-        return self.model.decide(answer)
+        return self._served.decide(answer)
 
     def content(self, x: Any) -> Payload:
         return self._served.content(x)

@@ -15,6 +15,22 @@ __all__ = ["ServedFilter"]
 FIELDS = ("tokens", "mail", "text")
 
 
+class JudgedAnswer(dict[Any, float]):
+    """The probabilities of a message with its verdict, which what is learned later must not change.
+
+    Parameters
+    ----------
+    probabilities
+        Of both labels; empty before anything was learned.
+    verdict
+        The decision by what was learned then.
+    """
+
+    def __init__(self, probabilities: Answer, verdict: Any) -> None:
+        super().__init__(probabilities)
+        self.verdict = verdict
+
+
 class ServedFilter:
     """A `SpamFilter`, which keeps a receipt for each message by the message's id.
 
@@ -46,7 +62,8 @@ class ServedFilter:
         self.model = model
 
     def answer(self, x: Any, /) -> Answer:
-        return self.model.predict_proba_one(_message(x))
+        answer = self.model.predict_proba_one(_message(x))
+        return JudgedAnswer(answer, self.model.decide(answer))
 
     def learn(self, x: Any, y: Any, w: float, /) -> None:
         _check_weight(w)
@@ -55,7 +72,8 @@ class ServedFilter:
     def predict_then_learn(self, x: Any, y: Any, w: float, /) -> Answer:
         _check_weight(w)
         message = _message(x)
-        answer = self.model.predict_proba_one(message)
+        probabilities = self.model.predict_proba_one(message)
+        answer = JudgedAnswer(probabilities, self.model.decide(probabilities))
         self.model.learn_one(message, y, id=self._id(x))
         return answer
 
@@ -65,7 +83,7 @@ class ServedFilter:
         return process_one_by_one(self.answer, self.predict_then_learn, xs, ys, ws)
 
     def decide(self, answer: Answer, /) -> Any:
-        return self.model.decide(answer)
+        return answer.verdict if isinstance(answer, JudgedAnswer) else self.model.decide(answer)
 
     def hold(self, x: Any) -> Any:
         return x

@@ -92,7 +92,7 @@ def test_a_rule_that_cannot_be_saved_is_refused() -> None:
             return "ham"
 
     model = SpamFilter(costs=Coin())
-    assert model.verdict_one("a") == "ham"
+    assert model.rule.decide({}) == "ham"
     with pytest.raises(BadValue, match="Costs"):
         model.state()
 

