@@ -7,6 +7,8 @@ already catches `ValueError` or `TypeError` keeps working. Warnings derive from 
 
 from __future__ import annotations
 
+from stream_bayes.masking import masked
+
 __all__ = [
     "BadConfig",
     "BadFormat",
@@ -56,7 +58,10 @@ __all__ = [
 
 
 class StreamBayesError(Exception):
-    """The base of every error of this package."""
+    """The base of every error of this package. Its text never holds a secret that this process has read."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(masked(each) if isinstance(each, str) else each for each in args))
 
 
 class BadConfig(StreamBayesError, ValueError):

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -162,7 +163,7 @@ class DataFile:
     form: CSVFormat | None = None
     left_out: dict[str, str] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def features(self) -> dict[str, ColumnProfile]:
         """The profiles of the features."""
         fields: Fields = self.source.fields if hasattr(self.source, "fields") else Fields(target=self.target)
@@ -174,20 +175,20 @@ class DataFile:
             return self.profiles[name].is_numeric
         return isinstance(self.schema.features.get(name), features.Numeric)
 
-    @property
-    def ids(self) -> list[str]:
+    @cached_property
+    def ids(self) -> dict[str, ColumnProfile]:
         """The features that look like identifiers of rows."""
-        return [
-            name
+        return {
+            name: profile
             for name, profile in self.features.items()
             if profile.is_id and (profile.is_numeric or not self.is_numeric(name))
-        ]
+        }
 
     def described(self) -> list[str]:
         """Return the guessed kinds of the columns, one per line."""
         shown = self.features
         numbers = [name for name in shown if self.is_numeric(name)]
-        names = [name for name in shown if name not in numbers]
+        names = [name for name in shown if not self.is_numeric(name)]
         rows = max((each.values + each.missing.total() for each in self.profiles.values()), default=0)
         lines = [f"by the first {rows:,} rows of {self.path}"]
         if self.form is not None and str(self.form):
@@ -221,7 +222,7 @@ class DataFile:
         for name, reason in self.left_out.items():
             lines.append(f"  left out: {name or 'the column without a name'}, {reason}")
         if ids := self.ids:
-            counts = [f"{name} ({self.profiles[name].distinct:,} values)" for name in ids]
+            counts = [f"{name} ({profile.distinct:,} values)" for name, profile in ids.items()]
             lines.append(
                 f"warning: these look like identifiers of rows, which no new row shares: {listed(counts)}; they cost "
                 "memory and predict nothing: leave them out with --drop-ids"
@@ -322,10 +323,10 @@ def open_table(file: Path, target: str | None, options: DataOptions) -> DataFile
     else:
         with closing(_typed_source(kind, file, fields)) as typed:
             profiles = _profiles_of(first_records(file, typed), file, target)
-    named = fields.roles.values()
     if options.drop_ids:
+        kept = {*fields.roles.values(), *ignore, *left_out, *options.nominal}
         for name, profile in profiles.items():
-            if profile.is_id and name not in named and name not in (*ignore, *left_out, *options.nominal):
+            if profile.is_id and name not in kept:
                 left_out[name] = f"an identifier: {profile.distinct:,} values in {profile.values:,} rows"
     fields = Fields(target=target, time=options.time, ignore=(*ignore, *left_out))
     if form is not None:

@@ -34,6 +34,7 @@ from stream_bayes.errors import (
     StreamBayesError,
     TooManyDeadLetters,
 )
+from stream_bayes.masking import masked
 
 __all__ = ["exit_code", "exit_on_error", "exit_with_json_log", "print_error"]
 
@@ -91,7 +92,7 @@ def exit_on_error(report: Callable[[str], None] = print_error) -> Iterator[None]
     try:
         yield
     except (StreamBayesError, OSError) as error:
-        report(str(error))
+        report(masked(str(error)))
         raise typer.Exit(exit_code(error)) from None
     except MemoryError as error:  # usually thousands of features, whose tables of pairs do not fit
         what = str(error) or "the system refused more"

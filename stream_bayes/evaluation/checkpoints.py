@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from stream_bayes.errors import BadFormat
+from stream_bayes.saving.snapshots.file_system import write_private
 
 __all__ = ["Checkpoint", "Figures", "read_checkpoints", "write_checkpoints"]
 
@@ -97,7 +98,7 @@ def write_checkpoints(checkpoints: Iterable[Checkpoint], path: str | PathLike[st
     True
     """
     lines = b"".join(msgspec.json.encode(checkpoint) + b"\n" for checkpoint in checkpoints)
-    Path(path).write_bytes(lines)
+    write_private(Path(path), lines)
 
 
 def read_checkpoints(path: str | PathLike[str]) -> list[Checkpoint]:

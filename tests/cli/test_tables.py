@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import stream_bayes
+from stream_bayes.streams.records.fields import Fields
 from tests.cli.test_snapshots import run
 
 ROWS = 300
@@ -495,3 +496,40 @@ def test_a_column_named_class_is_a_feature_unless_it_is_the_target(tmp_path: Pat
         'schema = { features = { class = "nominal", age = "numeric" } }\n'
     )
     assert run("run", pipeline).exit_code == 0
+
+
+def test_inspect_takes_time_in_proportion_to_the_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = 0
+    is_feature = Fields.is_feature
+
+    def counted(fields: Fields, name: str) -> bool:
+        nonlocal calls
+        calls += 1
+        return is_feature(fields, name)
+
+    monkeypatch.setattr(Fields, "is_feature", counted)
+    for columns in (50, 500):
+        path = tmp_path / f"{columns}.csv"
+        path.write_text("".join(",".join(f"c{each}" for each in range(columns)) + "\n" for _ in range(3)))
+        calls = 0
+        assert run("inspect", path).exit_code == 0
+        assert calls <= 8 * columns
+
+
+def test_what_commands_write_is_for_its_owner_only(people: Path, tmp_path: Path) -> None:
+    report, model, out = tmp_path / "report.html", tmp_path / "model.zip", tmp_path / "predictions.csv"
+    points, cuts = tmp_path / "points.jsonl", tmp_path / "schema.toml"
+    report.touch(mode=0o644)
+    for arguments in (
+        ["compare", people, "--target", "stays", "--html", report, "--save", tmp_path / "best.zip"],
+        ["compare", people, "--target", "stays", "--checkpoints", points],
+        ["train", people, "--target", "stays", "--out", model],
+        ["predict", model, people, "--out", out],
+        ["cuts", people, "--out", cuts],
+    ):
+        result = run(*arguments)
+        assert result.exit_code == 0, (arguments, result.stderr)
+    for path in (report, tmp_path / "best.zip", model, out, points, cuts):
+        assert path.stat().st_mode & 0o777 == 0o600, path

@@ -22,6 +22,7 @@ PACKAGE = Path(__file__).parents[2] / "stream_bayes"
 ROOMS = """
 _build
 fronts
+masking
 errors
 names
 registry
@@ -124,7 +125,7 @@ CORE_BUILTINS = {"open", "print", "input", "exec", "eval", "__import__"}
 
 # Only these rooms touch files, sockets, clocks and threads.
 OUTSIDE = """
-_build registry door networks.files saving.model_files saving.snapshots.file saving.snapshots.file_system
+_build masking registry door networks.files saving.model_files saving.snapshots.file saving.snapshots.file_system
 saving.snapshots.store streams evaluation plots testing serve cli kafka workers
 mail.store mail.streams mail.server mail.commands mail.start demo
 """.split()

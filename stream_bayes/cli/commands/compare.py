@@ -42,6 +42,7 @@ from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.catalogue import LEARNERS
 from stream_bayes.names import Imported, closest
 from stream_bayes.saving.river.model_state import model_state
+from stream_bayes.saving.snapshots.file_system import write_private
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.sources.binned_labels import BinnedLabels
@@ -191,7 +192,7 @@ def compare(
                 _save(save, learners, result)
             if html is not None and details is not None:
                 title = f"{file.name}: {target}" if target is not None else file.name
-                html.write_text(report(result, details, learners, title), encoding="utf-8")
+                write_private(html, report(result, details, learners, title).encode())
             if json:
                 print_json(result.to_dict())
             else:
@@ -331,4 +332,4 @@ def _save(path: Path, learners: Mapping[str, Any], result: Comparison) -> None:
     learner = learners[best]
     state = learner.state() if isinstance(learner, BayesClassifier) else model_state(learner)
     snapshot = Snapshot(learner=type(learner).__name__, sections={"model": state}, clock=result[best].events)
-    path.write_bytes(snapshot.to_bytes())
+    write_private(path, snapshot.to_bytes())

@@ -17,6 +17,7 @@ from stream_bayes.data.features import Nominal as NominalFeature
 from stream_bayes.data.features import Numeric
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadState, BadValue, Exhausted
+from stream_bayes.saving.snapshots.file_system import write_private
 from stream_bayes.streams.contracts.source import EndlessSource, Source
 from stream_bayes.streams.sources.constructors import DATA_SUFFIXES
 
@@ -82,12 +83,12 @@ def cuts(
             quiet=json,
         )
         if save is not None:
-            save.write_bytes(sketch.to_bytes())
+            write_private(save, sketch.to_bytes())
         schema, lines = _with_declared(sketch.schema(bins), declared)
         note([*sketch.warnings(bins), *lines, f"{records:,} records read"], quiet=json)
         table = schema_table(schema)
         if out is not None:
-            out.write_text(table, "utf-8")
+            write_private(out, table.encode())
         if json:
             print_json({"records": records, "skipped": skipped, "bins": bins, "schema": schema.to_json()})
         elif out is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import sys
 import time
 from collections import Counter
@@ -29,6 +30,7 @@ from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.samples import process_samples
 from stream_bayes.learners.catalogue import Learner
 from stream_bayes.saving.model_files import load_learner
+from stream_bayes.saving.snapshots.file_system import open_private
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.files.column_profile import inferred_schema
 from stream_bayes.streams.files.csv_format import first_cells
@@ -95,7 +97,7 @@ def _written(out: Path | None) -> Iterator[TextIO]:
     if out is None:
         yield sys.stdout
         return
-    with out.open("w", encoding="utf-8", newline="") as text:
+    with os.fdopen(open_private(out), "w", encoding="utf-8", newline="") as text:
         yield text
 
 

@@ -12,7 +12,9 @@ from stream_bayes.cli.exit_codes import WRONG_SNAPSHOT, exit_on_error
 from stream_bayes.cli.output import JSON, checked_output, print_json, print_table
 from stream_bayes.errors import BadSnapshot, BadState, BadValue, CannotMerge, NoSnapshot
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
+from stream_bayes.masking import remember_secret
 from stream_bayes.saving.model_files import load_learner, save
+from stream_bayes.saving.snapshots.file_system import write_private
 from stream_bayes.saving.snapshots.snapshot import describe, head_size
 from stream_bayes.saving.snapshots.store import SnapshotStore
 
@@ -44,7 +46,7 @@ def key_of(key_env: str | None) -> bytes | None:
         return None
     if key_env not in os.environ:
         raise BadValue(f"--key-env {key_env}: the environment variable is not set")
-    return os.environ[key_env].encode()
+    return remember_secret(os.environ[key_env]).encode()
 
 
 def store_with_snapshots(directory: Path, key_env: str | None) -> SnapshotStore:
@@ -237,5 +239,5 @@ def export(
             snapshot = found.snapshot
         else:
             raise NoSnapshot(f"there are no snapshots in {directory}")
-        file.write_bytes(snapshot.to_bytes())
+        write_private(file, snapshot.to_bytes())
         typer.echo(f"wrote {file}, after {snapshot.clock:,} events")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -27,6 +25,7 @@ from stream_bayes.mail.start import number_of
 from stream_bayes.mail.streams.mailbox import mails
 from stream_bayes.mail.text.structure import head_and_body
 from stream_bayes.mail.text.transformer import EmailTokens
+from stream_bayes.saving.snapshots.file_system import write_private
 
 __all__ = ["export", "import_", "merge"]
 
@@ -40,15 +39,6 @@ def export(
         counts = home.open().load().export_counts()
         write_private(file, msgspec.json.format(msgspec.json.encode(counts), indent=1) + b"\n")
         typer.echo(f"wrote {len(counts['tokens']):,} tokens to {file}")
-
-
-def write_private(file: Path, data: bytes) -> None:
-    """Create or replace a file that only its owner may read, since words of mail are private."""
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as stream:
-        if stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.fchmod(descriptor, 0o600)
-        stream.write(data)
 
 
 def import_(

@@ -17,6 +17,7 @@ from stream_bayes.mail.filter.profiles import costs_of
 from stream_bayes.mail.start import home_of
 from stream_bayes.mail.store.home import SpamHome
 from stream_bayes.mail.store.users import Quota, UserHome, checked_user
+from stream_bayes.masking import remember_secret
 
 __all__ = ["CostOptions", "HomeOptions", "UserHomeOptions", "report_waiting", "user_home"]
 
@@ -38,7 +39,7 @@ class HomeOptions:
         """Return the filter's directory from the option, the environment or the default."""
         if self.key_env is not None and self.key_env not in os.environ:
             raise BadValue(f"--key-env {self.key_env}: the environment variable is not set")
-        key = None if self.key_env is None else os.environ[self.key_env].encode()
+        key = None if self.key_env is None else remember_secret(os.environ[self.key_env]).encode()
         return SpamHome(Path(home_of({} if self.home is None else {"home": str(self.home)})), key)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from stream_bayes.errors import NotSupported
 
-__all__ = ["FileSystem"]
+__all__ = ["FileSystem", "open_private", "write_private"]
 
 FOR_THE_OWNER = 0o600
 
@@ -102,3 +102,17 @@ class FileSystem:
         except BlockingIOError:
             return False
         return True
+
+
+def open_private(path: Path) -> int:
+    """Return the descriptor of a new or emptied file that only its owner may read: it holds data."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, FOR_THE_OWNER)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):  # a pipe or /dev/stdout keeps its permissions
+        os.fchmod(descriptor, FOR_THE_OWNER)
+    return descriptor
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Create or replace a file that only its owner may read."""
+    with os.fdopen(open_private(path), "wb") as stream:
+        stream.write(data)

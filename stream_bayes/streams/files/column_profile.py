@@ -126,7 +126,10 @@ class ColumnProfile:
     def _count_number(self, value: float) -> None:
         self.numbers += 1
         self.whole += value.is_integer()
-        self.lowest, self.highest = min(self.lowest, value), max(self.highest, value)
+        if value < self.lowest:
+            self.lowest = value
+        if value > self.highest:
+            self.highest = value
 
     def _count_other(self, text: str) -> None:
         self.dates += DATE.fullmatch(text.strip()) is not None

@@ -1,8 +1,9 @@
 """Lines of CSV as rows of cells, as the `csv` module of Python reads them.
 
 A record is a line, unless a newline is in quotes. A quote that is never closed would turn the whole rest of a file into
-one record. So if it is not closed within `max_record_bytes` (or `csv.field_size_limit()`, if that is less), its first
-line alone is a bad record, and reading goes on with the next line. The records depend on the file alone, not on the
+one record. So if it is not closed within `max_record_bytes` (or `csv.field_size_limit()`, if that is less), or if text
+follows the quote that closes it in a later line, its first line alone is a bad record, and reading goes on with the
+next line. The records depend on the file alone, not on the
 blocks in which it is read. Unlike in the `csv` module, a record with a zero byte is bad: a power cut or UTF-16 leaves
 such bytes, and they are not values.
 """
@@ -10,6 +11,7 @@ such bytes, and they are not values.
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterator
 from itertools import accumulate, chain
 from typing import NamedTuple
@@ -121,6 +123,9 @@ def rows_of(lines: Lines, delimiter: str, limit: int) -> tuple[list[CSVRecord], 
             continue
         try:
             for cells in csv.reader(split.feed(), delimiter=delimiter):
+                if split.following > split.first + 1 and (fault := split.fault_of_quotes()) is not None:
+                    rows.append(split.row(fault, split.first + 1))
+                    break  # the lines after the first are records of their own
                 row = split.row(cells, split.following)
                 if cells:
                     rows.append(row)
@@ -183,6 +188,23 @@ class _Lines:
         self.first = self.following = end
         self._no_text = None
         return row
+
+    def fault_of_quotes(self) -> Undecodable | None:
+        """Return the fault of a record of several lines if text follows its closing quote.
+
+        Then the quote was never closed: what closed it opens a cell of a later record, which would be lost in this one.
+        """
+        begin, end = self.begins[self.first], self.begins[self.following]
+        text = self._given.data[begin:end].decode("utf-8", "replace")
+        try:
+            list(csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter, strict=True))
+        except csv.Error:
+            return undecodable(
+                DecodeReason.UNCLOSED_QUOTE,
+                "expected a quote to be closed at the end of a cell; the next quote stands before other text, in line "
+                f"{self.following - self.first} from here",
+            )
+        return None
 
     def feed(self) -> Iterator[str]:
         """Yield the lines from the present record on, up to one that is too long. Raise at the end of the data."""

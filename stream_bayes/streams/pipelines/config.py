@@ -44,6 +44,7 @@ from stream_bayes.core.events.time import MAX_SKEW
 from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import BadConfig
+from stream_bayes.masking import remember_credentials, remember_secret
 from stream_bayes.streams.files.csv_format import CSVFormat, guessed_format
 from stream_bayes.streams.files.csv_sink import CSVSink
 from stream_bayes.streams.files.json_sink import JSONLinesSink
@@ -610,7 +611,12 @@ def _with_variables(value: Any, path: str, missing: list[str]) -> Any:
         for name in VARIABLE.findall(value)
         if name not in os.environ
     ]
-    return VARIABLE.sub(lambda found: os.environ.get(found[1], found[0]), value)
+    result = VARIABLE.sub(lambda found: os.environ.get(found[1], found[0]), value)
+    remember_credentials(result)
+    if "settings" in path.split("."):  # of the client: a password as well as anything else
+        for name in VARIABLE.findall(value):
+            remember_secret(os.environ.get(name, ""))
+    return result
 
 
 def _misplaced(part: object, path: tuple[str, ...]) -> Any:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 from stream_bayes.core.values.durations import seconds_of
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
+from stream_bayes.masking import masked, remember_secret
 from stream_bayes.streams.contracts.sink import Sink
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.records.decoders import decoder_names
@@ -48,10 +49,10 @@ def _secret(given: object) -> object:
             )
         if named[1] not in os.environ:
             raise ValueError(f"the environment has no variable {named[1]}")
-        return os.environ[named[1]]
+        return remember_secret(os.environ[named[1]])
     if isinstance(given, Mapping) and set(given) == {"file"}:
         try:
-            return Path(given["file"]).read_text("utf-8").strip()
+            return remember_secret(Path(given["file"]).read_text("utf-8").strip())
         except (OSError, TypeError, UnicodeError) as error:
             raise ValueError(f"its file cannot be read: {error}") from error
     raise ValueError("expected ${NAME} of an environment variable, or { file = ... }")
@@ -84,6 +85,12 @@ class ConfigTable(BaseModel):
     """A table of the file: frozen, and without any keys but those below."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, strict=True)
+
+    def __repr__(self) -> str:
+        return masked(super().__repr__())
+
+    def __str__(self) -> str:
+        return masked(super().__str__())
 
 
 class FieldsConfig(ConfigTable):

@@ -103,3 +103,25 @@ def test_thousands_of_columns_are_not_each_looked_for_among_all() -> None:
     assert Counted.compared < 50 * len(names)
     (event,) = columns.events(["x"] * len(names), [0], [10], Partition("days"))
     assert len(event.x) == len(names)
+
+
+@pytest.mark.parametrize("block_bytes", [10, 2**15])
+@pytest.mark.parametrize(
+    "between", [b"", b"3,carl,no\n", b'3,"",no\n', b"3,carl,no\r\n4,eve,no\r\n"], ids=repr
+)
+def test_a_quote_left_open_costs_its_own_record_even_if_a_later_one_has_quotes(
+    tmp_path: Path, between: bytes, block_bytes: int
+) -> None:
+    content = b'id,name,rain\n1,ann,yes\n99,"broken,yes\n' + between + b'5,"dora",no\n6,finn,yes\n'
+    details = faults_in(tmp_path / "days.csv", content, block_bytes)
+    assert [detail is None for detail in details] == [True, False] + [True] * (2 + between.count(b"\n"))
+    assert "expected a quote to be closed" in str(details[1])
+
+
+@pytest.mark.parametrize("block_bytes", [10, 2**15])
+def test_cells_of_several_lines_are_read_as_they_are(tmp_path: Path, block_bytes: int) -> None:
+    path = tmp_path / "days.csv"
+    path.write_bytes(b'name,rain\n"a\nb",yes\n"say ""a""\r\n, twice",no\nc,yes\n')
+    source = CSVSource(path, Fields(target="rain"), block_bytes=block_bytes)
+    assert [record.x["name"] for record in whole(source)] == ["a\nb", 'say "a"\r\n, twice', "c"]  # type: ignore[union-attr]
+    source.close()
