@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from stream_bayes.errors import NotSupported
 from stream_bayes.registry import Registry
 from stream_bayes.streams.records.decoder import Decoder
 
@@ -56,39 +58,39 @@ class ProductModel(ABC):
     def make_decoder(self, model: Any, max_record_bytes: int, headings: Sequence[str]) -> Decoder:
         """Return a decoder that takes messages apart as a model does, and keeps these headings."""
 
-    # -- shown to people ----------------------------------------------------------------------------------------------
+    # -- shown to people: what a model does not have is left out ------------------------------------------------------
 
-    @abstractmethod
     def key_of(self, model: Any) -> bytes | None:
         """Return the secret key of a model."""
+        return None
 
-    @abstractmethod
     def labels_of(self, model: Any) -> Sequence[Any]:
         """Return the labels of a model."""
+        return ()
 
-    @abstractmethod
     def id_of(self, raw: bytes) -> str:
         """Return the id by which a pipeline without keys finds a message."""
+        return hashlib.sha256(raw).hexdigest()
 
-    @abstractmethod
     def message_in(self, x: Mapping[str, Any]) -> Any:
         """Return the message in the features of an event. Raise `BadValue` if there is none."""
+        return x
 
-    @abstractmethod
     def headings_of(self, x: Mapping[str, Any], wanted: Collection[str]) -> dict[str, str]:
         """Return the headings of the message in an event."""
+        return {}
 
-    @abstractmethod
     def explained(self, model: Any, message: Any) -> dict[str, Any]:
         """Return the `verdict` on a message with its `probabilities`, `score` and `evidence`, as JSON values."""
+        raise NotSupported(f"a {self.name} gives no evidence")
 
-    @abstractmethod
     def described(self, model: Any) -> dict[str, Any]:
         """Return what a model has learned, as JSON values."""
+        return {}
 
-    @abstractmethod
     def print_explanation(self, model: Any, file: str, json: bool) -> None:
         """Print the verdict on the message in a file, or on standard input for `-`, and the evidence."""
+        raise NotSupported(f"a {self.name} gives no evidence")
 
 
 # By their names in pipeline files, and by the names of their classes.

@@ -1,0 +1,1 @@
+"""What another package adds to stream_bayes; see pyproject.toml for the names."""
