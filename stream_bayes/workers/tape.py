@@ -19,10 +19,13 @@ from numpy.typing import NDArray
 from stream_bayes import errors
 from stream_bayes.core.readings._reading import AnswerTable
 from stream_bayes.core.values.values import tagged_many, untagged_many
-from stream_bayes.errors import CannotResume, StreamBayesError
+from stream_bayes.errors import BadValue, CannotResume, StreamBayesError
 from stream_bayes.streams.served_models.answers import Answer, AnswerColumns
+from stream_bayes.unpacking import unpacked
 
 __all__ = ["Rows", "Tape", "rows_of", "tape_of"]
+
+MOST_BYTES = 1 << 28  # of a tape once it is decompressed
 
 
 class Rows(msgspec.Struct, frozen=True, tag="rows"):
@@ -98,8 +101,10 @@ class Tape:
 
     def __init__(self, recorded: bytes) -> None:
         try:
-            calls = msgspec.msgpack.decode(zlib.decompress(recorded), type=list[Rows]) if recorded else []
-        except (zlib.error, msgspec.DecodeError) as error:
+            calls = (
+                msgspec.msgpack.decode(unpacked(recorded, MOST_BYTES), type=list[Rows]) if recorded else []
+            )
+        except (BadValue, msgspec.DecodeError) as error:
             raise CannotResume(f"the journal holds answers that cannot be read: {error}") from error
         self._calls = deque(calls)
 

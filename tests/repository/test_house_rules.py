@@ -25,6 +25,7 @@ fronts
 masking
 errors
 names
+unpacking
 registry
 core.values
 core.drawing

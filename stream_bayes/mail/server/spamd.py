@@ -12,7 +12,6 @@ X-Spam-Flag and X-Spam-Status that delivery rules for SpamAssassin match.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
@@ -26,12 +25,12 @@ from stream_bayes.mail.server.callers import Caller, NotAllowed
 from stream_bayes.mail.server.filter_service import FilterService
 from stream_bayes.mail.start import MOST_TO_SERVER, with_fields, without_fields
 from stream_bayes.mail.text.structure import head_and_body
+from stream_bayes.unpacking import unpacked
 
 __all__ = ["BUSY", "answer_spamc", "mail_with"]
 
 SECONDS: Final = 30.0  # for a request to arrive, and for its answer to be read
 PATIENCE: Final = 5.0  # seconds that a mail waits for memory
-CHUNK: Final = 1 << 16  # bytes unpacked at once
 MAX_LINE: Final = 1_000
 MAX_HEADERS: Final = 50
 OK, USAGE, DATA, UNAVAILABLE, SOFTWARE, IO_ERROR = (  # codes of sysexits.h
@@ -182,29 +181,12 @@ def _mail(reader: RequestReader, headers: dict[str, str], reservation: Reservati
         raw = reader.read(size, reservation)
         if len(raw) != size:
             raise _Refused(DATA, f"expected {length} bytes, got {len(raw)}")
-    return _unpacked(raw, reservation) if headers.get("compress", "").lower() == "zlib" else raw
-
-
-def _unpacked(raw: bytes, reservation: Reservation) -> bytes:
-    """Return the mail that was compressed, bounded while it expands."""
-    unpacking = zlib.decompressobj()
-    parts, size = [], 0
+    if headers.get("compress", "").lower() != "zlib":
+        return raw
     try:
-        while not unpacking.eof:
-            part = unpacking.decompress(raw, CHUNK)
-            raw = unpacking.unconsumed_tail
-            if not part and not raw:
-                break
-            size += len(part)
-            if size > MOST_TO_SERVER:
-                raise _Refused(DATA, f"expected at most {MOST_TO_SERVER:,} bytes once it is unpacked")
-            reservation.grow(len(part))
-            parts.append(part)
-    except zlib.error as error:
-        raise _Refused(DATA, f"the mail is not compressed by zlib: {error}") from None
-    if not unpacking.eof or unpacking.unused_data:
-        raise _Refused(DATA, "the mail is compressed by zlib, but cut off, or followed by something else")
-    return b"".join(parts)
+        return unpacked(raw, MOST_TO_SERVER, reserve=reservation.grow)
+    except BadValue as error:
+        raise _Refused(DATA, str(error)) from None
 
 
 Response = tuple[list[str], bytes]

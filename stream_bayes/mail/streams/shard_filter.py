@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from stream_bayes.core.values.payloads import Payload
-from stream_bayes.errors import BadState, CannotResume, StreamBayesError
+from stream_bayes.errors import BadState, BadValue, CannotResume, StreamBayesError
 from stream_bayes.mail.filter.calibration import ScoreCurve
 from stream_bayes.mail.filter.filter import Message, SpamFilter
 from stream_bayes.mail.filter.receipts import Receipt, Receipts
@@ -30,11 +30,14 @@ from stream_bayes.mail.filter.token_scorer import TokenScorer
 from stream_bayes.mail.filter.training import Training
 from stream_bayes.mail.streams.spam_model import ServedFilter
 from stream_bayes.streams.served_models.answers import Answer, BatchAnswers
+from stream_bayes.unpacking import unpacked
 from stream_bayes.workers.memory import check_budget
 from stream_bayes.workers.state_parts import joined
 from stream_bayes.workers.sum_updates import SumUpdates
 
 __all__ = ["FilterTotal", "ShardFilter", "ShardFilterModel"]
+
+MOST_TAPE_BYTES = 1 << 28  # of a tape once it is decompressed
 
 
 class TotalScore(NamedTuple):
@@ -368,8 +371,10 @@ class ShardFilterModel:
         """
         self._check_end()
         try:
-            scores = msgspec.msgpack.decode(zlib.decompress(tape), type=list[TotalScore]) if tape else []
-        except (zlib.error, msgspec.DecodeError) as error:
+            scores = (
+                msgspec.msgpack.decode(unpacked(tape, MOST_TAPE_BYTES), type=list[TotalScore]) if tape else []
+            )
+        except (BadValue, msgspec.DecodeError) as error:
             raise CannotResume(f"the journal holds scores that cannot be read: {error}") from error
         self.model.forget_last()
         self.model.shard_scorer.repeated = deque(scores)

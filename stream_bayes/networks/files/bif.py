@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import zlib
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from itertools import product
@@ -40,8 +39,11 @@ from stream_bayes.networks.files.bif_types import (
     type_names,
     typed,
 )
+from stream_bayes.unpacking import unpacked
 
 __all__ = ["bif_text", "parse_bif", "read_bif", "write_bif"]
+
+MOST_BYTES = 1 << 28  # of a file once it is decompressed
 
 
 def read_bif(path: str | os.PathLike[str], *, tolerance: float = TOLERANCE) -> DiscreteNetwork:
@@ -76,9 +78,9 @@ def read_bif(path: str | os.PathLike[str], *, tolerance: float = TOLERANCE) -> D
     data = Path(path).read_bytes()
     if source.endswith(".gz"):
         try:
-            data = gzip.decompress(data)
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise BadFormat(f"{source}: expected a file compressed by gzip: {error}") from None
+            data = unpacked(data, MOST_BYTES, "gzip")
+        except BadValue as error:
+            raise BadFormat(f"{source}: {error}") from None
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -11,10 +11,11 @@ delays the stream. Labels hold the pipeline's name, sources, partitions and reas
 from __future__ import annotations
 
 import math
+import socket
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import ThreadingHTTPServer
 from itertools import accumulate
 from threading import Thread
@@ -25,6 +26,7 @@ from prometheus_client.utils import floatToGoString
 
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.core.events.pending import OUTCOMES, Pending
+from stream_bayes.door.connections import AdmittedTo, ConnectionLimits, Connections
 from stream_bayes.drift.log import KINDS
 from stream_bayes.errors import BadConfig
 from stream_bayes.saving.snapshots.store import SnapshotStore
@@ -55,6 +57,7 @@ Labels: TypeAlias = dict[str, str]
 LATENCY_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600, 86_400)  # seconds
 SECONDS_BETWEEN_MEASURES = 1.0  # computing measures costs more than a commit
 REQUEST_TIMEOUT = 5.0  # seconds for a client to send its request
+LIMITS = ConnectionLimits(most=64, most_each=32, for_probes=0)
 REFUSED_METHODS = ("HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 DRIFT_STATES = ("stable", "warning", "searching", "trial")
 INCIDENT_HELP = {
@@ -244,7 +247,7 @@ def serving_collector(collector: Any, engine: HasHealth, host: str, port: int) -
     refused = dict.fromkeys((f"do_{method}" for method in REFUSED_METHODS), _Handler.refuse)
     handler = type("Handler", (_Handler,), {"registry": registry, "engine": engine, **refused})
     try:
-        server = ThreadingHTTPServer((host, port), handler)
+        server = _OpsServer((host, port), handler)
     except OSError as error:
         raise BadConfig(f"ops: {host}:{port} cannot be listened on: {error.strerror or error}") from error
     thread = Thread(target=server.serve_forever, name="ops", daemon=True)
@@ -257,6 +260,51 @@ def serving_collector(collector: Any, engine: HasHealth, host: str, port: int) -
         server.server_close()
 
 
+class _OpenSocket:
+    """A connection as `Connections` counts it: it waits until its request is here."""
+
+    has_served = False
+
+    def __init__(self, line: socket.socket, address: str) -> None:
+        self.address = address
+        self.waits_since: float | None = time.monotonic()
+        self._line = line
+
+    def drop(self) -> None:
+        """End it at once; its own thread then reads the end."""
+        with suppress(OSError):
+            self._line.shutdown(socket.SHUT_RDWR)
+
+
+class _OpsServer(ThreadingHTTPServer):
+    """A thread for each connection, within limits: idle ones give way, so that probes are answered."""
+
+    daemon_threads = True
+
+    def __init__(self, address: tuple[str, int], handler: Any) -> None:
+        self._connections = Connections(LIMITS)
+        self._open: dict[Any, _OpenSocket] = {}
+        super().__init__(address, handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        opened = _OpenSocket(request, str(client_address[0]))
+        if self._connections.admit(opened) is AdmittedTo.REFUSED:
+            super().shutdown_request(request)
+            return
+        self._open[request] = opened
+        super().process_request(request, client_address)
+
+    def begin_answer(self, request: Any) -> None:
+        """Mark a connection whose request is here: it gives way to no other."""
+        self._open[request].waits_since = None
+
+    def shutdown_request(self, request: Any) -> None:
+        opened = self._open.pop(request, None)
+        if opened is not None:
+            self._connections.remove(opened)
+        super().shutdown_request(request)
+
+
 class _Handler(MetricsHandler):
     """Metrics and health for GET requests; other methods are refused."""
 
@@ -264,6 +312,13 @@ class _Handler(MetricsHandler):
     timeout = REQUEST_TIMEOUT
     server_version = "stream-bayes"
     sys_version = ""
+
+    def parse_request(self) -> bool:
+        """Parse the head of a request, which is then here."""
+        is_sound: bool = super().parse_request()
+        if is_sound:
+            self.server.begin_answer(self.request)  # type: ignore[attr-defined]  # the server above
+        return is_sound
 
     def do_GET(self) -> None:  # noqa: N802  # the name that http.server calls
         path = self.path.partition("?")[0]

@@ -192,7 +192,8 @@ def test_a_bomb_expands_no_further_than_the_largest_mail(server: SpamServer) -> 
 @pytest.mark.parametrize("broken", [lambda packed: packed[:-3], lambda packed: packed + b"more"])
 def test_a_mail_that_was_cut_off_while_compressed_gets_no_verdict(server: SpamServer, broken: object) -> None:
     packed = broken(zlib.compress(CERTAIN_SPAM))  # type: ignore[operator]
-    assert b"cut off" in exchanged(server.addresses()["spamd"], check(packed, "Compress: zlib"))
+    answer = exchanged(server.addresses()["spamd"], check(packed, "Compress: zlib"))
+    assert answer.startswith(b"SPAMD/1.1 65 EX_DATAERR") and b"Spam:" not in answer
 
 
 @pytest.mark.parametrize("length", ["1_0", "\u0661", "+1", "-1", "00", "9" * 5000, str(MOST_TO_SERVER + 1)])

@@ -321,7 +321,7 @@ def test_a_file_in_another_encoding_is_refused_with_the_place(tmp_path):
 def test_a_damaged_compressed_file_is_refused(tmp_path, data):
     path = tmp_path / "lawn.bif.gz"
     path.write_bytes(data)
-    with pytest.raises(BadFormat, match="expected a file compressed by gzip"):
+    with pytest.raises(BadFormat, match=r"compressed by gzip|cut off"):
         read_bif(path)
 
 

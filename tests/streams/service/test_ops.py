@@ -8,10 +8,13 @@ import json
 import logging
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -430,3 +433,18 @@ def test_the_latency_is_a_histogram_of_records_by_their_times() -> None:
     assert [below(bound) for bound in ("1.0", "10.0", "60.0", "86400.0", "+Inf")] == [2, 3, 5, 5, 6]
     assert found[series("stream_bayes_latency_seconds_count", pipeline="weather")] == 6
     assert found[series("stream_bayes_latency_seconds_sum", pipeline="weather")] > 1e6
+
+
+def test_probes_are_answered_whoever_holds_connections_open() -> None:
+    engine = engine_of([({"sky": "grey"}, "rain")])
+    threads = threading.active_count()
+    with serving(engine, "127.0.0.1", 0) as port, ExitStack() as around:
+        for number in range(300):
+            source = (f"127.0.0.{number % 3 + 1}", 0)
+            line = around.enter_context(
+                socket.create_connection(("127.0.0.1", port), timeout=20, source_address=source)
+            )
+            line.sendall(b"GET /liv" * (number % 2))
+            if number % 50 == 49:
+                assert fetch(port, "/livez") == (200, "alive\n")
+        assert threading.active_count() - threads < 100
