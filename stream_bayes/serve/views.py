@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from stream_bayes.core.values.bugs import is_bug
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, NotLearned, NotSupported, StreamBayesError, UnknownFeature
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
@@ -118,7 +119,7 @@ class Copy:
         except StreamBayesError:
             raise
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
-            if model is self.learner:
+            if is_bug(error):
                 raise
             raise BadValue(
                 f"{type(model).__name__} refuses the event: {type(error).__name__}: {error}"

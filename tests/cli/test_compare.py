@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from stream_bayes import NaiveBayes
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from tests.cli.test_snapshots import run
 from tests.conftest import ROWS
+from tests.failing_code import in_module
 
 
 def test_compare_shows_models_side_by_side(weather: Path, tmp_path: Path) -> None:
@@ -115,3 +117,16 @@ def test_several_files_of_other_columns_or_formats_are_refused(tmp_path: Path) -
     for other, message in (("b.csv", "sky"), ("c.jsonl", "one format")):
         result = run("compare", tmp_path / "a.csv", tmp_path / other, "--target", "y", "--model", "nb")
         assert result.exit_code in (3, 4) and message in result.stderr, result.stderr
+
+
+def test_a_bug_of_ours_is_not_blamed_on_the_stream(weather: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ("compare", weather, "--target", "rain", "--ignore", "id", "--model", "nb")
+    for verb in ("learn_one", "predict_learn_one"):
+        monkeypatch.setattr(NaiveBayes, verb, in_module("stream_bayes.learners.text", {}.popitem))
+    result = run(*arguments)
+    assert isinstance(result.exception, KeyError) and result.exit_code == 1
+    for verb in ("learn_one", "predict_learn_one"):
+        monkeypatch.setattr(NaiveBayes, verb, in_module("river.naive_bayes", {}.popitem))
+    result = run(*arguments)
+    assert result.exit_code == 3
+    assert "cannot learn from this stream" in result.stderr

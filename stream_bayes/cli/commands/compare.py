@@ -29,6 +29,7 @@ from stream_bayes.cli.decision_rules import DecisionOptions
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, checked_output, console, note, print_json
 from stream_bayes.core.events.event import Event
+from stream_bayes.core.values.bugs import is_bug
 from stream_bayes.data.schema import Schema
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.drift.detectors import DETECTORS
@@ -172,6 +173,8 @@ def compare(
                     TypeError,
                     ValueError,
                 ) as error:  # River's learners may raise any of these
+                    if is_bug(error):
+                        raise
                     notes = "; ".join(getattr(error, "__notes__", ()))
                     reason = (
                         str(error)

@@ -11,6 +11,7 @@ from typing import Any
 
 from stream_bayes.core.events.actions import Learned
 from stream_bayes.core.events.unlearn_spans import Rejoined
+from stream_bayes.core.values.bugs import is_bug
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.errors import NoSnapshot, NotSupported, StreamBayesError
 from stream_bayes.saving.snapshots.snapshot import Snapshot
@@ -60,10 +61,7 @@ class Challenger:
         try:
             self.step.process(records)
         except Exception as error:  # a model of River may raise anything, and the pipeline is not to suffer
-            self.failure = f"{type(error).__name__}: {error}"
-            logger.warning(
-                "the challenger %s is dropped until the next start: %s", self.step.name, self.failure
-            )
+            self._drop(error)
         self.step.clear_results()
 
     def unlearn(self, find: Callable[[Step], tuple[Sequence[Learned], Sequence[Rejoined]]]) -> None:
@@ -91,11 +89,18 @@ class Challenger:
             try:
                 process(self.step)
             except Exception as error:  # as in `process`
-                self.failure = f"{type(error).__name__}: {error}"
-                logger.warning(
-                    "the challenger %s is dropped until the next start: %s", self.step.name, self.failure
-                )
+                self._drop(error)
             self.step.clear_results()
+
+    def _drop(self, error: Exception) -> None:
+        """Process nothing any more. The log gets the reason, and the traceback of a bug."""
+        self.failure = f"{type(error).__name__}: {error}"
+        logger.warning(
+            "the challenger %s is dropped until the next start: %s",
+            self.step.name,
+            self.failure,
+            exc_info=error if is_bug(error) else None,
+        )
 
 
 class Challengers:

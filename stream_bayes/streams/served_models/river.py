@@ -10,6 +10,7 @@ from typing import Any
 
 from river import base, compose
 
+from stream_bayes.core.values.bugs import is_bug
 from stream_bayes.core.values.payloads import Payload, plain
 from stream_bayes.core.values.values import shown
 from stream_bayes.drift.adaptive import DriftAdaptive
@@ -214,12 +215,14 @@ class ServedAdaptive(ServedRiver):
 
 @contextmanager
 def _refusals(name: str, x: Any) -> Iterator[None]:
-    """Turn the errors of River's classifiers for an event into `BadValue`."""
+    """Turn the errors of River's classifiers for an event into `BadValue`. Bugs of this package pass."""
     try:
         yield
     except StreamBayesError:
         raise
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+        if is_bug(error):
+            raise
         detail = f"{name} refuses the event: {type(error).__name__}: {error}"
         texts = [key for key, value in x.items() if isinstance(value, str)] if isinstance(x, Mapping) else []
         if texts and isinstance(error, (TypeError, ValueError)):

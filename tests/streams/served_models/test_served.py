@@ -13,10 +13,12 @@ from stream_bayes.core.events.pending import Pending
 from stream_bayes.data.schema import Nominal, Schema
 from stream_bayes.errors import BadValue, CannotSave
 from stream_bayes.saving.snapshots.store import SnapshotStore
+from stream_bayes.streams.engine.challengers import Challenger
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.served_models.river import ServedRiver
 from stream_bayes.streams.served_models.served import served
+from tests.failing_code import in_module
 from tests.streams.engine.test_step import bytes_of
 from tests.streams.lists import ListSink, ListSource
 
@@ -196,3 +198,28 @@ def test_words_of_a_text_and_declared_features_are_not_limited() -> None:
         model.learn(x, "rain", 1.0)
         _, refused = model.process([x], ["rain"], [1.0])
         assert refused is None
+
+
+@pytest.mark.parametrize(
+    ("module", "error"), [("stream_bayes.learners.text", KeyError), ("river.utils", BadValue)]
+)
+def test_a_bug_of_ours_is_no_event_that_rivers_model_refuses(
+    monkeypatch: pytest.MonkeyPatch, module: str, error: type[Exception]
+) -> None:
+    monkeypatch.setattr(GaussianNB, "predict_proba_one", in_module(module, {}.popitem))
+    with pytest.raises(error, match="dictionary is empty"):
+        served(scaled()).predict_then_learn({"height": 1.5}, "short", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("module", "is_shown"), [("stream_bayes.learners.text", True), ("river.utils", False)]
+)
+def test_a_challenger_is_dropped_with_the_traceback_of_a_bug(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, module: str, is_shown: bool
+) -> None:
+    challenger = Challenger(Step(served(NaiveBayes()), "nb"), {})
+    monkeypatch.setattr(challenger.step, "process", in_module(module, {}.popitem))
+    challenger.process([])
+    (record,) = caplog.records
+    assert "dictionary is empty" in record.getMessage()
+    assert bool(record.exc_info and record.exc_info[0]) == is_shown
