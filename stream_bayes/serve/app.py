@@ -194,12 +194,19 @@ class Service:
             reason = found[challenger]["failure"]
             raise Refused(409, "dropped", f"the challenger {shown(challenger)} was dropped: {reason}")
         view = await self.board.fresh_view(challenger)
-        if view is None:
-            raise NotLearned(
-                self.board.problem
-                or "there is no model yet; request again once the pipeline has processed events"
+        if view is not None:
+            return view
+        if self.board.problem is None and self.board.status.get("processed"):
+            raise Refused(
+                503,
+                "busy",
+                "the pipeline has not handed over a copy of this model yet; request again in a second",
+                {"Retry-After": "1"},
             )
-        return view
+        raise NotLearned(
+            self.board.problem
+            or "there is no model yet; request again once the pipeline has processed events"
+        )
 
     async def _in_worker(self, call: Callable[[Copy], dict[str, Any]], view: View) -> dict[str, Any]:
         if self._waiting >= MOST_WAITING:

@@ -4,8 +4,9 @@
     sender thread       makes messages of the copies; waits while the service is slow, and the engine goes on without
     receiver thread     what the service requests: views for some seconds, and labels to write
 
-Views are sent only while requests arrive. The time that they take is measured, and the next one waits until they take
-no more than a small share of the stream's time. So a large model is sent later; answers state their age.
+Views are sent only while requests arrive. The processor time that they take is measured, and the next one waits until
+they take no more than a small share of the stream's time. So a large model is sent later; answers state their age. The
+first view of a model does not wait for those of others: without it the service has nothing to answer with.
 """
 
 from __future__ import annotations
@@ -150,16 +151,17 @@ class Handover:
     def _attend(self, *, is_last: bool = False) -> None:
         now = time.monotonic()
         urgent = bool(self._outcomes)
-        if now < self._status_due and now < self._view_due and not urgent and not is_last:
+        is_first = not self._wanted_until.copy().keys() <= self._viewed.keys()
+        if now < min(self._status_due, self._view_due) and not (is_first or urgent or is_last):
             return
         viewed = self._due_views(now, is_last)
         wants_view = bool(viewed)
         wants_status = is_last or now >= self._status_due or urgent
         if not (wants_view or wants_status) or (self._work.full() and not is_last):
             return
-        began = time.perf_counter()
+        began = time.thread_time()  # what others do on a busy machine is no cost of a view
         parts = [*([self._status(is_last)] if wants_status else []), *(self._view(name) for name in viewed)]
-        spent = time.perf_counter() - began
+        spent = time.thread_time() - began
         if wants_status:
             self._status_due = now + STATUS_SECONDS
         if wants_view:
@@ -177,15 +179,18 @@ class Handover:
             self._work.put(work, block=is_last, timeout=STOP_SECONDS)
 
     def _due_views(self, now: float, is_last: bool) -> list[str | None]:
-        """Return the models to copy: those that are wanted and have changed; at the end the pipeline's own, too."""
-        if not is_last and now < self._view_due:
-            return []
+        """Return the models to copy: those that are wanted and have changed; at the end the pipeline's own, too.
+
+        Before the next views are due, only those that were never copied.
+        """
+        is_due = is_last or now >= self._view_due
         names: dict[str | None, None] = {None: None} if is_last else {}
         names |= dict.fromkeys(name for name, until in self._wanted_until.copy().items() if now < until)
         return [
             name
             for name in names
             if (step := self._step_of(name)) is not None
+            and (is_due or name not in self._viewed)
             and (is_last or self._viewed.get(name) != (step.processed, step.model.generation))
         ]
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from stream_bayes.serve import handover
 from stream_bayes.streams.engine.engine import Engine
 from tests.serve.weather import Client, pipeline_text, running, write_days
 
@@ -31,7 +32,7 @@ def client(weather: tuple[Engine, Client, Path]) -> Client:
     return weather[1]
 
 
-def wait_until(is_so: Callable[[], Any], seconds: float = 20.0) -> None:
+def wait_until(is_so: Callable[[], Any], seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < end
@@ -169,6 +170,36 @@ def test_the_experts_of_the_adaptive_learner_are_explained(tmp_path: Path) -> No
         assert {feature["name"] for feature in model["features"]} == {"sky", "wind"}
         assert sorted(model["labels"]) == ["no", "yes"]
         assert "did you mean 'sky'?" in client.refusal("/v1/explain", {"x": {"skye": "grey"}}, 422)
+
+
+def test_the_first_view_of_a_model_does_not_wait_for_those_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handover, "SHARE", 1e-9)  # after one view, the next is due in a year
+    write_days(tmp_path, 100)
+    challengers = "".join(f'\n[[challengers]]\nname = "{name}"\nkind = "nb"\n' for name in "abc")
+    with running(tmp_path, pipeline_text("nb") + challengers) as (engine, client):
+        wait_until(lambda: client.get("/v1/evaluation")["status"].get("processed", 0) >= 100)
+        for name in ("weather", "a", "b", "c"):
+            assert client.get(f"/v1/model?name={name}")["name"] == name
+        write_days(tmp_path, 100, start=100)
+        wait_until(lambda: engine.step.processed >= 200)
+        assert client.get("/v1/model?name=a")["model"]["processed"] < 200  # the second one waits
+
+
+def test_a_model_that_is_under_way_is_requested_again_and_one_without_events_is_none_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handover.Handover, "_due_views", lambda *_: [])
+    write_days(tmp_path, 0)
+    with running(tmp_path, pipeline_text("nb")) as (_, client):
+        status, _, problem = client.send("GET", "/v1/model")
+        assert status == 409 and "there is no model yet" in problem["detail"]
+        write_days(tmp_path, 100)
+        wait_until(lambda: client.get("/v1/evaluation")["status"].get("processed", 0) >= 100)
+        status, headers, problem = client.send("GET", "/v1/model")
+        assert status == 503 and headers["retry-after"] == "1"
+        assert "not handed over" in problem["detail"]
 
 
 def test_a_challenger_answers_by_its_name(tmp_path: Path) -> None:

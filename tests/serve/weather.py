@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from stream_bayes.streams.pipelines.config import parse_config
 from stream_bayes.streams.pipelines.pipeline import build
 
 TOKEN = "a token of more than sixteen"
+PATIENCE = 60.0  # seconds in which the engine of a busy machine hands over a model
 
 PIPELINE = """
 name = "weather"
@@ -91,21 +93,33 @@ class Client:
         except OSError:
             return False
 
+    def send_until_answered(
+        self, method: str, path: str, body: Any = None, **headers: str
+    ) -> tuple[int, dict[str, str], Any]:
+        """Send a request again, as the service asks for, while the engine has not handed over a model."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            found = self.send(method, path, body, **headers)
+            if found[0] != 503 or "retry-after" not in found[1] or time.monotonic() > deadline:
+                return found
+            time.sleep(float(found[1]["retry-after"]) / 4)
+
     def get(self, path: str, **headers: str) -> Any:
         """Return the body of an answer that is expected to be sound."""
-        status, _, body = self.send("GET", path, None, **headers)
+        status, _, body = self.send_until_answered("GET", path, None, **headers)
         assert status == 200, (status, body)
         return body
 
     def post(self, path: str, body: Any, **headers: str) -> Any:
         """Return the body of an answer that is expected to be sound."""
-        status, _, answer = self.send("POST", path, body, **headers)
+        status, _, answer = self.send_until_answered("POST", path, body, **headers)
         assert status in (200, 202), (status, answer)
         return answer
 
     def refusal(self, path: str, body: Any, status: int, **headers: str) -> str:
         """Return the detail of a problem that is expected to have this status."""
-        found, given, answer = self.send("POST", path, body, **headers)
+        send = self.send if status == 503 else self.send_until_answered
+        found, given, answer = send("POST", path, body, **headers)
         assert found == status, (found, answer)
         assert given["content-type"] == "application/problem+json"
         assert answer["status"] == status and answer["type"].startswith("urn:stream-bayes:")

@@ -156,8 +156,10 @@ class SocketListener:
                 self.refusals.add("busy", reader.address, str(error))
             except ValueError as error:
                 self.refusals.add("protocol", reader.address, str(error))
-            except Exception:  # clients that disconnect, or do not finish their request
-                logger.debug("a connection ended with an error", exc_info=True)
+            except OSError as error:  # clients that disconnect, or do not finish their request
+                logger.debug("a connection ended: %s", error)
+            except Exception:  # a bug ends this connection, and not the thread that serves others
+                logger.exception("a connection ended with an error")
             finally:
                 self._connections.remove(reader)
 
