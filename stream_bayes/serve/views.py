@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from stream_bayes.core.values.bugs import is_bug
+from stream_bayes.bugs import is_bug
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, NotLearned, NotSupported, StreamBayesError, UnknownFeature
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes

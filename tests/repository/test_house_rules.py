@@ -24,6 +24,7 @@ _build
 fronts
 masking
 errors
+bugs
 names
 unpacking
 registry

@@ -13,6 +13,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from stream_bayes import plots
+from stream_bayes.bugs import is_bug
 from stream_bayes.cli.commands.service import ServeOptions, wait_for_signal
 from stream_bayes.cli.commands.train import records_of
 from stream_bayes.cli.compared_models import MODELS, PEERS, SEED, compared_models
@@ -29,7 +30,6 @@ from stream_bayes.cli.decision_rules import DecisionOptions
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, checked_output, console, note, print_json
 from stream_bayes.core.events.event import Event
-from stream_bayes.core.values.bugs import is_bug
 from stream_bayes.data.schema import Schema
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.drift.detectors import DETECTORS

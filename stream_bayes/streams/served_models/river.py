@@ -10,7 +10,7 @@ from typing import Any
 
 from river import base, compose
 
-from stream_bayes.core.values.bugs import is_bug
+from stream_bayes.bugs import is_bug
 from stream_bayes.core.values.payloads import Payload, plain
 from stream_bayes.core.values.values import shown
 from stream_bayes.drift.adaptive import DriftAdaptive

@@ -21,11 +21,9 @@ def is_bug(error: BaseException) -> bool:
 
     Examples
     --------
-    >>> try:
-    ...     int("x")
-    ... except ValueError as error:
-    ...     print(is_bug(error))
-    False
+    >>> from stream_bayes.errors import BadValue
+    >>> is_bug(BadValue("expected a number, got text")), is_bug(KeyError("raised nowhere"))
+    (False, False)
     """
     if isinstance(error, StreamBayesError):
         return False
