@@ -39,6 +39,7 @@ from stream_bayes.testing.laws_of_states import (
     shared_codes_are_not_merged,
     values_keep_their_types,
     what_a_budget_refuses_outlives_loading,
+    what_is_saved_can_be_loaded_at_every_moment,
 )
 from stream_bayes.testing.laws_of_windows import a_window_holds_the_newest_events
 from stream_bayes.testing.sample_streams import Streams
@@ -144,6 +145,7 @@ LAWS: tuple[Law, ...] = (
     Law(shards_share_a_clock, Promise.FLOATS, _is_mergeable),
     Law(a_window_holds_the_newest_events, Promise.ORDERED, _slides),
     Law(saving_loses_nothing, None, _everyone),
+    Law(what_is_saved_can_be_loaded_at_every_moment, None, _can_grow),
     Law(replay_gives_the_same_bytes, Promise.ORDERED, _everyone),
     Law(labels_keep_their_types, None, _meets_classes),
     Law(values_keep_their_types, None, _meets_values),

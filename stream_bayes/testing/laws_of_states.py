@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -22,17 +22,20 @@ from stream_bayes.testing.assertions import (
     same_knowledge,
     state_bytes,
 )
+from stream_bayes.testing.growing_streams import GrowingStream
 from stream_bayes.testing.laws_of_predictions import learn_all
 from stream_bayes.testing.sample_streams import FRACTIONAL, LabelledSample, Streams
 
 __all__ = [
     "a_budget_holds",
+    "goes_on_as_if_never_saved",
     "labels_keep_their_types",
     "replay_gives_the_same_bytes",
     "saving_loses_nothing",
     "shared_codes_are_not_merged",
     "values_keep_their_types",
     "what_a_budget_refuses_outlives_loading",
+    "what_is_saved_can_be_loaded_at_every_moment",
 ]
 
 LABELS = (True, "True", "1", 2, 2.5, b"x", ("a", 1, True), "größe", 10**30, -0.5)
@@ -46,6 +49,7 @@ NUMPY_LABELS = (
     ("a", np.int8(1), True),
 )
 MOST_EVENTS = 20_000
+GROWING_EVENTS = 60
 COMPILED = is_compiled()
 TIMES = 2  # occurrences of a token: enough for any threshold of a BernoulliNB here
 
@@ -110,6 +114,58 @@ def saving_loses_nothing(learner: BayesClassifier, streams: Streams) -> None:
             )
         written_later = type(model).from_state(content.state())
         same_bytes(type(model).from_state(state), written_later, "a content whose state was written later")
+
+
+def what_is_saved_can_be_loaded_at_every_moment(learner: BayesClassifier, streams: Streams) -> None:
+    """Check that a learner saved at any moment of a stream with growing names loads, and goes on with equal bytes."""
+    kinds = learner.inputs if learner.traits.accepts_numbers else learner.inputs - {"numeric"}
+    labels = streams.labels if streams.declares_classes else None
+    stream = GrowingStream(int(streams.rng.integers(2**31)), kinds, labels=labels)
+    goes_on_as_if_never_saved(learner.clone(), stream, GROWING_EVENTS, _loaded, state_bytes, every=5)
+
+
+def goes_on_as_if_never_saved(
+    model: Any,
+    stream: GrowingStream,
+    events: int,
+    reloaded: Callable[[Any], Any],
+    bytes_of: Callable[[Any], bytes],
+    every: int,
+) -> None:
+    """Check that a model and a twin that is saved and loaded on the way give equal answers, and end with equal bytes.
+
+    Parameters
+    ----------
+    model
+        A new model; it learns the events.
+    stream, events
+        The stream, and the number of its events.
+    reloaded
+        Returns what is loaded from what a model saves.
+    bytes_of
+        Returns the bytes that a model saves.
+    every
+        The number of events between two moments at which the twin is saved and loaded. What the model would save is
+        loaded and saved again at the same moments.
+    """
+    twin = reloaded(model)
+    for number, sample in enumerate(stream.events(events)):
+        answers = [_outcome(one, sample) for one in (model, twin)]
+        require(
+            repr(answers[0]) == repr(answers[1]),
+            f"event {number}: {answers[0]}, and once loaded {answers[1]}",
+        )
+        if number % every == 0:
+            twin = reloaded(twin)
+            require(
+                bytes_of(reloaded(model)) == bytes_of(model), f"event {number}: loading changed the bytes"
+            )
+            probe = stream.probe()
+            asked = [one.predict_proba_one(probe) for one in (model, twin)]
+            require(asked[0] == asked[1], f"event {number}: {asked[0]}, and once loaded {asked[1]}")
+    require(
+        bytes_of(model) == bytes_of(twin), f"{events} events, loaded on the way or not: the states differ"
+    )
 
 
 def replay_gives_the_same_bytes(learner: BayesClassifier, streams: Streams) -> None:
@@ -290,7 +346,7 @@ def what_a_budget_refuses_outlives_loading(learner: BayesClassifier, streams: St
         same_bytes(model, twin, f"within {budget:,} bytes, loaded on the way or not,")
 
 
-def _outcome(model: BayesClassifier, event: LabelledSample) -> object:
+def _outcome(model: Any, event: LabelledSample) -> object:
     """Return the prediction for a sample that is learned, or the reason why it is refused."""
     try:
         return model.predict_learn_one(*event)

@@ -15,6 +15,7 @@ from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.explanation import Explanation
 from stream_bayes.learners.base.traits import Promise
 from stream_bayes.testing import LAWS, check_law, check_learner, laws_of
+from stream_bayes.testing.assertions import require
 
 # Far out in a Gaussian's tail a square overflows to infinity, as it should; uncompiled, numpy says so.
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
@@ -181,6 +182,15 @@ class LosesRoomByLoading(NaiveBayes):
         return model
 
 
+class LoadsFewNames(NaiveBayes):
+    """Cannot be loaded once more than a few features have come."""
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
+        require(len(state["store"]["features"]) < 5, "there are too many features")
+        return super().from_state(state)
+
+
 class ForgetsTooLate(SlidingWindow):
     """Holds one event more than it says."""
 
@@ -216,6 +226,7 @@ BROKEN: list[tuple[BayesClassifier, str]] = [
     (FractionsBecomeWhole(), "fractions form a group"),
     (IgnoresItsBudget(), "a budget holds"),
     (LosesRoomByLoading(), "what a budget refuses outlives loading"),
+    (LoadsFewNames(), "what is saved can be loaded at every moment"),
     (ForgetsTooLate(NaiveBayes(), 20), "a window holds the newest events"),
 ]
 

@@ -393,7 +393,7 @@ class CountStore:
                 self.discretizer.load(meta["bins"])
             load_clock(self.tables, meta)
             check_shapes(self.encoder, self.order, arrays, self.tables.co_moments is not None)
-            self._growth.shrink(self._memory.columns)
+            self._growth.take_room_for_names()
             beside = {name for name in arrays if name.startswith(("window_", "family_"))}
             load_arrays(self.encoder, self.tables, {n: a for n, a in arrays.items() if n not in beside})
             read = self._load_events(arrays) | self._load_families(meta, arrays)

@@ -189,6 +189,12 @@ class TableGrowth:
         """Move into tables without spare room, or raise `BudgetExceeded`."""
         self._move(self._tight_layout_in_budget(columns, coming), len(self.encoder.numeric))
 
+    def take_room_for_names(self) -> None:
+        """Move into tables with just the room for the names of a state: what was held once may be held again, whatever
+        the budget.
+        """
+        self._move(self.tight_layout(), len(self.encoder.numeric))
+
     def _tight_layout_in_budget(self, columns: int, coming: Coming | None) -> Layout:
         """Return the layout without spare room, or raise `BudgetExceeded`."""
         tight, budget = self.tight_layout(), self.memory.budget

@@ -129,15 +129,15 @@ class FamilyDependences(DependenceReading):
         ]
 
     def _write_structure(self) -> None:
-        """Write the parents and families into the kernel's arrays."""
-        families = self.tables.families.families
-        place = {family: f for f, family in enumerate(families)}
+        """Write the parents and families into the kernel's arrays; -1 for families that new cuts have dropped."""
+        tables = self.tables.families
+        place = {} if tables is None else {family: f for f, family in enumerate(tables.families)}
         flat, beside, ends = [], [], []
         for slot in range(len(self.encoder.nominal)):
             parents = self.parents.get(slot, [])
             flat += parents
             beside += [
-                place[family_of(slot, parents[:size])] if size > 1 else -1
+                place.get(family_of(slot, parents[:size]), -1) if size > 1 else -1
                 for size in range(1, len(parents) + 1)
             ]
             ends.append(len(flat))
@@ -183,11 +183,13 @@ class FamilyDependences(DependenceReading):
             for place, (child, above) in enumerate(zip(order, saved["parents"], strict=True))
         }
         wanted, families = self._families(), self.tables.families
-        if families is None:
-            expect(not order, "it lacks the families of its parents")
-            return
-        expect(families.families == wanted, "its families are not those of its parents")
-        self._write_structure()
+        if families is not None:
+            expect(families.families == wanted, "its families are not those of its parents")
+        else:
+            may_lack = self.store.discretizer is not None and not self.store.slides
+            expect(may_lack or not order, "it lacks the families of its parents")
+        if families is not None or self.derived_at:  # without families: new cuts have dropped them
+            self._write_structure()
 
     def _load_parents(self, child: int, above: Sequence[Any], earlier: list[int]) -> list[int]:
         """Return the parents of a feature out of a state: distinct, and among those before it in the order."""

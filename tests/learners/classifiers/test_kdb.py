@@ -378,3 +378,31 @@ def test_explanations_and_intervals_are_those_of_the_answer():
     for y, (low, high) in model.predict_interval_one(x).items():
         assert low <= model.predict_proba_one(x)[y] <= high
         assert low < high
+
+
+def test_a_learner_whose_families_new_cuts_have_dropped_loads_and_goes_on_alike() -> None:
+    model = KDB(k=2, binning=Binning(bins=3, after=8, window=64))
+    rng = random.Random(4)
+    events = [
+        (
+            {"a": f"a{rng.randrange(3)}", "b": f"b{rng.randrange(3)}", "n": rng.random(), "m": rng.random()},
+            n % 2,
+        )
+        for n in range(80)
+    ]
+    for x, y in events[:50]:
+        model.learn_one(x, y)
+    store = model._store
+    assert store.tables.families is not None
+    for x, y in events[50:]:  # as an expert learns that sleeps: nothing is derived
+        store.learn(x, y)
+        if store.tables.families is None:
+            break
+    assert store.tables.families is None
+    assert model.parents_
+    loaded = KDB.from_state(model.state())
+    same_bytes(model, loaded, "without families")
+    for x, y in events:
+        assert model.predict_learn_one(x, y) == loaded.predict_learn_one(x, y)
+    same_bytes(model, loaded, "families that were chosen anew")
+    assert store.tables.families is not None
