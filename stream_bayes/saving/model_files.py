@@ -123,7 +123,7 @@ def load(path: str | os.PathLike[str], model: Any = None, *, key: bytes | None =
     state = _model_section(snapshot, path)
     if model is None:
         if snapshot.learner in _FROM_PARAMETERS:
-            return _FROM_PARAMETERS[snapshot.learner](state)
+            return _from_parameters(snapshot.learner, state)
         if snapshot.learner in STATES:
             return STATES[snapshot.learner].from_state(state)
         if snapshot.learner not in _KINDS:
@@ -167,7 +167,7 @@ def restored(name: str, state: Mapping[str, Any], key: bytes | None = None) -> A
     (0, None)
     """
     if name in _FROM_PARAMETERS:
-        return _FROM_PARAMETERS[name](state)
+        return _from_parameters(name, state)
     if name in STATES:
         return STATES[name].from_state(state, key)
     kind = _KINDS.get(name)
@@ -201,7 +201,7 @@ def load_explainable(path: Path, key: bytes | None = None) -> Any:
     snapshot = _snapshot_at(path, key)
     state = _model_section(snapshot, path)
     if snapshot.learner in _FROM_PARAMETERS:
-        made: Learner = _FROM_PARAMETERS[snapshot.learner](state)
+        made: Learner = _from_parameters(snapshot.learner, state)
         return made
     answering = answering_state(state)
     name, state = (snapshot.learner, state) if answering is None else (str(answering["learner"]), answering)
@@ -219,40 +219,36 @@ def _no_learner(path: Path, name: str) -> NotSupported:
 
 
 def _adaptive_bayes(state: Mapping[str, Any]) -> AdaptiveBayes:
-    """Return the `AdaptiveBayes` of a state, made with the arguments in it."""
-    from stream_bayes.saving.river.model_state import restore_model
-
-    with refusing_bad_state():
-        saved = state["model"]
-        schema = saved["holds"]["_members"][0]["state"]["parameters"]["schema"]
-        try:
-            model = AdaptiveBayes(**saved["parameters"], schema=loaded_parameter(schema))
-        except (TypeError, StreamBayesError) as error:
-            raise BadState(f"the state's parameters do not make an AdaptiveBayes: {error}") from error
-    restored: AdaptiveBayes = restore_model(model, state)
-    return restored
+    """Return a new `AdaptiveBayes`, made with the arguments in a state."""
+    saved = state["model"]
+    schema = saved["holds"]["_members"][0]["state"]["parameters"]["schema"]
+    return AdaptiveBayes(**_made_parameters(saved["parameters"]), schema=loaded_parameter(schema))
 
 
 def _half_life_choice(state: Mapping[str, Any]) -> HalfLifeChoice:
-    """Return the `HalfLifeChoice` of a state, made with the arguments in it."""
+    """Return a new `HalfLifeChoice`, made with the arguments in a state."""
+    given = dict(state["model"]["parameters"])
+    template = given.pop("learner")["object"]
+    arguments = {name: loaded_parameter(value) for name, value in template["state"]["parameters"].items()}
+    return HalfLifeChoice(_KINDS[template["class"]](**arguments), **_made_parameters(given))
+
+
+def _made_parameters(saved: Mapping[str, Any]) -> dict[str, Any]:
+    from stream_bayes.saving.river.parameters import made_parameter
+
+    return {name: made_parameter(value) for name, value in saved.items()}
+
+
+def _from_parameters(name: str, state: Mapping[str, Any]) -> Any:
+    """Return the model of a state, of a class that is made with the arguments in it."""
     from stream_bayes.saving.river.model_state import restore_model
 
     with refusing_bad_state():
-        given = dict(state["model"]["parameters"])
-        template = given.pop("learner")["object"]
-        lives = given.pop("half_lives")
         try:
-            arguments = {
-                name: loaded_parameter(value) for name, value in template["state"]["parameters"].items()
-            }
-            learner = _KINDS[template["class"]](**arguments)
-            choice = HalfLifeChoice(
-                learner, tuple(lives["tuple"]) if isinstance(lives, Mapping) else list(lives), **given
-            )
+            model = _FROM_PARAMETERS[name](state)
         except (TypeError, StreamBayesError) as error:
-            raise BadState(f"the state's parameters do not make a HalfLifeChoice: {error}") from error
-    found: HalfLifeChoice = restore_model(choice, state)
-    return found
+            raise BadState(f"the state's parameters do not make a {name}: {error}") from error
+    return restore_model(model, state)
 
 
 # The classes that are made with the arguments in a state, and then restored.

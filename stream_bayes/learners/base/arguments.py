@@ -98,7 +98,7 @@ def check_choice(name: str, value: object, choices: Sequence[Hashable]) -> None:
 def check_class_prior(value: object) -> None:
     """Raise `BadValue` for anything but `"counted"`, `"uniform"`, or `{label: p}` with probabilities that sum to 1."""
     if not isinstance(value, Mapping):
-        if value not in ("counted", "uniform"):
+        if type(value) is not str or value not in ("counted", "uniform"):
             raise BadValue(
                 f"class_prior must be 'counted', 'uniform' or {{label: probability}}, not {value!r}"
             )

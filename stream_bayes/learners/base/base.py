@@ -21,6 +21,7 @@ from stream_bayes.core.drawing.html import bars_table, block, plain_table
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.networks.drawing import drawn_structure, links_of
 from stream_bayes.core.readings._reading import Reading
+from stream_bayes.core.readings._sliding import SlidingReading
 from stream_bayes.core.readings._smoothing import pseudocount
 from stream_bayes.core.values.values import canonical_label, shown
 from stream_bayes.data.frames import Native
@@ -50,7 +51,7 @@ from stream_bayes.learners.base.predictions import labels_like, most_probable, p
 from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.learners.base.traits import Promise, Traits
 
-__all__ = ["BayesClassifier", "check_learner"]
+__all__ = ["BayesClassifier", "check_learner", "is_within_window"]
 
 X = Mapping[Any, Any]
 T = TypeVar("T")
@@ -455,9 +456,18 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
         self._reading.after_merge()
 
 
+def is_within_window(learner: BayesClassifier) -> bool:
+    """Return True for a learner that a `SlidingWindow` was made around: the window holds its counts and events."""
+    return learner._store.slides and not isinstance(learner._reading, SlidingReading)
+
+
 def check_learner(learner: object) -> None:
-    """Raise `BadValue` for anything but a learner of this package, without steps before it."""
+    """Raise `BadValue` for anything but a learner of this package, without steps before it, that is in no window."""
     if issubclass(type(learner), BayesClassifier):
+        if is_within_window(learner):  # type: ignore[arg-type]  # it is one
+            raise BadValue(
+                f"the {type(learner).__name__} is part of a SlidingWindow, which takes events out of it; give a new one"
+            )
         return
     if isinstance(learner, BayesClassifier):  # of a pipeline River shows the last step
         raise BadValue(

@@ -122,6 +122,8 @@ def saved_parameter(value: Any) -> Any:  # JSON in both directions
     """Return a constructor argument as JSON. A learner is its class with its own arguments, as in River."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
+    if isinstance(value, bytes):
+        return tagged(value)
     if isinstance(value, tuple) and value and isinstance(value[0], type):
         kind: type = value[0]
         if _WITHIN.get(kind.__name__) is not kind:
@@ -165,6 +167,8 @@ def loaded_parameter(saved: Any) -> Any:
         return DiscreteNetwork.from_json(saved["network"])
     if set(saved) == {"search"}:
         return HillClimbing.from_json(saved["search"])
+    if set(saved) == {"bytes"}:
+        return untagged(saved)
     if set(saved) == {"mapping"}:
         pairs = saved["mapping"]
         return {untagged(key): None if held is None else untagged(held) for key, held in pairs}
@@ -173,6 +177,15 @@ def loaded_parameter(saved: Any) -> Any:
     if set(saved) == {"list"}:
         return [loaded_parameter(part) for part in saved["list"]]
     raise BadState(f"a parameter saved as {sorted(map(str, saved))} is not known")
+
+
+def _parameter(value: Any) -> Any:
+    """Return a constructor argument as River's `_get_params` has it: a learner is its class with its arguments."""
+    if isinstance(value, base.Base):
+        return type(value), value._get_params()
+    if isinstance(value, Mapping) and not isinstance(value, dict):
+        return dict(value)  # a view of a dict cannot be copied
+    return value
 
 
 class CountLearner(ReadOnlyArguments, base.Base):
@@ -189,11 +202,7 @@ class CountLearner(ReadOnlyArguments, base.Base):
         names = argument_names(type(self).__init__)
         if names is None:
             return super()._get_params()
-        given = {name: getattr(self, name) for name in names}
-        return {
-            name: (type(value), value._get_params()) if isinstance(value, base.Base) else value
-            for name, value in given.items()
-        }
+        return {name: _parameter(getattr(self, name)) for name in names}
 
     def _derived(self) -> dict[str, Any]:
         """Return the derived parts that are saved with the counts, as JSON values."""

@@ -79,10 +79,8 @@ class SlidingWindow(BayesClassifier):
             raise BadValue(
                 f"events of a {type(learner).__name__} are bags of words, and a window of these is not kept"
             )
-        if learner.clock or learner._store.slides:
-            raise BadValue(
-                f"the {type(learner).__name__} has learned before, or is part of another window; give a new one"
-            )
+        if learner.clock:
+            raise BadValue(f"the {type(learner).__name__} has learned before; give a new one")
         check_count("size", size)
         if size > LARGEST_WINDOW:
             raise BadValue(f"size must be at most {LARGEST_WINDOW}, not {size}")

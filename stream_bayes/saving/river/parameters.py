@@ -18,18 +18,27 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
-from stream_bayes.core.values.payloads import plain, tagged_payload
+from stream_bayes.core.values.payloads import plain, tagged_payload, untagged_payload
 from stream_bayes.core.values.values import JSONValue, shown
 from stream_bayes.errors import BadValue, OtherConfiguration
 from stream_bayes.saving.river.codecs import key_order
 from stream_bayes.saving.river.location import Location
 
-__all__ = ["ObjectWriter", "compare_parameters", "decode_parameter", "encode_parameter", "objects_in"]
+__all__ = [
+    "ObjectWriter",
+    "compare_parameters",
+    "decode_parameter",
+    "encode_parameter",
+    "made_parameter",
+    "objects_in",
+]
 
 TYPES: dict[type, str] = {
     kind: kind.__name__ for kind in (bool, int, float, str, bytes, list, tuple, dict, set)
 }
 TYPES[numbers.Number] = "Number"
+
+SEQUENCES: dict[str, Callable[..., Any]] = {"list": list, "tuple": tuple, "set": set}
 
 ObjectWriter = Callable[[Any, Location], JSONValue]  # raises for what is not an object of a known class
 IsObject = Callable[[Any], bool]
@@ -62,6 +71,23 @@ def encode_parameter(value: Any, location: Location, is_object: IsObject, write:
             f"its value is {shown(value)}, and a snapshot never holds code or what only code could make; "
             "write what it does as a class of its own, and register that"
         ) from error
+
+
+def made_parameter(saved: Any) -> Any:
+    """Return the parameter that `encode_parameter` wrote: numbers, texts, and lists, tuples, sets and dicts of these.
+
+    Raises
+    ------
+    BadState
+        If it is anything else. A state never makes an object.
+    """
+    if isinstance(saved, Mapping) and len(saved) == 1:
+        ((kind, parts),) = saved.items()
+        if kind in SEQUENCES:
+            return SEQUENCES[kind](made_parameter(part) for part in parts)
+        if kind == "dict":
+            return {made_parameter(key): made_parameter(item) for key, item in parts}
+    return untagged_payload(saved)
 
 
 def decode_parameter(
