@@ -21,6 +21,7 @@ from stream_bayes.errors import (
     OtherConfiguration,
     SnapshotNotWritten,
 )
+from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.mail import SpamFilter
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.saving.snapshots.store import SnapshotStore
@@ -172,3 +173,37 @@ def test_a_file_is_for_its_owner_alone_and_replaced_in_one_step(path: Path) -> N
 def test_a_disk_that_refuses_a_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SnapshotNotWritten, match=r"model\.zip"):
         stream_bayes.save(NaiveBayes(), tmp_path / "absent" / "model.zip")
+
+
+@pytest.mark.parametrize(
+    "make", [NaiveBayes, stream_bayes.AdaptiveBayes, lambda: DriftAdaptive(NaiveBayes()), scaled]
+)
+def test_what_cannot_be_loaded_again_is_not_saved(
+    make: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, model = tmp_path / "model.zip", taught(make())
+    stream_bayes.save(model, file)
+    before = file.read_bytes()
+    model.learn_one({"wind": 2.0}, "dry")
+
+    def refuse(cls: Any, state: Any) -> Any:
+        raise BadState("it lacks something")
+
+    monkeypatch.setattr(CountLearner, "from_state", classmethod(refuse))
+    with pytest.raises(CannotSave, match=r"could not be loaded again.*it lacks something"):
+        stream_bayes.save(model, file)
+    assert file.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["model.zip"]
+
+
+def test_a_saved_model_says_how_many_events_it_has_learned(tmp_path: Path) -> None:
+    for make in (NaiveBayes, stream_bayes.AdaptiveBayes, lambda: DriftAdaptive(NaiveBayes()), scaled):
+        stream_bayes.save(taught(make()), tmp_path / "model.zip")
+        assert Snapshot.from_bytes((tmp_path / "model.zip").read_bytes()).clock == len(WEATHER)
+
+
+def test_a_learner_that_is_part_of_a_window_is_saved_with_its_window_alone(tmp_path: Path) -> None:
+    window = taught(SlidingWindow(NaiveBayes(), 3))
+    with pytest.raises(CannotSave, match="save the window"):
+        stream_bayes.save(window.learner, tmp_path / "model.zip")
+    stream_bayes.save(window, tmp_path / "model.zip")

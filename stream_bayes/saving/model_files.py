@@ -16,25 +16,25 @@ from stream_bayes.core.values.checks import refusing_bad_state
 from stream_bayes.errors import (
     BadSnapshot,
     BadState,
+    CannotSave,
     NoSnapshot,
     NotSupported,
     OtherConfiguration,
     StreamBayesError,
 )
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
-from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.base.base import BayesClassifier, is_within_window
 from stream_bayes.learners.base.state import loaded_parameter, saved_parameter
 from stream_bayes.learners.catalogue import LEARNERS, Learner
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.registry import Registry
+from stream_bayes.saving.model_snapshot import SECTION, has_own_state, snapshot_of
 from stream_bayes.saving.snapshots.file import read_snapshot, write_snapshot
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.saving.snapshots.store import SnapshotStore
 
 __all__ = ["load", "load_explainable", "load_learner", "restored", "save"]
-
-SECTION = "model"
 
 
 def save(model: Any, path: str | os.PathLike[str], *, key: bytes | None = None) -> None:
@@ -53,7 +53,8 @@ def save(model: Any, path: str | os.PathLike[str], *, key: bytes | None = None) 
     Raises
     ------
     CannotSave
-        If a part of the model cannot be saved, such as a function in a pipeline; the message names it.
+        If a part of the model cannot be saved, such as a function in a pipeline; the message names it. The file is read
+        back and the model loaded from it before it takes the place of an older one.
     SnapshotNotWritten
         If the disk refuses the file, or the model is too large for one.
 
@@ -68,13 +69,34 @@ def save(model: Any, path: str | os.PathLike[str], *, key: bytes | None = None) 
     ...     stream_bayes.load(f"{directory}/model.zip").predict_one({"sky": "grey"})
     'rain'
     """
-    if _has_own_state(model):
-        state = model.state()
-    else:
-        from stream_bayes.saving.river.model_state import model_state  # loads River's detectors, for a second
+    check_is_whole(model)
+    snapshot = snapshot_of(model)
+    write_snapshot(Path(path), snapshot, key, check=lambda read: _check_loads(model, read))
 
-        state = model_state(model)
-    write_snapshot(Path(path), Snapshot(learner=type(model).__name__, sections={SECTION: state}), key)
+
+def _check_loads(model: Any, snapshot: Snapshot) -> None:
+    """Raise `CannotSave` if a snapshot of a model, read back from its file, cannot be loaded."""
+    state = snapshot.sections[SECTION]
+    try:
+        if has_own_state(model):
+            type(model).from_state(state, *([model.key] if _is_of_a_product(model) else []))
+        elif restored(snapshot.learner, state) is None:
+            from stream_bayes.saving.river.model_state import restore_model
+
+            restore_model(model.clone(), state)
+    except (BadState, OtherConfiguration) as error:
+        raise CannotSave(
+            f"the {snapshot.learner} was not saved, as it could not be loaded again: {error}; "
+            "this is a fault of stream_bayes, please report it"
+        ) from error
+
+
+def check_is_whole(model: Any) -> None:
+    """Raise `CannotSave` for a learner that a window was made around: without the window it cannot be loaded."""
+    if issubclass(type(model), BayesClassifier) and is_within_window(model):
+        raise CannotSave(
+            f"the {type(model).__name__} is part of a SlidingWindow, which holds its events; save the window"
+        )
 
 
 def load(path: str | os.PathLike[str], model: Any = None, *, key: bytes | None = None) -> Any:
@@ -132,7 +154,7 @@ def load(path: str | os.PathLike[str], model: Any = None, *, key: bytes | None =
                 f"stream_bayes.load({str(path)!r}, model)"
             )
         return _KINDS[snapshot.learner].from_state(state)
-    if not _has_own_state(model):
+    if not has_own_state(model):
         from stream_bayes.saving.river.model_state import restore_model
 
         return restore_model(model, state)
@@ -267,11 +289,6 @@ _KINDS: dict[str, Any] = {kind.__name__: kind for kind in _OWN}
 
 # The classes of products' models, by name: `from_state` takes a state and the key of hashed tokens, if any.
 STATES: Registry[Any] = Registry("class of models", "states")
-
-
-def _has_own_state(model: Any) -> bool:
-    # A pipeline of River passes for an instance of its last step's class, so its own type counts.
-    return issubclass(type(model), (BayesClassifier, BayesNet)) or _is_of_a_product(model)
 
 
 def _is_of_a_product(model: Any) -> bool:

@@ -15,8 +15,7 @@ from stream_bayes.door.guard import Door, ServiceLimits
 from stream_bayes.door.http_server import listen, make_server, serve_until
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.evaluation.checkpoints import Checkpoint
-from stream_bayes.learners.base.base import BayesClassifier
-from stream_bayes.saving.snapshots.snapshot import Snapshot
+from stream_bayes.saving.model_snapshot import snapshot_of
 from stream_bayes.serve.app import ACCESS, Service, ServiceAbilities
 from stream_bayes.serve.board import Board
 from stream_bayes.serve.plain_values import as_json
@@ -98,7 +97,9 @@ class ComparedModels:
         moment = time.time()
         for name, learner in sorted(self._learners.items(), key=lambda item: item[0] != most_accurate):
             try:
-                snapshot = _snapshot(learner, losses[name], self._checkpoints[name].events)
+                snapshot = snapshot_of(
+                    learner, clock=self._checkpoints[name].events, beside={"losses": losses[name].state()}
+                )
                 view, evaluation = view_of(snapshot, learner.clone, generation=0, moment=moment)
             except StreamBayesError as error:  # a model of River whose state cannot be saved
                 self._board.problem = str(error)
@@ -160,15 +161,3 @@ class ComparedModels:
 def _figures(checkpoint: Checkpoint) -> dict[str, Any]:
     found = checkpoint.fading
     return {name: getattr(found, name) for name in found.__struct_fields__}
-
-
-def _snapshot(learner: Any, losses: Losses, events: int) -> Snapshot:
-    if issubclass(type(learner), BayesClassifier):
-        state = learner.state()
-    else:
-        from stream_bayes.saving.river.model_state import model_state
-
-        state = model_state(learner)
-    return Snapshot(
-        learner=type(learner).__name__, sections={"model": state, "losses": losses.state()}, clock=events
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from stream_bayes.saving.model_snapshot import snapshot_of
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.workers.follower import Follower
 from stream_bayes.workers.following import follow
@@ -33,7 +34,7 @@ class FollowedTopic:
 
     def read(self) -> Snapshot:
         model, events = self._follower.model, self._follower.events
-        return Snapshot(learner=type(model).__name__, sections={"model": model.state()}, clock=events)
+        return snapshot_of(model, clock=events)
 
     def learner(self) -> None:
         return None

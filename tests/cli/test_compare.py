@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+import stat
 from pathlib import Path
 
 import pytest
 
+import stream_bayes
 from stream_bayes import NaiveBayes
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from tests.cli.test_snapshots import run
@@ -32,6 +34,10 @@ def test_compare_shows_models_side_by_side(weather: Path, tmp_path: Path) -> Non
     assert (tmp_path / "p.svg").read_text().startswith("<?xml")
     assert len((tmp_path / "l.jsonl").read_text().splitlines()) == 5 * ROWS / 100
     saved = Snapshot.from_bytes((tmp_path / "b.zip").read_bytes())
+    assert stat.S_IMODE((tmp_path / "b.zip").stat().st_mode) == 0o600
+    stream_bayes.save(stream_bayes.load(tmp_path / "b.zip"), tmp_path / "again.zip")
+    assert (tmp_path / "again.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+    assert saved.clock > 0
     assert saved.learner in ("NaiveBayes", "AODE")
 
 

@@ -39,12 +39,10 @@ from stream_bayes.evaluation.comparison import Comparison
 from stream_bayes.evaluation.comparison import compare as compare_learners
 from stream_bayes.evaluation.details import Details
 from stream_bayes.evaluation.report import report
-from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.catalogue import LEARNERS
 from stream_bayes.names import Imported, closest
-from stream_bayes.saving.river.model_state import model_state
+from stream_bayes.saving.model_files import save
 from stream_bayes.saving.snapshots.file_system import write_private
-from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.sources.binned_labels import BinnedLabels
 from stream_bayes.streams.sources.iterable import IterableSource
@@ -332,7 +330,4 @@ def _save(path: Path, learners: Mapping[str, Any], result: Comparison) -> None:
     """Save the most accurate learner of this package."""
     best = _best_own(learners, result)
     assert best is not None
-    learner = learners[best]
-    state = learner.state() if isinstance(learner, BayesClassifier) else model_state(learner)
-    snapshot = Snapshot(learner=type(learner).__name__, sections={"model": state}, clock=result[best].events)
-    write_private(path, snapshot.to_bytes())
+    save(learners[best], path)

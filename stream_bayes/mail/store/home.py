@@ -28,13 +28,13 @@ from stream_bayes.errors import BadState, NoSnapshot
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.store.change_journal import Change, ChangeJournal
 from stream_bayes.mail.store.identity import KEY_BYTES, IdKey
+from stream_bayes.saving.model_snapshot import SECTION, snapshot_of
 from stream_bayes.saving.snapshots.file import read_snapshot, write_snapshot
 from stream_bayes.saving.snapshots.file_system import FileSystem
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 
 __all__ = ["OpenFilter", "SpamHome"]
 
-SECTION = "model"  # as `stream_bayes.save` names it, so `stream_bayes.load` reads the file too
 CHANGES = Partition("changes", 0)
 LOCK_PAUSE = 0.02  # seconds between two attempts to lock
 LEFT_BEHIND = re.compile(r"\.(filter|folded-[0-9]+)\.zip\.[0-9]+\.new|folded-[0-9]+\.zip|\.changes\.new")
@@ -181,12 +181,7 @@ class SpamHome:
 
     def snapshot_of(self, model: SpamFilter, following: int) -> Snapshot:
         """Return a snapshot of the filter before a change."""
-        return Snapshot(
-            learner="SpamFilter",
-            sections={SECTION: model.state()},
-            clock=model.clock,
-            positions={CHANGES: following} if following else {},
-        )
+        return snapshot_of(model, positions={CHANGES: following} if following else {})
 
     def _clean(self) -> None:
         """Delete what processes that were killed have left."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -43,7 +44,11 @@ def read_snapshot(path: Path, key: bytes | None = None) -> Snapshot:
 
 
 def write_snapshot(
-    path: Path, snapshot: Snapshot, key: bytes | None = None, files: FileSystem | None = None
+    path: Path,
+    snapshot: Snapshot,
+    key: bytes | None = None,
+    files: FileSystem | None = None,
+    check: Callable[[Snapshot], None] | None = None,
 ) -> None:
     """Write a snapshot, readable by its owner only. After a crash the file is the old one or the new one, whole.
 
@@ -57,6 +62,9 @@ def write_snapshot(
         A secret of at least 16 bytes to sign with; see `Snapshot.pieces`.
     files
         The file system to write through.
+    check
+        Called with the snapshot as it is read back from the disk, before the file takes its place; what it raises
+        leaves the old file as it was.
 
     Raises
     ------
@@ -73,6 +81,8 @@ def write_snapshot(
             files.sync(descriptor)
         finally:
             files.close(descriptor)
+        if check is not None:
+            check(read_snapshot(new, key))
         files.rename(new, path)
     except BaseException as error:
         with suppress(OSError):  # on a full disk, half a file is in the way
