@@ -63,14 +63,24 @@ class ParquetSource(TypedFile):
             skipped += self._file.metadata.row_group(first).num_rows
             first += 1
         skip = position - skipped
-        for batch in self._file.iter_batches(
-            BATCH_ROWS, row_groups=list(range(first, groups)), columns=names
-        ):
+        for batch in self._batches(list(range(first, groups)), names):
             part = batch.slice(skip)
             skip = max(0, skip - batch.num_rows)
             columns = [self._values(name, part.column(name)) for name in names]
             for row in zip(*columns, strict=True) if columns else ((),) * part.num_rows:
                 yield dict(zip(names, row, strict=True))
+
+    def _batches(self, groups: list[int], names: list[str]) -> Iterator[pyarrow.RecordBatch]:
+        done = 0
+        try:
+            for batch in self._file.iter_batches(BATCH_ROWS, row_groups=groups, columns=names):
+                yield batch
+                done += batch.num_rows
+        except (OSError, ValueError, NotImplementedError, MemoryError) as error:  # pyarrow raises them all
+            raise SourceError(
+                f"{self.path} cannot be read after {done} rows from here: {' '.join(str(error).split())}. "
+                "Bring the whole file, or a sound copy"
+            ) from error
 
     def _values(self, name: str, column: pyarrow.Array) -> list[Any]:
         values: list[Any] = column.to_pylist()
