@@ -16,29 +16,30 @@ from stream_bayes import (
     Schema,
 )
 from stream_bayes.errors import BadLabel, BadValue, BadWeight, KindChanged
-from tests.learners.base.trained_learners import EACH, refuses, trained
+from tests.learners.base.trained_learners import EACH, LEARNERS, refuses, trained
+from tests.samples_of_pairs import paired
 
 # --- labels ---
 
 
-@EACH
+LABELS = [
+    (None, "a label is needed ... None ... learn when its label comes"),
+    (math.nan, "a label is needed ... nan"),
+    (pd.NA, "a label is needed ... NA"),
+    (["rain"], "expected str ... got list ... ['rain'] ... convert it first"),
+    ({"a": 1}, "expected str ... got dict"),
+    ({"rain"}, "expected str ... got set"),
+    (np.array(["rain"]), "expected str ... ndarray"),
+    (math.inf, "finite float ... inf"),
+    (1j, "expected str ... complex"),
+    (Decimal(1), "expected str ... Decimal"),
+    (("rain", None), "expected str ... tuple"),
+    (object(), "expected str ... object"),
+]
+
+
 @pytest.mark.parametrize(
-    ("label", "words"),
-    [
-        (None, "a label is needed ... None ... learn when its label comes"),
-        (math.nan, "a label is needed ... nan"),
-        (pd.NA, "a label is needed ... NA"),
-        (["rain"], "expected str ... got list ... ['rain'] ... convert it first"),
-        ({"a": 1}, "expected str ... got dict"),
-        ({"rain"}, "expected str ... got set"),
-        (np.array(["rain"]), "expected str ... ndarray"),
-        (math.inf, "finite float ... inf"),
-        (1j, "expected str ... complex"),
-        (Decimal(1), "expected str ... Decimal"),
-        (("rain", None), "expected str ... tuple"),
-        (object(), "expected str ... object"),
-    ],
-    ids=lambda given: type(given).__name__,
+    ("name", "label", "words"), [(name, *label) for name, label in paired(LEARNERS, LABELS)]
 )
 def test_a_label_that_is_none(name, label, words):
     model, x = trained(name)
@@ -141,12 +142,10 @@ def test_features_that_are_no_dict(name, x):
 # --- weights ---
 
 
-@EACH
-@pytest.mark.parametrize(
-    "weight",
-    [math.inf, -math.inf, -1, -1e-300, math.nan, "1", "heavy", None, [1], 10**400, b"1"],
-    ids=lambda w: repr(w)[:12],
-)
+WEIGHTS = [math.inf, -math.inf, -1, -1e-300, math.nan, "1", "heavy", None, [1], 10**400, b"1"]
+
+
+@pytest.mark.parametrize(("name", "weight"), paired(LEARNERS, WEIGHTS), ids=lambda value: repr(value)[:24])
 def test_a_weight_that_is_none(name, weight):
     model, x = trained(name)
     words = f"a weight must be a finite number ... {weight!r}" if weight != 10**400 else "a weight must be"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -17,6 +18,7 @@ from stream_bayes import AODE, DecidingClassifier, GaussianNB, MultinomialNB, Na
 from stream_bayes.errors import BadLabel, BadValue, NotLearned, SchemaError, StreamBayesError
 from stream_bayes.testing.assertions import changes_nothing
 from stream_bayes.testing.public_learners import SETTINGS
+from tests.samples_of_pairs import paired
 
 KINDS = {kind.__name__: partial(kind, **settings[0]) for kind, settings in SETTINGS.items()}
 BAGS = ("MultinomialNB", "ComplementNB", "BernoulliNB")
@@ -50,30 +52,35 @@ def learned(make: Callable[[], Any]) -> Any:
 # --- x is not a dict ---
 
 
-@EACH
-@pytest.mark.parametrize("verb", ONE_ROW)
+MANY_ROWS: list[tuple[Any, str]] = [
+    ([{"secret": 1}, {"secret": 2}], "list of length 2"),
+    (pd.DataFrame({"secret": [1, 2, 3]}), "DataFrame of shape (3, 1)"),
+    (pl.DataFrame({"secret": [1, 2, 3]}), "DataFrame of shape (3, 1)"),
+    (pd.Series([1.0, 2.0], ["secret", "b"]), "Series of shape (2,)"),
+    (np.zeros((4, 2)), "ndarray of shape (4, 2)"),
+]
+
+
+# A learner may have a verb of its own, so each has a case; how rows are told from an event stands in one place.
 @pytest.mark.parametrize(
-    ("rows", "told"),
-    [
-        ([{"secret": 1}, {"secret": 2}], "list of length 2"),
-        (pd.DataFrame({"secret": [1, 2, 3]}), "DataFrame of shape (3, 1)"),
-        (pl.DataFrame({"secret": [1, 2, 3]}), "DataFrame of shape (3, 1)"),
-        (pd.Series([1.0, 2.0], ["secret", "b"]), "Series of shape (2,)"),
-        (np.zeros((4, 2)), "ndarray of shape (4, 2)"),
-    ],
-    ids=["list", "pandas", "polars", "series", "array"],
+    ("name", "verb", "rows", "told"),
+    [(*each, *many) for each, many in paired(itertools.product(KINDS, ONE_ROW), MANY_ROWS)],
 )
-def test_many_rows_given_to_a_verb_for_one_point_to_the_verbs_for_many(make, verb, rows, told):
-    model = learned(make)
+def test_many_rows_given_to_a_verb_for_one_point_to_the_verbs_for_many(name, verb, rows, told):
+    model = learned(KINDS[name])
     message = refused(model, BadValue, lambda: ONE_ROW[verb](model, rows))
     assert f"{{name: value}}, not as {told}" in message
     assert "_many" in message
     assert "secret" not in message
 
 
-@pytest.mark.parametrize("name", BAGS)
-@pytest.mark.parametrize("verb", ONE_ROW)
-@pytest.mark.parametrize("text", ["a secret message", b"a secret message"])
+@pytest.mark.parametrize(
+    ("name", "verb", "text"),
+    [
+        (*each, text)
+        for each, text in paired(itertools.product(BAGS, ONE_ROW), ["a secret message", b"a secret message"])
+    ],
+)
 def test_text_given_for_a_bag_of_words_points_to_what_counts_it(name, verb, text):
     model = learned(KINDS[name])
     message = refused(model, BadValue, lambda: ONE_ROW[verb](model, text))
@@ -152,9 +159,11 @@ def test_a_number_that_came_as_text_is_told_what_to_do(make, words):
 # --- what a schema is written with ---
 
 
-@EACH
-@pytest.mark.parametrize("schema", [{"sky": "nominal"}, {"sky": ["grey"]}, ["sky"], "nominal"])
-def test_a_schema_that_is_none_is_told_how_to_write_one(make, schema):
+@pytest.mark.parametrize(
+    ("name", "schema"), paired(KINDS, [{"sky": "nominal"}, {"sky": ["grey"]}, ["sky"], "nominal"])
+)
+def test_a_schema_that_is_none_is_told_how_to_write_one(name, schema):
+    make = KINDS[name]
     with pytest.raises(BadValue, match=r"Schema\(\{.*Nominal\(\).*Numeric\(\)") as caught:
         make(schema=schema)
     assert type(schema).__name__ in str(caught.value)
@@ -205,10 +214,9 @@ def test_log_odds_of_a_class_that_is_not_known_name_those_that_are():
         NaiveBayes().explain_one({}).log_odds("rani")
 
 
-@EACH
-@pytest.mark.parametrize("given", ["x", 3, ["class"], ("class", "a")])
-def test_what_is_given_to_a_conditional_is_a_dict(make, given):
-    model = learned(make)
+@pytest.mark.parametrize(("name", "given"), paired(KINDS, ["x", 3, ["class"], ("class", "a")]))
+def test_what_is_given_to_a_conditional_is_a_dict(name, given):
+    model = learned(KINDS[name])
     message = refused(model, BadValue, lambda: model.conditional("colour", given=given))
     assert "given" in message and "{'class': label}" in message and type(given).__name__ in message
 

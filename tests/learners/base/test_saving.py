@@ -25,6 +25,7 @@ from stream_bayes import (
 from stream_bayes.errors import BadState, StreamBayesError
 from stream_bayes.learners.base.state import checksum, text_of
 from tests.resealing import resealed
+from tests.samples_of_pairs import paired
 
 NAMED: list[tuple[dict[Any, Any], Any, float]] = [
     ({"sky": "grey", "warm": True, "heat": 20.5}, "rain", 1),
@@ -181,27 +182,27 @@ def test_merging_saved_shards_is_learning_all():
     assert merged._store.by_name() == whole._store.by_name()
 
 
-@EACH
+WRONG_PARAMETERS = [
+    ("alpha", "much"),
+    ("strength", -1),
+    ("class_prior", "none"),
+    ("class_prior", {"labels": [["x", 2.0]]}),
+    ("class_prior", {"labels": 3}),
+    ("class_prior", {"labels": [[{"int": 5}, 1.0]]}),
+    ("class_prior", {"schema": {}}),
+    ("class_prior", {"what": 1}),
+    ("half_life", 0),
+    ("half_life", []),
+    ("schema", {"schema": {"features": []}}),
+    ("schema", 3),
+    ("max_values", -1),
+    ("memory_budget", "all"),
+    ("unknown_parameter", 1),
+]
+
+
 @pytest.mark.parametrize(
-    ("parameter", "value"),
-    [
-        ("alpha", "much"),
-        ("strength", -1),
-        ("class_prior", "none"),
-        ("class_prior", {"labels": [["x", 2.0]]}),
-        ("class_prior", {"labels": 3}),
-        ("class_prior", {"labels": [[{"int": 5}, 1.0]]}),
-        ("class_prior", {"schema": {}}),
-        ("class_prior", {"what": 1}),
-        ("half_life", 0),
-        ("half_life", []),
-        ("schema", {"schema": {"features": []}}),
-        ("schema", 3),
-        ("max_values", -1),
-        ("memory_budget", "all"),
-        ("unknown_parameter", 1),
-    ],
-    ids=str,
+    ("name", "parameter", "value"), [(name, *each) for name, each in paired(LEARNERS, WRONG_PARAMETERS)]
 )
 def test_parameters_that_make_no_learner_are_bad_state(name, parameter, value):
     state = trained(name)[0].state()

@@ -33,10 +33,10 @@ def test_text_is_decoded_and_a_lie_is_told(data: bytes, charset: str, text: str,
     assert decode_text(data, charset) == (text, defect)
 
 
-@pytest.mark.parametrize("charset", [*NAMES, "", "\0", "a" * 1000, "utf-8\0", "..", "ä"])
-def test_no_charset_makes_decoding_raise(charset: str) -> None:
-    for data in (b"", bytes(range(256)), b"+AGE-\xff", b"\x1b$B\x1b"):
-        assert isinstance(decode_text(data, charset)[0], str)
+@pytest.mark.parametrize("data", [b"", bytes(range(256)), b"+AGE-\xff", b"\x1b$B\x1b"])
+def test_no_charset_makes_decoding_raise(data: bytes) -> None:
+    for charset in (*NAMES, "", "\0", "a" * 1000, "utf-8\0", "..", "ä"):
+        assert isinstance(decode_text(data, charset)[0], str), charset
 
 
 @pytest.mark.parametrize("name", "idna punycode unicode_escape zlib base64 rot13 bz2 hex uu".split())
