@@ -236,9 +236,18 @@ class Cluster:
         )
 
     def remove_member(self, group: str, member: GroupMember, seconds: float | None = None) -> None:
-        """Remove a member from a consumer group, which rebalances then; one that lives joins again."""
+        """Remove a member from a consumer group, which rebalances then; one that lives joins again.
+
+        Raises
+        ------
+        BrokerError
+            If the group has another member of this id.
+        """
         removed = MemberToRemove(member.member_id, member.instance_id)
-        self._call(lambda admin: admin.remove_group_members(group, [removed]), seconds)
+        faults = self._call(lambda admin: admin.remove_group_members(group, [removed]), seconds)
+        for fault in faults.values():
+            if fault not in (kafka_errors.NoError, kafka_errors.UnknownMemberIdError):
+                raise BrokerError(f"group {group!r} did not remove {member.instance_id}: {fault.__name__}")
 
     def is_deciding(self, transactional_id: str) -> bool:
         """Return True while a transaction is decided, and its markers are not yet in all partitions.

@@ -24,6 +24,7 @@ __all__ = ["SESSION_SECONDS", "Changed", "Membership", "Subscription", "join"]
 logger = logging.getLogger(__name__)
 
 SESSION_SECONDS = 10.0  # without a heartbeat, after which the group gives a member's partitions to others
+MOST_HEARTBEAT_MS = 1000  # so that shards move within seconds, however long a session is
 JOIN_SECONDS = 60.0  # for one call, which may wait for other members
 
 Changed = Callable[[frozenset[int]], None]
@@ -44,6 +45,11 @@ class Membership(Protocol):
         Interrupted
             If no broker answers.
         """
+        ...
+
+    @property
+    def member_id(self) -> str:
+        """The id that the group gave to this member; empty before it joined."""
         ...
 
     def rejoin(self) -> None:
@@ -84,8 +90,13 @@ class Subscription:
 
     @property
     def session_ms(self) -> int:
-        """The session's time-out in milliseconds; heartbeats are four times as frequent."""
+        """The session's time-out in milliseconds."""
         return int(1000 * self.session_seconds)
+
+    @property
+    def heartbeat_ms(self) -> int:
+        """Milliseconds between two heartbeats: by the answer, a member learns that the group rebalances."""
+        return min(self.session_ms // 4, MOST_HEARTBEAT_MS)
 
     def on_assigned(self, places: Iterable[Any]) -> None:
         """Report partitions that came."""
@@ -148,7 +159,7 @@ class PythonMember:
             "group_id": subscription.group,
             "group_instance_id": subscription.instance_id,
             "session_timeout_ms": subscription.session_ms,
-            "heartbeat_interval_ms": subscription.session_ms // 4,
+            "heartbeat_interval_ms": subscription.heartbeat_ms,
             "partition_assignment_strategy": [CooperativeStickyAssignor],
             "enable_auto_commit": False,
             "auto_offset_reset": "latest",
@@ -194,6 +205,10 @@ class PythonMember:
                 raise self._subscription.inconsistent() from error
             raise
 
+    @property
+    def member_id(self) -> str:
+        return str(self._consumer.group_metadata().member_id or "")
+
     def rejoin(self) -> None:
         with suppress(Interrupted), self._translated():
             self._consumer.unsubscribe()
@@ -218,7 +233,7 @@ class ConfluentMember:
         settings: dict[str, Any] = subscription.connection.confluent_settings() | {
             "group.id": subscription.group,
             "session.timeout.ms": subscription.session_ms,
-            "heartbeat.interval.ms": subscription.session_ms // 4,
+            "heartbeat.interval.ms": subscription.heartbeat_ms,
             "partition.assignment.strategy": "cooperative-sticky",
             "enable.auto.commit": False,
             "enable.auto.offset.store": False,
@@ -260,6 +275,10 @@ class ConfluentMember:
         if error.code() == KafkaError.INCONSISTENT_GROUP_PROTOCOL:
             raise self._subscription.inconsistent()
         logger.debug("%s: %s", self._subscription.group, error.str())  # the client recovers by itself
+
+    @property
+    def member_id(self) -> str:
+        return str(self._consumer.memberid() or "")
 
     def rejoin(self) -> None:
         with self._translated():

@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from stream_bayes.errors import BrokerAway
+from stream_bayes.errors import BrokerAway, BrokerError
 from stream_bayes.kafka.clients.client import Interrupted
 from stream_bayes.kafka.clients.connection import Connection
-from stream_bayes.kafka.cluster import Cluster
+from stream_bayes.kafka.cluster import Cluster, GroupMember
 from stream_bayes.kafka.membership import Membership, Subscription, join
 from stream_bayes.workers.assignment_check import AssignmentCheck
 from stream_bayes.workers.replicas import Replicas
@@ -24,6 +24,7 @@ logger = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.1
 STOP_SECONDS = 30.0
+LEAVE_SECONDS = 2.0  # for the request to leave the group
 RESTART_SECONDS = 1.0  # after a start at which no broker answered
 
 
@@ -142,6 +143,7 @@ class Worker:
         member: Membership | None = None
         cluster, journal = Cluster(self.connection), f"{self.name}.journal"
         check = AssignmentCheck(cluster, self.name, journal, self.shards, self.session_seconds)
+        has_failed = True
         try:
             replicas.start()
             while not replicas.wait_until_current(POLL_SECONDS) and not self._is_stopping:
@@ -169,15 +171,35 @@ class Worker:
                 self._check_shards()
                 self._raise_failure(replicas)
                 check.check()
+            has_failed = False
         finally:
-            self._is_running = False
+            self._is_running = False  # not ready any more
             self._release(set(self._running), STOP_SECONDS)
             if member is not None:
+                member_id = member.member_id
                 member.close()
+                if self.instance_id is not None and not has_failed:
+                    self._leave(cluster, member_id, self.instance_id)
             cluster.close()
             replicas.stop()
 
     # -- the group ----------------------------------------------------------------------------------------------------
+
+    def _leave(self, cluster: Cluster, member_id: str, instance_id: str) -> None:
+        """Leave the group as a static member, whose client does not: others get its shards now, not after its session.
+
+        After an error it stays in the group, for it may be back before its session ends.
+        """
+        try:
+            cluster.remove_member(self.name, GroupMember(member_id, instance_id, frozenset()), LEAVE_SECONDS)
+        except BrokerError as error:
+            logger.warning(
+                "the group %s keeps the shards of %s for up to %g seconds: %s",
+                self.name,
+                instance_id,
+                self.session_seconds,
+                error,
+            )
 
     def _on_assigned(self, numbers: frozenset[int]) -> None:
         with self._lock:

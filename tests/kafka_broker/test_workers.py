@@ -18,7 +18,8 @@ import pytest
 
 from stream_bayes import NaiveBayes
 from stream_bayes.errors import BadState, BrokerError, Fenced, NoSnapshot
-from stream_bayes.kafka.clients.connection import CLIENTS
+from stream_bayes.kafka.clients.connection import CLIENTS, Connection
+from stream_bayes.kafka.cluster import Cluster
 from stream_bayes.learners.catalogue import make_learner
 from stream_bayes.mail import SpamFilter
 from stream_bayes.streams.pipelines.config import checked
@@ -475,6 +476,35 @@ def test_partitions_that_were_added_move_keys_and_are_refused_with_labels(
         kafka_topics.add_partitions(topic, 4)
     with pytest.raises(BadState, match=r"had 2 partitions, and has 4 now.*With \[labels\] the number"):
         shards.run()
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_the_shards_of_a_worker_with_an_instance_id_that_is_stopped_move_at_once(
+    made: Any, client: str
+) -> None:
+    shards = made(client=client, workers={"session_seconds": 45.0})
+    first, _ = (shards.start(instance_id=name) for name in "ab")
+    shards.put(200)
+    shards.wait_for(200)
+    until("a group of both", lambda: settled_members(shards) == {"a", "b"})
+    began = time.monotonic()
+    first.send_signal(signal.SIGTERM)
+    shards.put(200, seed=8)
+    shards.wait_for(400)
+    took = time.monotonic() - began
+    assert took < 30.0, f"{took:.1f} seconds"  # on a machine with much else to do; without leaving, 45
+    print(f"{client}: {took:.1f} seconds from SIGTERM to the last record")
+    first.outcome()
+    shards.check(400)
+
+
+def settled_members(shards: Any) -> set[str | None]:
+    """Return the instance ids of a settled group."""
+    cluster = Cluster(Connection(servers=(shards.kafka_topics.servers,)))
+    try:
+        return {member.instance_id for member in cluster.settled_members(shards.name)}
+    finally:
+        cluster.close()
 
 
 # -- soak --------------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from stream_bayes.errors import BrokerAway, Fenced, SourceError
 from stream_bayes.kafka.clients.client import Interrupted
 from stream_bayes.kafka.clients.connection import Connection
 from stream_bayes.workers import worker as module
+from stream_bayes.workers.assignment_check import AssignmentCheck
 from stream_bayes.workers.total import Total
 from stream_bayes.workers.worker import Worker
 
@@ -89,3 +90,62 @@ def test_a_shard_with_another_error_ends_the_worker_and_one_that_was_fenced_is_d
     worker._check_shards()
     assert not worker.owned
     assert not following.own_shards
+
+
+class Recording:
+    """A membership, and a cluster, that record what is asked of them."""
+
+    def __init__(self, worker: Worker, calls: list[Any], failure: BaseException | None = None) -> None:
+        self._worker, self._calls, self._failure = worker, calls, failure
+
+    member_id = "member-7"
+
+    def poll(self, seconds: float) -> None:
+        if self._failure is not None:
+            raise self._failure
+        self._worker.stop()
+
+    def close(self) -> None:
+        self._calls.append("closed")
+
+    def remove_member(self, group: str, member: Any, seconds: float) -> None:
+        self._calls.append((group, member.member_id, member.instance_id))
+
+
+@pytest.mark.parametrize(
+    ("instance_id", "failure", "expected"),
+    [
+        ("a", None, ["released", "closed", ("p", "member-7", "a")]),
+        (None, None, ["released", "closed"]),  # its client leaves by itself
+        ("a", Fenced("another worker has the instance id"), ["released", "closed"]),
+    ],
+)
+def test_a_worker_that_is_stopped_is_not_ready_releases_its_shards_and_then_leaves_the_group(
+    monkeypatch: pytest.MonkeyPatch,
+    instance_id: str | None,
+    failure: BaseException | None,
+    expected: list[Any],
+) -> None:
+    worker: Any = worker_of([])[0]
+    worker.instance_id = instance_id
+    calls: list[Any] = []
+    recording = Recording(worker, calls, failure)
+    monkeypatch.setattr(module, "join", lambda subscription: recording)
+    monkeypatch.setattr(module, "Cluster", lambda connection: recording)
+    monkeypatch.setattr(AssignmentCheck, "check", lambda check: None)
+    replicas = type("Replicas", (), {"failure": None, "wait_until_current": lambda *_: True})
+    replicas.start = replicas.stop = lambda *_: None  # type: ignore[attr-defined]  # made here
+    worker._make_replicas = replicas
+    worker._check_shards = lambda: None
+
+    def release(numbers: set[int], seconds: float) -> None:
+        assert not worker.healthy
+        calls.append("released")
+
+    worker._release = release
+    if failure is None:
+        worker.run()
+    else:
+        with pytest.raises(type(failure)):
+            worker.run()
+    assert calls[: len(expected)] == expected and calls.count("closed") == 2  # the cluster's connections too
