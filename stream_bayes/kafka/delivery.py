@@ -83,6 +83,11 @@ class Delivery(ABC):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r} at {self.connection})"
 
+    @property
+    def described(self) -> str:
+        """The name under which the log reports it."""
+        return self.name
+
     def check(self) -> None:
         """Check that all topics exist. Change nothing.
 
@@ -161,7 +166,7 @@ class Delivery(ABC):
     def _record_retry(self, error: Exception) -> None:
         self.aborts += 1
         self.waiting = True
-        logger.warning("a batch of %s is sent again: %s", self.name, error)
+        logger.warning("a batch of %s is sent again: %s", self.described, error)
 
 
 class AtLeastOnce(Delivery):

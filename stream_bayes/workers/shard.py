@@ -56,6 +56,10 @@ class ShardTransactions(Transactions):
         self.journal = Partition(self.journal.source, shard)
 
     @property
+    def described(self) -> str:
+        return f"{self.name}, shard {self.shard},"
+
+    @property
     def transactional_id(self) -> str:
         return f"{self.name}.shard-{self.shard}"
 

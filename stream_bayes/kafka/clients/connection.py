@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -153,6 +154,15 @@ class Connection:
         except KafkaException as error:
             raise BadValue(f"settings: confluent-kafka refuses them: {error.args[0].str()}") from None
 
+    def _check_files(self) -> None:
+        """Raise `BadValue` for a file that cannot be read: clients would try in vain until their time is up."""
+        for name in ("ca_file", "cert_file", "key_file"):
+            path = getattr(self, name)
+            if path is not None and not os.access(path, os.R_OK):
+                raise BadValue(
+                    f"kafka.{name}: there is no file {path!r} that this user can read; correct the path"
+                )
+
     def further_settings(self, kind: Any) -> dict[str, Any]:
         """Return the further settings that a kind of client of kafka-python has."""
         if self.client != "kafka-python" or not self.settings:
@@ -161,7 +171,8 @@ class Connection:
         return {name: value for name, value in given.items() if name in kind.DEFAULT_CONFIG}
 
     def python_settings(self) -> dict[str, Any]:
-        """Return the settings of kafka-python's clients."""
+        """Return the settings of kafka-python's clients. Raise `BadValue` if a file for TLS cannot be read."""
+        self._check_files()
         settings: dict[str, Any] = {
             "bootstrap_servers": list(self.servers),
             "client_id": "stream_bayes",
@@ -185,7 +196,8 @@ class Connection:
         return settings
 
     def confluent_settings(self) -> dict[str, Any]:
-        """Return the settings of confluent-kafka's clients."""
+        """Return the settings of confluent-kafka's clients. Raise `BadValue` if a file for TLS cannot be read."""
+        self._check_files()
         settings: dict[str, Any] = {
             "bootstrap.servers": ",".join(self.servers),
             "client.id": "stream_bayes",

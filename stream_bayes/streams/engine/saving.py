@@ -82,7 +82,8 @@ class SnapshotWriter:
     store
         The store to write to, after `take_over`.
     most_failures
-        Number of failures in a row after which it is not `healthy`, until a snapshot is written.
+        Number of failures in a row after which it is not `healthy`, until a snapshot is written. One by default: what
+        no snapshot holds may expire.
     executor
         Executor for writing; by default a thread of its own.
 
@@ -101,7 +102,7 @@ class SnapshotWriter:
     """
 
     def __init__(
-        self, store: SnapshotStore, most_failures: int = 3, executor: Executor | None = None
+        self, store: SnapshotStore, most_failures: int = 1, executor: Executor | None = None
     ) -> None:
         if type(most_failures) is not int or most_failures < 1:
             raise BadValue(f"most_failures: expected a whole number of at least 1, got {most_failures!r}")

@@ -332,6 +332,11 @@ class PipelineConfig(ConfigTable):
             raise ValueError("labels.topic: belongs to a source that reads topics, as of kind 'kafka'")
         if self.labels is not None and self.labels.topic is None and self.labels.decoder is not None:
             raise ValueError("labels.decoder: is for records of labels.topic; add the topic, or leave it out")
+        can_come = self.source.target is not None or self.messages_for is not None or self.serve is not None
+        if self.labels is not None and self.labels.topic is None and not can_come:
+            raise ValueError(
+                "labels: no label would ever come; add labels.topic, or source.target with the field that holds it"
+            )
         self.source.check(self)
         return self
 
@@ -485,7 +490,7 @@ def load_config(path: str | os.PathLike[str]) -> PipelineConfig:
         If anything is wrong, with a line for each key.
     """
     try:
-        text = Path(path).read_text("utf-8")
+        text = Path(path).read_text("utf-8-sig")  # some editors write a mark before the text
     except (OSError, UnicodeError) as error:
         raise BadConfig(f"{path}: cannot be read: {error}") from error
     try:

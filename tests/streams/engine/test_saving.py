@@ -144,6 +144,20 @@ def test_in_a_thread_of_its_own_all_that_was_begun_is_written_before_it_closes(t
     assert threading.active_count() <= before
 
 
+def test_it_is_not_healthy_from_the_first_failure_to_the_next_snapshot(tmp_path: Path) -> None:
+    store, later = FaultyStore(tmp_path), Later()
+    store.take_over()
+    writer = SnapshotWriter(store, executor=later)
+    healthy = []
+    for refusal in (None, errno.ENOSPC, None):
+        store.faults.refusal = refusal
+        assert writer.write(counted(1))
+        later.run()
+        writer.check()
+        healthy.append(writer.healthy)
+    assert healthy == [True, False, True]
+
+
 def test_failures_are_counted_and_said_and_after_a_few_in_a_row_it_is_not_healthy(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -104,6 +104,47 @@ def test_the_schema_is_declared_feature_by_feature() -> None:
     assert (schema.classes, schema.target) == (("yes", "no"), "y")
 
 
+LABELLED = """
+name = "weather"
+source = { kind = "jsonl", path = "days.jsonl", target = "rain" }
+model = { kind = "nb" }
+"""
+
+
+@pytest.mark.parametrize(("written", "seconds"), [('"24h"', 86_400.0), ('"90s"', 90.0), ("60", 60.0)])
+def test_durations_are_written_as_text_or_as_seconds(written: str, seconds: float) -> None:
+    labels = f"labels = {{ wait_for = {written}, correct_within = {written} }}\nmax_skew = {written}\n"
+    config = parse_config(LABELLED + labels)
+    assert config.labels is not None
+    assert (config.labels.wait_for, config.labels.correct_within, config.max_skew) == (seconds,) * 3
+
+
+def test_the_allowed_skew_is_finite_by_default_and_no_part_of_the_state() -> None:
+    config = parse_config(LABELLED)
+    assert config.max_skew == 604_800.0
+    assert "max_skew" not in str(config.settings())
+    assert parse_config(LABELLED + 'max_skew = "1d"\n').settings() == config.settings()
+
+
+def test_a_duration_where_events_are_counted_is_refused() -> None:
+    with pytest.raises(BadConfig, match="it is a number of events, not a duration"):
+        parse_config(LABELLED + 'labels = { wait_for = "24h", clock = "events" }\n')
+
+
+def test_labels_that_could_never_come_are_refused() -> None:
+    text = LABELLED.replace(', target = "rain"', "") + "labels = {}\n"
+    with pytest.raises(
+        BadConfig, match=r"labels: no label would ever come; add labels\.topic, or source\.target"
+    ):
+        parse_config(text)
+
+
+def test_a_mark_of_byte_order_before_the_text_is_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "pipeline.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + LABELLED.strip().encode())
+    assert load_config(path).name == "weather"
+
+
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadConfig, match=r"nowhere\.toml: cannot be read"):
         load_config(tmp_path / "nowhere.toml")
