@@ -74,9 +74,22 @@ REWRITINGS: dict[str, Rewriting] = {
     "look-alike letters": _outside_tags(lambda text: text.translate(LOOKALIKES)),
     "full-width letters": _outside_tags(lambda text: text.translate(FULL_WIDTH)),
     "addresses without scheme": lambda page, words: _SCHEME.sub("", page),
+    "70 KB of style sheet first": lambda page, words: f"<style>{'.a { color: red } ' * 4_000}</style>{page}",
+    "comment of 12,000 words first": lambda page, words: f"<!-- {' '.join(words) * 12} -->{page}",
+    "70 KB of picture first": lambda page, words: (
+        f'<img src="data:image/png;base64,{"iVBORw0KGgo" * 7_000}">{page}'
+    ),
+    "70 KB of blanks first": lambda page, words: "&nbsp; \n" + " \n" * 35_000 + page,
+    "long attribute, 1,000 words": lambda page, words: (
+        f'{page}<div title="{"x" * 700}" style="{"margin: 0; " * 70}display: none">{" ".join(words)}</div>'
+    ),
 }
 KEPT = ("from", "to", "subject")
-ATTACHED = "page attached"  # the only one that changes more than the page
+# Those that change more than the page.
+ATTACHED = "page attached"
+PICTURE = "1.5 MB of picture part first"
+ALTERNATIVE = "200 words in the plain alternative"
+WHOLE = (ATTACHED, PICTURE, ALTERNATIVE)
 
 
 def rewritten(raw: bytes, name: str, words: Sequence[str]) -> bytes:
@@ -87,7 +100,7 @@ def rewritten(raw: bytes, name: str, words: Sequence[str]) -> bytes:
     raw
         The mail.
     name
-        Of `REWRITINGS`, or `ATTACHED`.
+        Of `REWRITINGS` or `WHOLE`.
     words
         Words of ham, for those that hide some.
     """
@@ -107,6 +120,21 @@ def rewritten(raw: bytes, name: str, words: Sequence[str]) -> bytes:
             + b'Content-Type: multipart/mixed; boundary="=_page"\n\n--=_page\nContent-Type: text/plain\n\n'
             + b"Please see the attached page.\n--=_page\nContent-Type: application/octet-stream\n"
             + b'Content-Disposition: attachment; filename="page.html"\n\n'
+            + page.encode("utf-8", "replace")
+            + b"\n--=_page--\n"
+        )
+    if name in WHOLE:
+        first = f"Content-Type: text/plain\n\n{' '.join(words[:200])}\n".encode()
+        if name == PICTURE:
+            first = (
+                b"Content-Type: image/png\nContent-Transfer-Encoding: base64\n\n" + b"iVBORw0KGgo\n" * 130_000
+            )
+        kind = b"alternative" if name == ALTERNATIVE else b"mixed"
+        return (
+            head
+            + b'Content-Type: multipart/%b; boundary="=_page"\n\n--=_page\n' % kind
+            + first
+            + b"--=_page\nContent-Type: text/html; charset=utf-8\n\n"
             + page.encode("utf-8", "replace")
             + b"\n--=_page--\n"
         )
@@ -167,7 +195,7 @@ def caught(one: Filter, learned: Sequence[Message], spams: Sequence[bytes]) -> d
         one.learn(message, spam)
     words = ham_words(learned, 1_000)
     found = {"as they came": sum(one.judge(raw)[2] == "spam" for raw in spams)}
-    for name in (*REWRITINGS, ATTACHED):
+    for name in (*REWRITINGS, *WHOLE):
         found[name] = sum(one.judge(rewritten(raw, name, words))[2] == "spam" for raw in spams)
     return found
 

@@ -31,13 +31,14 @@ from stream_bayes.mail.filter.state import FilterParts, load_state, save_setting
 from stream_bayes.mail.filter.token_scorer import TokenScorer
 from stream_bayes.mail.filter.training import TRAINING, Training
 from stream_bayes.mail.text.limits import Limits
-from stream_bayes.mail.text.tokens import Bag
+from stream_bayes.mail.text.tokens import UNREAD, Bag
 from stream_bayes.mail.text.transformer import EmailTokens
 
 __all__ = ["MIN_LEARNED", "SpamFilter"]
 
 MIN_LEARNED: Final = 20  # messages of each label, before a verdict is other than "unsure"
 CAUTION: Final = 5.0  # messages of the rarer label at which log-odds are half of what the calibration says
+LEAST_ODDS: Final = 1e-6  # log-odds of the unwanted label, of a message that was not read whole
 MAX_STALE: Final = 0.1  # of the labels of a young filter's calibration, before corrections make it anew
 MAX_MISSED: Final = 0.08  # of the unwanted messages that may be called wanted
 
@@ -145,6 +146,7 @@ class SpamFilter(base.Classifier):
         if key is not None and (not isinstance(key, bytes) or not 16 <= len(key) <= 64):
             raise BadValue("key must be 16 to 64 bytes, or None")
         self._tokens = EmailTokens(parser=parser, pairs=pairs, limits=limits)
+        self._unread = frozenset(UNREAD if key is None else [_hash(token, key) for token in UNREAD])
         self.set_costs(costs)
         self._parts = self._make_parts()
         # A cache: a message that is predicted and then learned is parsed once. It is not a part of the state.
@@ -359,7 +361,12 @@ class SpamFilter(base.Classifier):
         scorer = self._parts.scorer
         if not scorer.is_trained:
             return {}
-        odds = self._log_odds(self.score_one(x))
+        _, bag, score = self._score(x)
+        odds = self._log_odds(score.score)
+        if odds < 0.0 and not self._unread.isdisjoint(
+            bag
+        ):  # what is not read is no evidence for the wanted label
+            odds = LEAST_ODDS
         wanted, unwanted = self.labels
         return {wanted: _logistic(-odds), unwanted: _logistic(odds)}
 

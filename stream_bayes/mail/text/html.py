@@ -16,7 +16,7 @@ from stream_bayes.mail.text.styles import PLAIN, Style, parse_sheet
 from stream_bayes.mail.text.tags import rounded
 from stream_bayes.mail.text.visibility import LONG_NUMBER, PAPER, look_within, may_hide, style_of
 
-__all__ = ["Page", "read_page"]
+__all__ = ["Page", "hidden_tokens", "read_page", "shortened"]
 
 # Elements without content for a reader, and comments. A comment may hold a tag, and a style sheet a comment.
 _UNREAD = re.compile(
@@ -29,6 +29,14 @@ _BREAK = re.compile(
     r"<(?=/?(?:p|br|div|td|th|tr|table|li|ul|ol|h[1-6]|hr|center|blockquote|pre|option|dd|dt|title|img|input)\b)",
     re.IGNORECASE,
 )
+_DATA = re.compile(r"data:[^\s\"'<>)]{200,}", re.IGNORECASE)
+_LONG_VALUE = re.compile(r"=\s{0,5}([\"'])([^\"'<]{601,})\1")
+_SKIPPED = re.compile(
+    r"<!--(?:-?>|.*?(?:--!?>|\Z))|(<(script|style)\b[^>]{0,500}>)(.*?)(?:</\2\b[^>]{0,200}>?|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+MIN_SHORTENED: Final = 600  # letters of a page that may hold a long value
+MAX_SHEET: Final = 16_000  # letters of a style sheet in a long page
 MAX_FOLLOWED: Final = 2_000  # tags whose styles are read; the style after the last one holds for the rest
 MAX_ENTITIES: Final = 5_000  # that are decoded
 MAX_OPEN: Final = 100  # elements within one another
@@ -102,8 +110,51 @@ def _walk(source: str, sheet: dict[str, Style]) -> Page:
 def _tokens_of_hidden(concealed: list[str], reasons: dict[str, None]) -> list[str]:
     """Return the tokens of hidden text: the means, its size, and its first words."""
     tokens = [f"hidden:{reason}" for reason in reasons]
-    if concealed:
-        words = _WORD.findall(_text(" ".join(concealed))[:65_536])
-        tokens.append(f"hidden:*{rounded(max(len(words), 1))}")
-        tokens += [f"hidden:{word}" for word in list(dict.fromkeys(words))[:MAX_HIDDEN_WORDS]]
-    return tokens
+    return [*tokens, *_first_words(_text(" ".join(concealed)))] if concealed else tokens
+
+
+def hidden_tokens(reason: str, text: str) -> list[str]:
+    """Return the tokens of a text that is hidden as a whole.
+
+    Examples
+    --------
+    >>> hidden_tokens("alternative", "Dear Ann,")
+    ['hidden:alternative', 'hidden:*2', 'hidden:Dear', 'hidden:Ann']
+    """
+    return [f"hidden:{reason}", *_first_words(text)]
+
+
+def _first_words(text: str) -> list[str]:
+    """Return tokens of the number of words in a hidden text, and of its first words."""
+    words = _WORD.findall(text[:65_536])
+    first = list(dict.fromkeys(words))[:MAX_HIDDEN_WORDS]
+    return [f"hidden:*{rounded(max(len(words), 1))}", *(f"hidden:{word}" for word in first)]
+
+
+def shortened(source: str, longest: int) -> str:
+    """Return a page without the most of what its reader does not read: pictures within it, long values of attributes,
+    and of a page longer than `longest` the contents of comments, scripts and long style sheets.
+
+    Examples
+    --------
+    >>> shortened(f"<img src='data:image/png;base64,{'A' * 900}'>pills", 100)
+    "<img src='data:'>pills"
+    """
+    if len(source) > MIN_SHORTENED:
+        source = _LONG_VALUE.sub(_ends_of_value, _DATA.sub("data:", source))
+    return _SKIPPED.sub(_emptied, source) if len(source) > longest else source
+
+
+def _ends_of_value(match: re.Match[str]) -> str:
+    value = match[2]
+    return f"={match[1]}{value[:280]} {value[-280:]}{match[1]}"
+
+
+def _emptied(match: re.Match[str]) -> str:
+    """Return a comment or element without its content; of a style sheet, its beginning and its end."""
+    if not match[1]:
+        return "<!-- -->"
+    content = match[3] if match[2].lower() == "style" else ""
+    if len(content) > MAX_SHEET:
+        content = content[: MAX_SHEET // 2] + "\n}" + content[-MAX_SHEET // 2 :]
+    return f"{match[1]}{content}</{match[2]}>"

@@ -16,7 +16,7 @@ class Limits:
     Parameters
     ----------
     message
-        Bytes of the whole message.
+        Bytes of the whole message, parts that are not read included.
     headers
         Header fields of the message, and of each part.
     header
@@ -28,7 +28,8 @@ class Limits:
     depth
         Multiparts and messages within one another.
     text
-        Bytes of a part that are decoded as text; the parts of a message may have four times that together.
+        Letters of a part that are read, of a longer one those at the beginning and at the end; the parts of a message
+        may have four times that together. Sixteen times as many bytes are decoded, to skip what is not read.
     word
         Letters of a token; a longer word counts only as a long word.
     tokens
@@ -41,7 +42,7 @@ class Limits:
     {'free': 2, 'pills': 1}
     """
 
-    message: int = 1 << 20
+    message: int = 1 << 23
     headers: int = 120
     header: int = 1_000
     encoded_words: int = 64

@@ -23,6 +23,8 @@ Header = tuple[str, bytes]  # its name as it was written, and the value, unfolde
 _TYPE = re.compile(rb"[ \t]*([\w!#$&^.+-]{1,60})/([\w!#$&^.+-]{1,80})")
 _PARAMETER = re.compile(rb';[ \t]*([\w*-]{1,30})[ \t]*=[ \t]*(?:"([^"]{0,300})"|([^\s;"]{1,300}))')
 
+MAX_DECODED = 16  # the bytes of a part, in limits of its text: so much may be skipped before the text
+LAST_PARTS = 10  # that are read beside the first ones, of a multipart with too many
 PREAMBLE_BYTES = 200  # that a sender's software may write before the first boundary, or after the last
 _ONCE = frozenset({"from", "subject", "date", "message-id", "to", "content-type", "mime-version"})
 _TRANSPARENT = frozenset({"7bit", "8bit", "binary", ""})
@@ -40,6 +42,8 @@ class PartLeaf:
     name: bytes = b""  # of the attached file
     depth: int = 0
     disposition: str = ""
+    alternative: int = 0  # the number of the multipart/alternative that it is one form of; 0 for none
+    is_cut: bool = False  # the middle of its body is left out
     # Those of the message that it is the body of; a part has none.
     headers: list[Header] = field(default_factory=list)
 
@@ -64,6 +68,7 @@ class _Entity:
     stop: int
     depth: int
     default: str  # its type, where it states none
+    alternative: int = 0  # the number of the multipart/alternative around it
 
 
 @dataclass(slots=True)
@@ -106,9 +111,10 @@ class _Scan:
     def __init__(self, raw: bytes, limits: Limits) -> None:
         self.limits = limits
         self.defects: dict[str, None] = {}
-        self.boundaries = 0
+        self.boundaries = self.alternatives = 0
         if len(raw) > limits.message:
-            raw = raw[: limits.message]
+            tail = limits.message // 4
+            raw = raw[: limits.message - tail] + raw[len(raw) - tail :]
             self.defects["oversize"] = None
         if b"\r" in raw:
             raw = raw.replace(b"\r\n", b"\n")
@@ -219,21 +225,37 @@ class _Scan:
                 if parts:
                     self.containers.append(media)
                     default = "message/rfc822" if media == "multipart/digest" else "text/plain"
-                    waiting.extend(_Entity(start, stop, inside, default) for start, stop in reversed(parts))
+                    alternative = entity.alternative
+                    if media == "multipart/alternative":
+                        alternative = self.alternatives = self.alternatives + 1
+                    waiting.extend(
+                        _Entity(start, stop, inside, default, alternative) for start, stop in reversed(parts)
+                    )
                     return
                 self.defects["no-parts"] = None
             media = "text/plain"  # any other type is read as plain text
+        content_of_part, is_cut = self._body(body, entity.stop)
         leaf = PartLeaf(
             media,
-            self.raw[body : entity.stop],
+            content_of_part,
             content.encoding,
             content.charset,
             content.name,
             entity.depth,
             content.disposition,
+            entity.alternative,
+            is_cut,
             headers if entity.depth else [],
         )
         self.leaves.append(leaf)
+
+    def _body(self, start: int, stop: int) -> tuple[bytes, bool]:
+        """Return the body of a part, and True if it is too long and its middle is left out."""
+        most = MAX_DECODED * self.limits.text
+        if stop - start <= most:
+            return self.raw[start:stop], False
+        tail = most // 4 // 4 * 4  # whole groups of base64
+        return self.raw[start : start + most - tail] + self.raw[stop - tail : stop], True
 
     def _parts(self, boundary: bytes, start: int, stop: int) -> list[tuple[int, int]]:
         """Return the start and end of each part of a multipart, by its boundary lines."""
@@ -247,7 +269,8 @@ class _Scan:
             self.boundaries += 1
             if self.boundaries > self.limits.parts:
                 self.defects["many-parts"] = None
-                break
+                last = self._last_parts(line, place, stop, min(LAST_PARTS, len(parts) // 2))
+                return parts[: len(parts) - len(last)] + last
             if begin >= 0:
                 parts.append((begin, max(place, begin)))
                 begin = -1
@@ -267,6 +290,21 @@ class _Scan:
         if not closed:
             self.defects["unclosed"] = None
         return parts
+
+    def _last_parts(self, line: bytes, start: int, stop: int, most: int) -> list[tuple[int, int]]:
+        """Return the start and end of the last parts after a place, in order."""
+        raw = self.raw
+        parts: list[tuple[int, int]] = []
+        end = stop
+        while len(parts) < most:
+            place = raw.rfind(line, start, end)
+            if place < 0:
+                break
+            begin = raw.find(b"\n", place + len(line), end) + 1
+            if begin and not raw.startswith(b"--", place + len(line)):
+                parts.append((begin, end))
+            end = place
+        return parts[::-1]
 
 
 def _parameters(value: bytes) -> dict[bytes, bytes]:

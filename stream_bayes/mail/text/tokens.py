@@ -22,15 +22,15 @@ from itertools import pairwise
 from stream_bayes.mail.text._words import add_tokens, words_of
 from stream_bayes.mail.text.charsets import decode_text, decoded_header
 from stream_bayes.mail.text.headers import header_tokens, is_verdict
-from stream_bayes.mail.text.html import read_page
+from stream_bayes.mail.text.html import hidden_tokens, read_page, shortened
 from stream_bayes.mail.text.letters import as_seen
 from stream_bayes.mail.text.limits import Limits
-from stream_bayes.mail.text.structure import Outline, PartLeaf, outline
+from stream_bayes.mail.text.structure import MAX_DECODED, Outline, PartLeaf, outline
 from stream_bayes.mail.text.tags import markup_of
 from stream_bayes.mail.text.transfer_encodings import Decoder, Encoded, canonical_base64, canonical_quoted
 from stream_bayes.mail.text.web import bare_addresses, cut_urls, url_tokens
 
-__all__ = ["Bag", "bag_of_message", "bag_of_text"]
+__all__ = ["UNREAD", "Bag", "bag_of_message", "bag_of_text"]
 
 Bag = dict[str, int]
 
@@ -40,12 +40,17 @@ _ABSOLUTE = re.compile(r"[a-z]{2,6}://|www\.|mailto:", re.IGNORECASE)
 _HTML_FILE = re.compile(rb"\.x?html?$", re.IGNORECASE)
 _TEXT_TYPES = ("text/", "message/")
 MAX_FULL_PARTS = 4  # the text of all parts together, in limits of one part
+# Tokens of messages that were not read whole: what is not read is no reason to call a message ham.
+UNREAD = ("defect:long-text", "defect:oversize", "defect:many-parts", "defect:empty")
+_BLANKS = re.compile(r"\s{3,}")
 
 
 def bag_of_text(text: str, limits: Limits, *, pairs: bool) -> Bag:
     """Return the tokens of a text without headers, such as a short message."""
     reader = _Reader(limits, pairs)
-    reader.read_text(text[: limits.text])
+    reader.read_text(reader.cut(text))
+    for defect in reader.defects:
+        reader.bag[f"defect:{defect}"] = 1
     return reader.bag
 
 
@@ -67,6 +72,7 @@ class _Reader:
         self.pairs = pairs
         self.encoded_words = limits.encoded_words
         self.bag: Bag = {}
+        self.left = MAX_FULL_PARTS * limits.text  # letters that may be read
         self.defects: dict[str, None] = {}
 
     def add(self, tokens: list[str]) -> None:
@@ -108,12 +114,13 @@ class _Reader:
         readable: list[tuple[PartLeaf, bytes]] = []
         encoded: list[Encoded] = []
         places: list[int] = []
-        left = MAX_FULL_PARTS * self.limits.text
+        left = MAX_FULL_PARTS * MAX_DECODED * self.limits.text
         for leaf in leaves:
-            page = leaf.media == "text/html" or _HTML_FILE.search(leaf.name) is not None
-            if not page and (not leaf.media.startswith(_TEXT_TYPES) or leaf.disposition == "attachment"):
+            if not _is_page(leaf) and (
+                not leaf.media.startswith(_TEXT_TYPES) or leaf.disposition == "attachment"
+            ):
                 continue
-            body = self.canonical_body(leaf, min(self.limits.text, left))
+            body = self.canonical_body(leaf, left)
             left -= len(body)
             if leaf.encoding and body:
                 places.append(len(readable))
@@ -122,13 +129,14 @@ class _Reader:
         if encoded:
             for place, content in zip(places, decode(encoded), strict=True):
                 readable[place] = (readable[place][0], content)
+        with_page = {leaf.alternative for leaf, _ in readable if _is_page(leaf)} - {0}
         for leaf, body in readable:
-            self.read_part(leaf, body)
+            self.read_part(leaf, body, is_seen=_is_page(leaf) or leaf.alternative not in with_page)
 
     def canonical_body(self, leaf: PartLeaf, limit: int) -> bytes:
         """Return the body of a part, cut to the limit, and valid if it is encoded."""
         body = leaf.body
-        if len(body) > limit:
+        if leaf.is_cut or len(body) > limit:
             self.defects["long-text"] = None
             body = body[:limit]
         if not leaf.encoding:
@@ -139,22 +147,40 @@ class _Reader:
             self.defects[f"bad-{leaf.encoding}"] = None
         return body
 
-    def read_part(self, leaf: PartLeaf, body: bytes) -> None:
-        """Count the words of a part of text."""
+    def read_part(self, leaf: PartLeaf, body: bytes, *, is_seen: bool) -> None:
+        """Count the words of a part of text; of one that is shown to nobody only a few, as hidden ones."""
         for name, value in leaf.headers:
             if name.lower() in ("subject", "from"):  # of a message within the message
                 self.read_words(self.decoded(value)[0])
         text, defect = decode_text(body, leaf.charset)
         if defect:
             self.defects[defect] = None
-        if leaf.media == "text/html" or _HTML_FILE.search(leaf.name):
+        if _is_page(leaf):
+            text = self.cut(shortened(text, self.limits.text))
             markup = markup_of(text)
             self.add(markup.tokens)
             self.add(url_tokens([link for link in markup.links[:100] if _ABSOLUTE.match(link)]))
             page = read_page(text)
             self.add(page.hidden)
             text = page.text
-        self.read_text(text)
+        else:
+            text = self.cut(text)
+        if is_seen:
+            self.read_text(text)
+        else:
+            self.add(hidden_tokens("alternative", text))
+
+    def cut(self, text: str) -> str:
+        """Return a text within what may be read of a part and of the message: its beginning and its end."""
+        limit = min(self.limits.text, self.left)
+        if len(text) > limit:  # first without what nobody sees
+            text = _BLANKS.sub(" ", self.as_seen(text))
+        if len(text) > limit:
+            self.defects["long-text"] = None
+            tail = limit // 4
+            text = f"{text[: limit - tail]} {text[len(text) - tail :]}"
+        self.left = max(self.left - len(text), 0)
+        return text
 
     def read_text(self, text: str) -> None:
         """Count the words and links of plain text."""
@@ -195,6 +221,10 @@ class _Reader:
         # Defects are rare and strong evidence: they count even in a full bag.
         for defect in (*found.defects, *self.defects):
             self.bag[f"defect:{defect}"] = 1
+
+
+def _is_page(leaf: PartLeaf) -> bool:
+    return leaf.media == "text/html" or _HTML_FILE.search(leaf.name) is not None
 
 
 def _shape_of_run(run: re.Match[str]) -> str:
