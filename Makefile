@@ -95,6 +95,18 @@ test-pure: setup
 	$(call say,test: laws and worked examples$(comma) uncompiled)
 	@STREAM_BAYES_PURE=1 $(BIN)/python $(PYTEST) --build=pure $(LAWS)
 
+# Without its products, in a copy: what is left must work on. The laws and kernels cannot know a product, so they are left out.
+APART := build/apart
+.PHONY: test-apart
+test-apart: setup  ## run the tests of what is left without mail, Kafka, workers and the service
+	$(call say,test: without mail$(comma) Kafka$(comma) workers and the service)
+	@rm -rf $(APART) && mkdir -p $(APART)
+	@tar -cf - --exclude=__pycache__ stream_bayes tests examples docs conftest.py pyproject.toml | tar -xf - -C $(APART)
+	@cd $(APART) && rm -rf $(foreach room,mail kafka workers serve,stream_bayes/$(room) tests/$(room)) \
+		tests/kafka_broker tests/mail_systems tests/browser tests/repository
+	@cd $(APART) && PYTHONPATH=$(CURDIR)/$(APART) $(CURDIR)/$(BIN)/python $(PYTEST) --build=compiled tests/streams tests/cli tests/saving tests/evaluation \
+		tests/data tests/door tests/sklearn tests/drift/test_adaptive.py tests/learners/adaptive
+
 # In a tree of its own, tests included, so that nothing can import the unchecked kernels by mistake.
 .PHONY: test-checked
 test-checked: $(CHECKED)/.ready
