@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from stream_bayes import AODE, Binning
 from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.errors import BadState, BadValue, SchemaError
 from stream_bayes.learners.catalogue import make_learner
 from stream_bayes.streams.pipelines.config import checked
-from stream_bayes.streams.sources.cut_sketch import CutSketch, cuts_of, schema_table
+from stream_bayes.streams.sources.cut_sketch import CutSketch, schema_table, sketched_cuts
 from stream_bayes.workers.summable import check_summable
 from tests.cli.test_snapshots import run
 
@@ -40,7 +41,8 @@ def test_the_table_is_a_schema_with_which_shards_can_be_summed(tmp_path: Path) -
     tables = tomllib.loads(result.stdout)
     assert [*tables["schema"]["features"]] == ["sky", "wind, m/s"]
     ordered = sorted(event["wind, m/s"] for event in events)
-    assert tables["schema"]["features"]["wind, m/s"]["cuts"] == [ordered[250], ordered[500], ordered[750]]
+    middles = [(ordered[place - 1] + ordered[place]) / 2 for place in (250, 500, 750)]
+    assert tables["schema"]["features"]["wind, m/s"]["cuts"] == pytest.approx(middles)
     config = checked(
         {"name": "d", "source": {"kind": "jsonl", "path": "d"}, "model": {"kind": "aode"}} | tables
     )
@@ -88,7 +90,7 @@ def test_the_kinds_of_a_pipeline_stay_and_its_file_names_the_source(tmp_path: Pa
     assert result.exit_code == 0, result.stderr
     assert tomllib.loads((tmp_path / "schema.toml").read_text())["schema"]["features"] == {
         "zip": {"kind": "nominal", "values": ["10"]},
-        "wind": {"kind": "numeric", "cuts": [4.0]},
+        "wind": {"kind": "numeric", "cuts": [3.5]},
         "hail": "numeric",
     }
     assert "hail: is declared numeric, and no number was found" in result.stderr
@@ -105,8 +107,8 @@ def test_what_is_odd_about_a_feature_is_reported_with_a_count() -> None:
         sketch.add(x)
     schema = sketch.schema(2)
     assert dict(schema.features) == {
-        "a": Numeric(cuts=[2.0]),
-        "b": Numeric(cuts=[2.0]),
+        "a": Numeric(cuts=[1.5]),
+        "b": Numeric(cuts=[1.5]),
         "c": Numeric(cuts=[3.0]),
     }
     found = "\n".join(sketch.warnings(4))
@@ -114,13 +116,24 @@ def test_what_is_odd_about_a_feature_is_reported_with_a_count() -> None:
     assert "b: 2 values are numbers and 1 are not; it is declared numeric" in found
     assert "c: its values repeat, so it has 2 bins, not 4" in found
     text = schema_table(sketch.schema(2))
-    assert tomllib.loads(text)["schema"]["features"]["b"] == {"kind": "numeric", "cuts": [2.0]}
+    assert tomllib.loads(text)["schema"]["features"]["b"] == {"kind": "numeric", "cuts": [1.5]}
+
+
+def test_a_sketch_and_a_learner_find_the_same_cuts_in_the_same_numbers() -> None:
+    chance = random.Random(7)
+    values = [round(chance.gauss(0, 3)) / 2 for _ in range(500)]
+    sketch, learner = CutSketch(), AODE(binning=Binning(bins=6, after=500, window=500))
+    for value in values:
+        sketch.add({"x": value})
+        learner.learn_one({"x": value}, value > 0)
+    (cuts,) = [spec.cuts for spec in sketch.schema(6).features.values() if isinstance(spec, Numeric)]
+    assert learner.cuts_["x"] == pytest.approx(cuts)
 
 
 def test_bins_hold_about_equally_many_values_and_repeated_ones_make_fewer() -> None:
-    assert cuts_of([(float(k), 1) for k in range(100)], 4) == [25.0, 50.0, 75.0]
-    assert cuts_of([(0.0, 90), (1.0, 5), (2.0, 5)], 4) == [1.0]
-    assert cuts_of([(-1.0, 1), (0.0, 98), (1.0, 1)], 4) == [0.0]
+    assert sketched_cuts([(float(k), 1) for k in range(100)], 4) == [24.5, 49.5, 74.5]
+    assert sketched_cuts([(0.0, 90), (1.0, 5), (2.0, 5)], 4) == [0.5, 1.5]
+    assert sketched_cuts([(-1.0, 1), (0.0, 98), (1.0, 1)], 4) == [-0.5, 0.5]
 
 
 def test_nothing_to_declare_and_damaged_sketches_are_refused(tmp_path: Path) -> None:

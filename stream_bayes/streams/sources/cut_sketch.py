@@ -8,19 +8,18 @@ from __future__ import annotations
 import json
 import math
 import struct
-from bisect import bisect_left
 from collections.abc import Mapping
-from itertools import accumulate
 from typing import Any, Self
 
 import msgspec
 import numpy as np
 
+from stream_bayes.core.counts.cut_points import cut_quantiles
 from stream_bayes.data.features import Nominal, Numeric, Spec
 from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import BadState, BadValue, SchemaError
 
-__all__ = ["CutSketch", "cuts_of", "schema_table"]
+__all__ = ["CutSketch", "schema_table", "sketched_cuts"]
 
 FORMAT = 1
 SIZE = 1024  # "k" of KLL (Karnin, Lang and Liberty 2016): ranks are right to about 0.3 %, in some 24 KiB a feature
@@ -56,7 +55,7 @@ class CutSketch:
     ...     other.add({"sky": "blue", "wind": 50 + number})
     >>> one.merge(other)
     >>> one.schema(bins=4)
-    Schema({'sky': Nominal(), 'wind': Numeric(cuts=(25.0, 50.0, 75.0))})
+    Schema({'sky': Nominal(), 'wind': Numeric(cuts=(24.5, 49.5, 74.5))})
     """
 
     def __init__(self) -> None:
@@ -111,7 +110,7 @@ class CutSketch:
         features: dict[str, Nominal | Numeric] = {}
         for name, found in self._found.items():
             if found.numbers > found.names:
-                features[name] = Numeric(cuts=cuts_of(list(self._sketch(name)), bins))
+                features[name] = Numeric(cuts=sketched_cuts(list(self._sketch(name)), bins))
             elif found.names or found.infinite:
                 features[name] = Nominal()
         if not features:
@@ -134,7 +133,7 @@ class CutSketch:
                     f"declared {kind}{refused}"
                 )
             if found.numbers > found.names:
-                count = len(cuts_of(list(self._sketch(name)), bins)) + 1
+                count = len(sketched_cuts(list(self._sketch(name)), bins)) + 1
                 if count < bins:
                     lines.append(f"warning: {name}: its values repeat, so it has {count} bins, not {bins}")
         return lines
@@ -204,27 +203,18 @@ def _datasketches() -> Any:
     return datasketches
 
 
-def cuts_of(weighted: list[tuple[float, int]], bins: int) -> list[float]:
-    """Return cut points between bins with about equally many of the weighted values, fewer if values repeat.
-
-    A value on a cut is in the bin above. There is always one cut, even if all values are equal.
+def sketched_cuts(weighted: list[tuple[float, int]], bins: int) -> list[float]:
+    """Return the cut points of weighted values by `cut_quantiles`. If all values are equal, the one cut is that value.
 
     Examples
     --------
-    >>> cuts_of([(1.0, 1), (2.0, 1), (3.0, 1), (4.0, 1)], 2)
-    [3.0]
-    >>> cuts_of([(0.0, 99), (7.0, 1)], 4), cuts_of([(5.0, 3)], 4)
-    ([7.0], [5.0])
+    >>> sketched_cuts([(1.0, 1), (2.0, 1), (3.0, 1), (4.0, 1)], 2)
+    [2.5]
+    >>> sketched_cuts([(0.0, 99), (7.0, 1)], 4), sketched_cuts([(5.0, 3)], 4)
+    ([3.5], [5.0])
     """
-    weighted = sorted(weighted)
-    values = [value for value, _ in weighted]
-    ranks = list(accumulate(weight for _, weight in weighted))
-    total, least = ranks[-1], values[0]
-    above = values[bisect_left([value > least for value in values], True) :]
-    if not above:
-        return [least]
-    cuts = {values[bisect_left(ranks, total * part / bins + 0.5)] for part in range(1, bins)}
-    return sorted(cuts - {least}) or [above[0]]
+    values, weights = np.array(sorted(weighted)).T
+    return cut_quantiles(values, weights, np.zeros(len(values), np.int32), bins) or [float(values[0])]
 
 
 def schema_table(schema: Schema) -> str:
