@@ -48,7 +48,7 @@ class Worker:
     make_shard
         Makes the shard of a number.
     instance_id
-        The worker's id in the group, which keeps its shards over a restart; None for a member without one.
+        The worker's id in the group, which keeps its shards over a crash; None for a member without one.
     session_seconds
         Seconds without a sign of life after which the group gives a worker's shards to others.
 

@@ -9,14 +9,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from stream_bayes.core.events.event import Partition
+from stream_bayes.core.events.event import Partition, Slice
 from stream_bayes.errors import CannotResume, Fenced
 from stream_bayes.kafka.clients.client import Interrupted
+from stream_bayes.kafka.clients.connection import Connection
+from stream_bayes.workers.shard import ShardTransactions
 from tests.kafka.fake_broker import (
     AFTER_COMMIT,
     BEFORE_COMMIT,
     BEFORE_FENCE,
     NOT_ANSWERED,
+    NoLog,
 )
 from tests.kafka.fake_pipeline import FakePipeline
 from tests.kafka_broker.topics import counted, days
@@ -191,3 +194,47 @@ def test_a_journal_from_which_an_entry_was_removed_is_refused(pipeline: FakePipe
     log.remove(entries[2])  # of 10 to 19
     with pytest.raises(CannotResume, match="the positions from 10 on are in no entry before"):
         pipeline.run()
+
+
+# -- a shard of a pipeline with [workers] ------------------------------------------------------------------------------
+
+
+def shard_delivery(pipeline: FakePipeline) -> ShardTransactions:
+    """Return the delivery of a worker's shard that publishes nothing."""
+    nothing: Any = type("Nothing", (), {"collect": lambda *_, **__: []})()
+    delivery = ShardTransactions(
+        Connection(servers=("nobody:9092",)), "days", NoLog(), shard=1, sleep=lambda seconds: None
+    )
+    delivery.store = delivery.publisher = nothing
+    delivery.take_tape = lambda: b"answers"
+    delivery.topics.append("answers")
+    return delivery
+
+
+def deliver(delivery: ShardTransactions, start: int) -> None:
+    delivery.begin()
+    delivery.send(("answers", 0, None, b"%d" % start, []))
+    delivery.commit([Slice(Partition("weather", 1), start, start + 10)])
+
+
+@pytest.mark.parametrize("point", [BEFORE_COMMIT, NOT_ANSWERED, AFTER_COMMIT])
+def test_a_shard_that_another_worker_took_over_answers_nothing_again(
+    pipeline: FakePipeline, point: str
+) -> None:
+    pipeline.broker.topic("days.journal", 2)
+    worker, successor = shard_delivery(pipeline), shard_delivery(pipeline)
+    worker.open()
+    deliver(worker, 0)
+
+    def pause() -> None:
+        successor.open()
+        deliver(successor, 20)
+        lose_the_reply()
+
+    pipeline.broker.at(point, worker.transactional_id, pause)
+    with pytest.raises(Fenced):
+        deliver(worker, 10)
+    assert pipeline.broker.producers[worker.transactional_id] == 1  # the successor's: it was not thrown out
+    deliver(successor, 30)
+    answers = [int(record.value or b"") for record in pipeline.broker.records("answers")]
+    assert answers == ([0, 20, 30] if point == BEFORE_COMMIT else [0, 10, 20, 30])

@@ -80,7 +80,7 @@ def run(
         str | None,
         typer.Option(
             "--instance-id",
-            help="Name of this worker, which keeps its shards over a restart. With --workers, the prefix of the names.",
+            help="Name of this worker, which keeps its shards over a crash. With --workers, the prefix of the names.",
         ),
     ] = None,
     ops_port: Annotated[
