@@ -166,6 +166,11 @@ format: $(DEV)  ## rewrite the files in the common format
 	@$(BIN)/ruff check --fix-only --quiet
 	@$(BIN)/ruff format
 
+.PHONY: declarations
+declarations: $(DEV)  ## write the lists and tables that are made from the learners' catalogue
+	@$(BIN)/python -m tests.repository.declarations
+	@$(MAKE) --no-print-directory format
+
 .PHONY: clean
 clean:  ## remove everything that was built, .venv included
 	rm -rf .venv build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache

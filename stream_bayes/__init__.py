@@ -83,64 +83,32 @@ __version__ = _build.VERSION
 
 _build.install_finder()
 
-# A name is imported when it is first used: command lines, pytest plug-ins and single rooms need few of them.
+
+def _path_of_learner(name: str) -> str | None:
+    from stream_bayes.learners.catalogue import path_of_class
+
+    return path_of_class(name)
+
+
+# A name is imported when it is first used: command lines, pytest plug-ins and single rooms need few of them. Learners
+# are listed in the catalogue; type checkers and `from stream_bayes import *` read the names above.
 _get, __dir__ = front(
     __name__,
     {
         "core.networks.discrete_network": ("DiscreteNetwork",),
         "core.networks.structure": ("Structure",),
         "data.columns": ("CodedColumns",),
-        "data.schema": (
-            "Nominal",
-            "Numeric",
-            "Schema",
-        ),
+        "data.schema": ("Nominal", "Numeric", "Schema"),
         "drift.adaptive": ("DriftAdaptive",),
         "errors": ("StreamBayesError",),
-        "learners.adaptive.adaptive_bayes": ("AdaptiveBayes",),
         "learners.base.binning": ("Binning",),
-        "learners.classifiers.discriminant": (
-            "LDA",
-            "QDA",
-        ),
-        "learners.classifiers.kdb": ("KDB",),
-        "learners.classifiers.live_choice": ("LiveChoice",),
-        "learners.classifiers.naive_bayes": (
-            "GaussianNB",
-            "NaiveBayes",
-        ),
-        "learners.classifiers.one_dependence": (
-            "A2DE",
-            "AODE",
-            "SPODE",
-        ),
-        "learners.classifiers.text": (
-            "BernoulliNB",
-            "ComplementNB",
-            "MultinomialNB",
-        ),
-        "learners.classifiers.trees": (
-            "ODE",
-            "TAN",
-        ),
         "learners.wrappers.deciding_classifier": ("DecidingClassifier",),
-        "learners.wrappers.decision_rules": (
-            "Costs",
-            "Thresholds",
-        ),
-        "learners.wrappers.half_life_choice": ("HalfLifeChoice",),
-        "learners.wrappers.sliding_window": ("SlidingWindow",),
+        "learners.wrappers.decision_rules": ("Costs", "Thresholds"),
         "networks.bayes_net": ("BayesNet",),
-        "networks.bayes_net_classifier": ("BayesNetClassifier",),
-        "networks.files.bif": (
-            "read_bif",
-            "write_bif",
-        ),
-        "saving.model_files": (
-            "load",
-            "save",
-        ),
+        "networks.files.bif": ("read_bif", "write_bif"),
+        "saving.model_files": ("load", "save"),
     },
+    _path_of_learner,
 )
 
 

@@ -12,7 +12,8 @@ from stream_bayes.cli.arguments import learner_arguments
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
-from stream_bayes.learners.catalogue import DEFAULT, LEARNERS, arguments_of, make_learner
+from stream_bayes.learners.catalogue import DEFAULT, LEARNERS
+from stream_bayes.learners.factory import arguments_of, make_learner
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
 from stream_bayes.names import Imported, check_arguments, check_known, closest, construction_errors
 from stream_bayes.saving.river.catalogue import make_adaptive

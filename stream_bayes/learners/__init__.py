@@ -1,7 +1,6 @@
 """The public learners: River estimators over a store of counts, a file for each family.
 
-`classifier` has the verbs that all share, `networks` the Bayesian networks. `sliding_window`, `half_life_choice`,
-`live_choice` and `deciding_classifier` wrap or combine learners. `classifier_names` maps short names to classes,
-`catalogue` the same with `adaptive`, for files and commands; `parameters` reads the meaning of arguments from
-docstrings.
+`catalogue` declares each of them once; `factory` makes them from the names and arguments of files and commands. `base`
+has the verbs that all share, `classifiers` the models, `wrappers` windows and choices around other learners, and
+`adaptive` the mixture of experts. Classifiers that are Bayesian networks are in `stream_bayes.networks`.
 """

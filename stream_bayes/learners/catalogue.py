@@ -1,177 +1,497 @@
-"""The learners by the short names of configuration files and the command line.
+"""The one declaration of each learner: its name, class, estimator, abilities, and the settings that are tested.
 
-Such a file holds a name from this table, never a path to import.
+`DECLARED` is a table of texts and plain values, so reading it imports no learner; `LEARNERS` imports a class when it is
+asked for. From the table come the names in pipeline files and on the command line, the learners of `stream_bayes` and
+`stream_bayes.sklearn`, the classes that a saved state may name, the laws' and River's checks, and the tables of
+docs/which-learner.md. Packages of other authors bring learners as entry points of the group `stream_bayes.learners`.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Mapping
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
-from stream_bayes.core.search.hill_climbing import HillClimbing
-from stream_bayes.core.values.values import shown
-from stream_bayes.data.schema import Schema
-from stream_bayes.errors import BadValue
-from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
-from stream_bayes.learners.base.base import BayesClassifier
-from stream_bayes.learners.base.binning import Binning
-from stream_bayes.learners.classifier_names import CLASSIFIERS
-from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
-from stream_bayes.learners.wrappers.sliding_window import SlidingWindow
-from stream_bayes.names import check_arguments, check_known, construction_errors
-from stream_bayes.networks.bayes_net import BayesNet
+from stream_bayes.registry import Registry
 
 __all__ = [
+    "DECLARED",
     "DEFAULT",
     "LEARNERS",
     "NETWORK",
-    "Learner",
-    "arguments_of",
-    "make_learner",
-    "make_network",
-    "make_search",
-    "summary_of",
+    "VERBS",
+    "Declaration",
+    "class_named",
+    "declaration_of",
+    "inner_names",
+    "path_of_class",
 ]
-
-Learner: TypeAlias = BayesClassifier | AdaptiveBayes | HalfLifeChoice
 
 DEFAULT = "adaptive"  # where none is named
 NETWORK = "bayes-net"  # a BayesNetClassifier, or without a class a BayesNet
 
-LEARNERS: dict[str, type[Learner]] = {
-    DEFAULT: AdaptiveBayes,
-    **CLASSIFIERS,
-    "sliding-window": SlidingWindow,
-    "half-life-choice": HalfLifeChoice,
+# What a learner can do beside learning and predicting one event, by the words of docs/which-learner.md.
+VERBS = {
+    "unlearn": "`unlearn_one` takes back an event",
+    "merge": "`merge` and `+` add the counts of another one; not with `max_values`, or cut points that differ",
+    "intervals": "`predict_interval_one` gives credible intervals",
+    "explains features": "`explain_one` gives the evidence of each feature",
+    "half-life": "old events fade, by `half_life=`",
+    "many rows": "`learn_many` and `predict_many`",
+    "loads alone": "`load(path)` needs no model beside the file",
+    "workers": "`[workers]` sum its shards, if all features and cut points are declared",
 }
 
+Settings = Mapping[
+    str, Any
+]  # arguments as in a pipeline file; `schema` is a name of `testing.public_learners`
 
-def make_learner(
-    name: str, arguments: Mapping[str, Any] | None = None, schema: Schema | None = None
-) -> Learner:
-    """Make the learner of a name, with arguments by name.
+
+class Declaration(NamedTuple):
+    """The declaration of one learner.
 
     Parameters
     ----------
-    name
-        One of `LEARNERS`.
-    arguments
-        As its class takes them. `binning` may be a table of `Binning`'s settings. The `learner` of a window or of a
-        choice of half-lives is a name, or a table of its `kind` and `arguments`.
-    schema
-        The schema of the stream, if it has one.
+    path
+        Its class, as `"module:Class"`.
+    features, depends_on, prediction_time, memory, choose_if
+        Its row in docs/which-learner.md.
+    estimator
+        Its name in `stream_bayes.sklearn`; by default that of the class with `Classifier` after it.
+    example
+        Arguments to make one with, for a learner that cannot be made without any. They are the estimator's defaults.
+    unordered
+        Other defaults of the estimator, as rows of a table have no order.
+    can_be_wrapped
+        True if it may be the learner of a window, a choice of half-lives or a spam filter.
+    cannot
+        The `VERBS` that it refuses in all settings.
+    only
+        The `VERBS` that it has in some settings: which, in words, and an example.
+    settings
+        The settings that differ in how they work: the laws are checked on each. None: those of River's
+        `_unit_test_params`, by default one without arguments.
+    river
+        The settings that River's own checks run on.
+    """
 
-    Raises
-    ------
-    BadValue
-        If there is no such name or argument; the message lists those there are.
+    path: str
+    features: str = ""
+    depends_on: str = ""
+    prediction_time: str = ""
+    memory: str = ""
+    choose_if: str = ""
+    estimator: str = ""
+    example: Settings = {}  # noqa: RUF012  (never written)
+    unordered: Settings = {}  # noqa: RUF012
+    can_be_wrapped: bool = True
+    cannot: tuple[str, ...] = ()
+    only: Mapping[str, tuple[str, Settings]] = {}
+    settings: tuple[Settings, ...] | None = None
+    river: tuple[Settings, ...] = ({},)
+
+    @property
+    def class_name(self) -> str:
+        """The name of its class."""
+        return self.path.rpartition(":")[2]
+
+    @property
+    def estimator_name(self) -> str:
+        """The name of its estimator in `stream_bayes.sklearn`."""
+        return self.estimator or f"{self.class_name}Classifier"
+
+
+PRIOR = {"spam": 0.25, "ham": 0.5, "never met": 0.25}
+# What every learner over pairs takes; they share a store and an encoder, and AODE and KDB go through all of it.
+PAIRS: tuple[dict[str, Any], ...] = (
+    {"prior": "laplace", "strength": 0.5},
+    {"strength": 0.0},
+    {"class_prior": PRIOR},
+    {"half_life": 50.0},
+    {"max_values": 3},
+    {"schema": "paired"},
+    {"schema": "cut"},
+    {"binning": {"method": "mdl", "bins": 4, "window": 40}},
+    {"binning": None},
+)
+SOME_PAIRS: tuple[dict[str, Any], ...] = (
+    {},
+    {"prior": "laplace", "strength": 0.0, "class_prior": PRIOR},
+    {"half_life": 50.0, "max_values": 3},
+)
+TEXT: tuple[dict[str, Any], ...] = (
+    {},
+    {"alpha": 0.0},
+    {"alpha": 0.1, "class_prior": "counted"},
+    {"class_prior": PRIOR},
+    {"half_life": 20.0},
+    {"max_values": 5},
+    {"schema": "words"},
+)
+# The class has a parent of one kind and children of all, some of which have further parents.
+DEPENDENT = {
+    "class": ["wet"],
+    "wet": [],
+    "colour": ["class", "wet"],
+    "size": ["class"],
+    "größe": ["class", "wet"],
+}
+OF_PAIRED = {"class": [], "wet": ["class"], "colour": ["class", "wet"], "mixed": ["class", "colour", "wet"]}
+OF_CUT = {"class": [], "wet": ["class"], "size": ["class", "wet"], "heat": ["class", "size"]}
+
+MIXED, BINNED, COUNTS = "nominal and numeric", "nominal and binned", "counts of words"
+
+DECLARED: dict[str, Declaration] = {
+    DEFAULT: Declaration(
+        "stream_bayes.learners.adaptive.adaptive_bayes:AdaptiveBayes",
+        MIXED,
+        "all of these, and the last labels",
+        "some 13 times AODE, 6 to 34",
+        "twelve stores, of at most 32 MB each for pairs",
+        "you do not know which, and the data drifts",
+        estimator="AdaptiveClassifier",
+        unordered={"label_memory": 0},
+        can_be_wrapped=False,
+        cannot=("unlearn", "merge", "intervals", "explains features", "half-life", "workers"),
+    ),
+    "nb": Declaration(
+        "stream_bayes.learners.classifiers.naive_bayes:NaiveBayes",
+        MIXED,
+        "the class",
+        "features",
+        "values",
+        "there are many features or few events; a baseline",
+        settings=(
+            {},
+            {"prior": "m-estimate", "strength": 0.5},
+            {"strength": 0.0},
+            {"class_prior": "uniform"},
+            {"class_prior": PRIOR},
+            {"half_life": 20.0},
+            {"variance": "classes"},
+            {"variance": "features", "variance_floor": 1e-3},
+            {"variance": "both"},
+            {"predictive": "plug-in"},
+            {"predictive": "plug-in", "variance": "classes", "ddof": 0.0},
+            {"predictive": "plug-in", "variance": "features", "variance_floor": 1e-3, "half_life": 20.0},
+            {"numbers": "bins"},
+            {"numbers": {"method": "mdl", "bins": 4, "window": 40}, "half_life": 50.0},
+            {"max_values": 3},
+            {"schema": "open"},
+            {"schema": "closed", "prior": "m-estimate"},
+            {"schema": "closed", "half_life": 50.0, "strength": 0.0},
+        ),
+        river=({}, {"prior": "m-estimate", "half_life": 100.0, "variance": "classes"}),
+    ),
+    "gaussian-nb": Declaration(
+        "stream_bayes.learners.classifiers.naive_bayes:GaussianNB",
+        "numeric",
+        "the class",
+        "features",
+        "features",
+        "each number has one peak in each class",
+        settings=(
+            {},
+            {"strength": 1.0, "class_prior": "uniform"},
+            {"variance": "classes", "half_life": 20.0},
+            {"variance": "both", "class_prior": PRIOR},
+            {"predictive": "plug-in"},
+            {"schema": "measured"},
+        ),
+        river=({}, {"strength": 1.0, "variance": "both"}),
+    ),
+    "lda": Declaration(
+        "stream_bayes.learners.classifiers.discriminant:LDA",
+        MIXED,
+        "the class; numbers on each other",
+        "square of the numbers",
+        "values, and pairs of numbers",
+        "numbers are correlated, alike in all classes",
+        cannot=("intervals",),
+        settings=(
+            {},
+            {"shrinkage": 0.25, "class_prior": PRIOR},
+            {"half_life": 50.0, "max_values": 3},
+            {"schema": "measured", "shrinkage": 0.0},
+            {"schema": "open", "ddof": 1.0, "strength": 0.0},
+        ),
+    ),
+    "qda": Declaration(
+        "stream_bayes.learners.classifiers.discriminant:QDA",
+        MIXED,
+        "the class; numbers on each other",
+        "square of the numbers",
+        "values, and pairs of numbers for each class",
+        "numbers are correlated, differently in each class",
+        cannot=("intervals",),
+        settings=(
+            {},
+            {"shrinkage": 0.5, "half_life": 20.0},
+            {"schema": "closed", "prior": "m-estimate"},
+            {"schema": "measured", "class_prior": "uniform"},
+        ),
+        river=({"shrinkage": 0.1},),
+    ),
+    "multinomial-nb": Declaration(
+        "stream_bayes.learners.classifiers.text:MultinomialNB",
+        COUNTS,
+        "the class",
+        "words of the message",
+        "vocabulary",
+        "you classify text",
+        settings=TEXT,
+    ),
+    "complement-nb": Declaration(
+        "stream_bayes.learners.classifiers.text:ComplementNB",
+        COUNTS,
+        "the class",
+        "words of the message",
+        "vocabulary",
+        "you classify text, and some classes are rare",
+        cannot=("intervals",),
+        settings=TEXT,
+    ),
+    "bernoulli-nb": Declaration(
+        "stream_bayes.learners.classifiers.text:BernoulliNB",
+        COUNTS,
+        "the class",
+        "words of the message",
+        "vocabulary",
+        "you classify short texts, and absent words matter too",
+        settings=(*TEXT, {"true_threshold": 1}),
+        river=({}, {"half_life": 100.0}),
+    ),
+    "spode": Declaration(
+        "stream_bayes.learners.classifiers.one_dependence:SPODE",
+        BINNED,
+        "the class and one feature",
+        "features",
+        "pairs of values",
+        "one feature dominates",
+        only={"workers": ("with `parent=`", {"parent": "colour"})},
+        settings=(*SOME_PAIRS, {"schema": "paired"}, {"parent": "colour"}, {"loss_half_life": None}),
+    ),
+    "aode": Declaration(
+        "stream_bayes.learners.classifiers.one_dependence:AODE",
+        BINNED,
+        "the class and each feature in turn",
+        "pairs of features",
+        "pairs of values",
+        "you need good probabilities and no structure",
+        settings=(
+            *({"min_count": 1.0} | each for each in PAIRS),
+            {},
+            {"subsumption": 3.0, "min_count": 2.0},
+            {"subsumption": 3.0, "min_count": 2.0, "half_life": 30.0},
+            {"weights": "mutual-information", "min_count": 1.0},
+        ),
+        river=({}, {"min_count": 1.0, "weights": "mutual-information", "binning": "mdl"}),
+    ),
+    "a2de": Declaration(
+        "stream_bayes.learners.classifiers.one_dependence:A2DE",
+        BINNED,
+        "the class and each pair in turn",
+        "triples of features",
+        "triples of values",
+        "there are few features and many events",
+        settings=(*SOME_PAIRS, {"schema": "cut"}, {"subsumption": 3.0, "min_count": 2.0}),
+    ),
+    "ode": Declaration(
+        "stream_bayes.learners.classifiers.trees:ODE",
+        BINNED,
+        "the class and the parent that you give",
+        "features",
+        "pairs of values",
+        "you know the parents",
+        settings=tuple({"parents": {"wet": "colour", "größe": "wet"}} | each for each in SOME_PAIRS),
+        river=({"parents": {"x0": "x1"}},),
+    ),
+    "tan": Declaration(
+        "stream_bayes.learners.classifiers.trees:TAN",
+        BINNED,
+        "the class and a parent",
+        "features",
+        "pairs of values",
+        "you want a tree to read, and speed",
+        settings=(*SOME_PAIRS, {"schema": "cut"}, {"root": "wet", "every": 5}),
+    ),
+    "kdb": Declaration(
+        "stream_bayes.learners.classifiers.kdb:KDB",
+        BINNED,
+        "the class and k features",
+        "features",
+        "pairs, and with k of 2 or more the parents' values",
+        "three features interact (`k=2`)",
+        only={"merge": ("with k below 2", {"k": 1}), "workers": ("with k below 2", {"k": 1})},
+        settings=(
+            *SOME_PAIRS,
+            {"schema": "paired"},
+            {"k": 0},
+            {"every": 5},
+            *({"k": 2, "window": 500} | each for each in PAIRS),
+            {"k": 2},
+            {"k": 3, "every": 7, "window": 100},
+            {"k": 3, "half_life": 20.0, "every": 10},
+        ),
+        river=({}, {"k": 2}, {"k": 3, "window": 50, "every": 20}),
+    ),
+    NETWORK: Declaration(
+        "stream_bayes.networks.bayes_net_classifier:BayesNetClassifier",
+        BINNED,
+        "its Markov blanket",
+        "children of the class",
+        "tables of the graph",
+        "you have a graph, or want one that grows",
+        estimator="BayesNetworkClassifier",
+        only={
+            "merge": ("unless the structure is learned", {"structure": None}),
+            "workers": ("unless the structure is learned", {"structure": None}),
+        },
+        settings=(
+            *({"structure": None} | each for each in SOME_PAIRS),
+            {"structure": None, "schema": "cut"},
+            {"window": 150},
+            {"schema": "cut", "half_life": 50.0, "class_prior": PRIOR},
+            {"structure": DEPENDENT},
+            {"structure": DEPENDENT, "strength": 0.0},
+            {"structure": DEPENDENT, "half_life": 50.0, "max_values": 3},
+            {"structure": OF_PAIRED, "schema": "paired", "prior": "laplace"},
+            {"structure": OF_CUT, "schema": "cut", "class_prior": PRIOR},
+        ),
+        river=(
+            {},
+            {"structure": None},
+            {"structure": {"class": [], "x0": ["class"], "x1": ["class", "x0"]}},
+        ),
+    ),
+    "live-choice": Declaration(
+        "stream_bayes.learners.classifiers.live_choice:LiveChoice",
+        "nominal and numeric, binned or not",
+        "whichever predicts best",
+        "as AODE, TAN and KDB together",
+        "pairs of values",
+        "you do not know which, and time matters",
+        cannot=("intervals",),
+        only={"merge": ("without `kdb2` and higher", {}), "workers": ("without `kdb2` and higher", {})},
+        settings=(
+            *SOME_PAIRS,
+            {"schema": "cut"},
+            {"combine": "best"},
+            {"combine": "best", "readings": ("tan", "aode"), "loss_half_life": None},
+            {"readings": ("spode", "nb")},
+            {"readings": ("a2de", "tan", "aode")},
+            {"readings": ("weighted", "gaussian", "lda", "aode")},
+            {"readings": ("weighted", "gaussian", "qda"), "schema": "cut", "half_life": 30.0},
+            {"readings": ("kdb3", "nb", "lda")},
+        ),
+        river=({}, {"combine": "best", "binning": "equal-width"}),
+    ),
+    "sliding-window": Declaration(
+        "stream_bayes.learners.wrappers.sliding_window:SlidingWindow",
+        "as the learner",
+        "as the learner",
+        "as the learner",
+        "the learner's, and the events held",
+        "only the newest events count",
+        example={"learner": "nb", "size": 10_000},
+        can_be_wrapped=False,
+        cannot=("merge", "half-life", "workers"),
+        only={"intervals": ("as the learner", {"learner": "aode", "size": 100})},
+        settings=(
+            *({"learner": "nb", "size": size} for size in (12, 1000)),
+            {
+                "learner": {"kind": "nb", "arguments": {"half_life": 20.0, "prior": "m-estimate"}},
+                "size": 25,
+            },
+            {"learner": "nb", "schema": "closed", "size": 1},
+            {"learner": {"kind": "gaussian-nb", "arguments": {"variance": "both"}}, "size": 25},
+            {"learner": {"kind": "aode", "arguments": {"min_count": 1.0}}, "size": 25},
+            {"learner": {"kind": "aode", "arguments": {"half_life": 50.0}}, "schema": "cut", "size": 25},
+            {"learner": "a2de", "schema": "cut", "size": 25},
+            {"learner": {"kind": "spode", "arguments": {"max_values": 3}}, "size": 25},
+            {"learner": "tan", "size": 25},
+            {"learner": {"kind": "kdb", "arguments": {"k": 2}}, "size": 25},
+            {"learner": {"kind": "kdb", "arguments": {"k": 2}}, "schema": "cut", "size": 1000},
+            {"learner": "live-choice", "size": 25},
+            {
+                "learner": {
+                    "kind": "live-choice",
+                    "arguments": {"readings": ("weighted", "gaussian", "lda"), "combine": "best"},
+                },
+                "size": 25,
+            },
+            {"learner": {"kind": NETWORK, "arguments": {"structure": DEPENDENT}}, "size": 25},
+            {"learner": {"kind": NETWORK, "arguments": {"window": 80}}, "size": 80},
+            {
+                "learner": {"kind": NETWORK, "arguments": {"structure": OF_CUT}},
+                "schema": "cut",
+                "size": 25,
+            },
+        ),
+        river=({"learner": "nb", "size": 50}, {"learner": "aode", "size": 50}),
+    ),
+    "half-life-choice": Declaration(
+        "stream_bayes.learners.wrappers.half_life_choice:HalfLifeChoice",
+        "as the learner",
+        "as the learner",
+        "the learner's, for each half-life",
+        "the learner's, for each half-life",
+        "you do not know how fast to forget",
+        example={"learner": "nb"},
+        can_be_wrapped=False,
+        cannot=("unlearn", "merge", "half-life", "workers"),
+        only={"intervals": ("as the learner", {"learner": "aode"})},
+        settings=({"learner": "nb"}, {"learner": "live-choice", "combine": "mixture"}),
+    ),
+}
+
+LEARNERS: Registry[type[Any]] = Registry(
+    "model", "learners", {name: declared.path for name, declared in DECLARED.items()}
+)
+
+
+def declaration_of(name: str) -> Declaration:
+    """Return the declaration of a learner; one that another package brings has the defaults.
 
     Examples
     --------
-    >>> make_learner("aode", {"min_count": 1}).min_count
-    1
-    >>> make_learner("tan", {"binning": {"method": "mdl", "window": 500}}).binning
-    Binning(method='mdl', bins=None, after=5, window=500)
-    >>> window = make_learner("sliding-window", {"learner": "aode", "size": 1000})
-    >>> window.learner, window.size
-    (AODE (...), 1000)
-    >>> make_learner("half-life-choice", {"learner": {"kind": "nb", "arguments": {"strength": 0.5}}}).learner.strength
-    0.5
-    >>> make_learner("aodee")
-    Traceback (most recent call last):
-        ...
-    stream_bayes.errors.BadValue: there is no model 'aodee'; did you mean 'aode'? There are adaptive, nb, ...
+    >>> declaration_of("tan").estimator_name
+    'TANClassifier'
     """
-    check_known("model", name, LEARNERS)
+    if name in DECLARED:
+        return DECLARED[name]
     made = LEARNERS[name]
-    given = dict(arguments or {})
-    check_arguments(name, given, arguments_of(made))
-    if "learner" in arguments_of(made):
-        given["learner"] = _inner_learner(name, given.get("learner"), schema)
-    elif schema is not None:
-        given["schema"] = schema
-    binning = given.get("binning")
-    with construction_errors(name, given):
-        if isinstance(binning, Mapping):  # a table of a pipeline file, or JSON on the command line
-            check_arguments("binning", binning, inspect.signature(Binning).parameters)
-            given["binning"] = Binning.from_json(binning)
-        return made(**given)
+    return Declaration(f"{made.__module__}:{made.__name__}")
 
 
-def _inner_learner(name: str, given: object, schema: Schema | None) -> Learner:
-    """Return the learner of a window or of a choice of half-lives."""
-    table = {"kind": given} if isinstance(given, str) else given
-    if not isinstance(table, Mapping) or not isinstance(table.get("kind"), str):
-        raise BadValue(
-            f"{name} needs learner, the name of a model such as 'aode', or its kind and arguments, as in "
-            f"{{'kind': 'aode', 'arguments': {{'min_count': 1}}}}; got {shown(given)}"
-        )
-    check_arguments(f"learner of {name}", table, ("kind", "arguments"))
-    check_known("model", table["kind"], CLASSIFIERS)
-    return make_learner(table["kind"], table.get("arguments"), schema)
+def inner_names() -> Iterator[str]:
+    """Yield the names of the learners that may be the learner of another one."""
+    return (name for name in LEARNERS if declaration_of(name).can_be_wrapped)
 
 
-def make_network(arguments: Mapping[str, Any] | None = None, schema: Schema | None = None) -> BayesNet:
-    """Make a network without a class, with arguments by name.
-
-    Parameters
-    ----------
-    arguments
-        As `BayesNet` takes them. `search` may be a table of the settings of `HillClimbing`.
-    schema
-        The schema of the stream, if it has one.
-
-    Raises
-    ------
-    BadValue
-        If there is no such argument; the message lists those there are.
+def path_of_class(name: str) -> str | None:
+    """Return `"module:Class"` for a class of this package by its name, without importing it; None for another one.
 
     Examples
     --------
-    >>> make_network({"structure": {"rain": [], "lawn": ["rain"]}, "strength": 0.5}).strength
-    0.5
+    >>> path_of_class("TAN"), path_of_class("Pipeline")
+    ('stream_bayes.learners.classifiers.trees:TAN', None)
     """
-    given = dict(arguments or {})
-    check_arguments(
-        NETWORK, given, [name for name in inspect.signature(BayesNet).parameters if name != "schema"]
-    )
-    with construction_errors(NETWORK, given):
-        return BayesNet(**given, schema=schema)
+    return _PATHS.get(name)
 
 
-def make_search(arguments: Mapping[str, Any]) -> HillClimbing:
-    """Make a search from a table of its settings.
+_PATHS = {declared.class_name: declared.path for declared in DECLARED.values()}
+_NAMES = {declared.class_name: name for name, declared in DECLARED.items()}
+
+
+def class_named(name: str) -> type[Any] | None:
+    """Return the class of learners of a name, such as a state holds; None if none is listed.
 
     Examples
     --------
-    >>> make_search({"max_parents": 3}).max_parents
-    3
+    >>> class_named("TAN")
+    <class 'stream_bayes.learners.classifiers.trees.TAN'>
     """
-    check_arguments("search", arguments, inspect.signature(HillClimbing).parameters)
-    with construction_errors("search", arguments):
-        return HillClimbing(**arguments)
-
-
-def arguments_of(learner: type[Learner]) -> list[str]:
-    """Return the arguments of a learner, except the schema, which belongs to the stream.
-
-    Examples
-    --------
-    >>> from stream_bayes import NaiveBayes
-    >>> arguments_of(NaiveBayes)[:2]
-    ['prior', 'strength']
-    """
-    return [name for name in inspect.signature(learner).parameters if name != "schema"]
-
-
-def summary_of(learner: type[Learner]) -> str:
-    """Return the first sentence of a learner's documentation.
-
-    Examples
-    --------
-    >>> from stream_bayes import NaiveBayes
-    >>> summary_of(NaiveBayes)
-    'Naive Bayes over nominal and numeric features ...'
-    """
-    return inspect.cleandoc(learner.__doc__ or "").split("\n\n", 1)[0].replace("\n", " ")
+    if name in _NAMES:
+        return LEARNERS[_NAMES[name]]
+    others = (LEARNERS[each] for each in LEARNERS if each not in DECLARED)
+    return next((made for made in others if made.__name__ == name), None)

@@ -157,6 +157,8 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
     'off'
     """
 
+    slides_by_itself = True
+
     def __init__(
         self,
         structure: Any = None,

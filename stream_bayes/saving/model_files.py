@@ -25,7 +25,8 @@ from stream_bayes.errors import (
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.base.base import BayesClassifier, is_within_window
 from stream_bayes.learners.base.state import loaded_parameter, saved_parameter
-from stream_bayes.learners.catalogue import LEARNERS, Learner
+from stream_bayes.learners.catalogue import DECLARED, class_named
+from stream_bayes.learners.factory import Learner
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.registry import Registry
@@ -148,12 +149,13 @@ def load(path: str | os.PathLike[str], model: Any = None, *, key: bytes | None =
             return _from_parameters(snapshot.learner, state)
         if snapshot.learner in STATES:
             return STATES[snapshot.learner].from_state(state)
-        if snapshot.learner not in _KINDS:
+        kind = _kind_of(snapshot.learner)
+        if kind is None:
             raise NotSupported(
                 f"{path} holds a {snapshot.learner}; pass a model that was made as the saved one was: "
                 f"stream_bayes.load({str(path)!r}, model)"
             )
-        return _KINDS[snapshot.learner].from_state(state)
+        return kind.from_state(state)
     if not has_own_state(model):
         from stream_bayes.saving.river.model_state import restore_model
 
@@ -192,7 +194,7 @@ def restored(name: str, state: Mapping[str, Any], key: bytes | None = None) -> A
         return _from_parameters(name, state)
     if name in STATES:
         return STATES[name].from_state(state, key)
-    kind = _KINDS.get(name)
+    kind = _kind_of(name)
     return None if kind is None else kind.from_state(state)
 
 
@@ -227,7 +229,7 @@ def load_explainable(path: Path, key: bytes | None = None) -> Any:
         return made
     answering = answering_state(state)
     name, state = (snapshot.learner, state) if answering is None else (str(answering["learner"]), answering)
-    kind = STATES[name] if name in STATES else _KINDS.get(name)
+    kind = STATES[name] if name in STATES else _kind_of(name)
     if kind is None or not (name in STATES or issubclass(kind, BayesClassifier)):
         raise _no_learner(path, name)
     return kind.from_state(state)
@@ -236,7 +238,7 @@ def load_explainable(path: Path, key: bytes | None = None) -> Any:
 def _no_learner(path: Path, name: str) -> NotSupported:
     return NotSupported(
         f"{path} holds a {name}, which only the program that made it can load; expected one of "
-        f"{', '.join(kind.__name__ for kind in LEARNERS.values())}"
+        f"{', '.join(declared.class_name for declared in DECLARED.values())}"
     )
 
 
@@ -252,7 +254,10 @@ def _half_life_choice(state: Mapping[str, Any]) -> HalfLifeChoice:
     given = dict(state["model"]["parameters"])
     template = given.pop("learner")["object"]
     arguments = {name: loaded_parameter(value) for name, value in template["state"]["parameters"].items()}
-    return HalfLifeChoice(_KINDS[template["class"]](**arguments), **_made_parameters(given))
+    made = class_named(template["class"])
+    if made is None:
+        raise BadState(f"a learner {template['class']!r} within a HalfLifeChoice is not known")
+    return HalfLifeChoice(made(**arguments), **_made_parameters(given))
 
 
 def _made_parameters(saved: Mapping[str, Any]) -> dict[str, Any]:
@@ -279,12 +284,10 @@ _FROM_PARAMETERS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     HalfLifeChoice.__name__: _half_life_choice,
 }
 
-# The classes whose own `from_state` makes an object.
-_OWN: tuple[type[Any], ...] = (
-    *(kind for kind in LEARNERS.values() if kind.__name__ not in _FROM_PARAMETERS),
-    BayesNet,
-)
-_KINDS: dict[str, Any] = {kind.__name__: kind for kind in _OWN}
+
+def _kind_of(name: str) -> Any:
+    """Return the class of a name whose own `from_state` makes an object; None if there is none."""
+    return BayesNet if name == BayesNet.__name__ else class_named(name)
 
 
 # The classes of products' models, by name: `from_state` takes a state and the key of hashed tokens, if any.

@@ -21,6 +21,7 @@ if find_spec("sklearn") is None:
         "stream_bayes.sklearn needs scikit-learn 1.6 or later; install it with: pip install 'stream-bayes[sklearn]'"
     )
 
+from stream_bayes.sklearn import estimators as _estimators
 from stream_bayes.sklearn.classifier import BayesEstimator
 from stream_bayes.sklearn.estimators import (
     A2DEClassifier,
@@ -64,3 +65,8 @@ __all__ = [
     "SlidingWindowClassifier",
     "TANClassifier",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Return the estimator of a learner that another package brings."""
+    return getattr(_estimators, name)

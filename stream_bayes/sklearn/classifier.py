@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Self, TypeAlias
 
@@ -21,15 +20,13 @@ from stream_bayes.data.columns import CodedColumns
 from stream_bayes.data.frames import Native, is_frame
 from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import BadLabel, BadValue
-from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.base.base import BayesClassifier as CountingClassifier
-from stream_bayes.learners.catalogue import DEFAULT
-from stream_bayes.learners.classifier_names import CLASSIFIERS
+from stream_bayes.learners.catalogue import DEFAULT, LEARNERS, declaration_of, inner_names
 from stream_bayes.learners.classifiers.one_dependence import AODE
 from stream_bayes.names import check_known
 from stream_bayes.sklearn.columns import FROM_DTYPE, Categorical, ColumnKinds
 
-__all__ = ["BayesEstimator", "Learner", "LearnerClassifier", "given_learner"]
+__all__ = ["BayesEstimator", "Learner", "LearnerClassifier", "given_learner", "names_of_learners"]
 
 Learner: TypeAlias = Any  # a classifier with `clone`, `learn_many` and `predict_proba_many`
 Codes: TypeAlias = NDArray[np.int32]
@@ -38,10 +35,6 @@ BLOCK_ROWS = 1 << 13  # rows that are learned or predicted at once, so that thei
 CUT_ROWS = (
     100_000  # rows from which cut points are set, at most: sorting a column takes longer than counting it
 )
-BY_NAME: dict[str, Callable[[], Learner]] = {
-    DEFAULT: partial(AdaptiveBayes, label_memory=0),  # the rows of a table have no order
-    **CLASSIFIERS,
-}
 LARGEST_CODE = 2**62  # labels up to here can be subtracted
 VERBS = ("clone", "learn_many", "predict_proba_many")
 
@@ -60,14 +53,26 @@ def given_learner(learner: Learner) -> Learner:
     TAN (...)
     """
     if isinstance(learner, str):
-        check_known("learner", learner, BY_NAME)
-        return BY_NAME[learner]()
+        check_known("learner", learner, names_of_learners())
+        return LEARNERS[learner](**declaration_of(learner).unordered)
     missing = [verb for verb in VERBS if not callable(getattr(learner, verb, None))]
     if missing or isinstance(learner, type):
         raise BadValue(
-            f"learner: expected a learner such as AODE(), or one of {', '.join(BY_NAME)}, got {shown(learner)}"
+            f"learner: expected a learner such as AODE(), or one of {', '.join(names_of_learners())}, got "
+            f"{shown(learner)}"
         )
     return learner
+
+
+def names_of_learners() -> list[str]:
+    """Return the names that an argument `learner` takes.
+
+    Examples
+    --------
+    >>> names_of_learners()[:3]
+    ['adaptive', 'nb', 'gaussian-nb']
+    """
+    return [DEFAULT, *inner_names()]
 
 
 class LearnerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn brings no types

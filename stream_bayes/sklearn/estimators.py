@@ -1,45 +1,16 @@
-"""An estimator for each learner: its arguments are the parameters."""
+"""An estimator for each learner of the catalogue: its arguments are the parameters."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
-from stream_bayes.learners.classifiers.discriminant import LDA, QDA
-from stream_bayes.learners.classifiers.kdb import KDB
-from stream_bayes.learners.classifiers.live_choice import LiveChoice
-from stream_bayes.learners.classifiers.naive_bayes import GaussianNB, NaiveBayes
-from stream_bayes.learners.classifiers.one_dependence import A2DE, AODE, SPODE
-from stream_bayes.learners.classifiers.text import BernoulliNB, ComplementNB, MultinomialNB
-from stream_bayes.learners.classifiers.trees import ODE, TAN
-from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
-from stream_bayes.learners.wrappers.sliding_window import SlidingWindow
-from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
+from stream_bayes.learners.catalogue import DECLARED, LEARNERS, declaration_of
 from stream_bayes.sklearn.classifier import Learner, LearnerClassifier, given_learner
 from stream_bayes.sklearn.columns import FROM_DTYPE, Categorical
 
-__all__ = [
-    "A2DEClassifier",
-    "AODEClassifier",
-    "AdaptiveClassifier",
-    "BayesNetworkClassifier",
-    "BernoulliNBClassifier",
-    "ComplementNBClassifier",
-    "GaussianNBClassifier",
-    "HalfLifeChoiceClassifier",
-    "KDBClassifier",
-    "LDAClassifier",
-    "LiveChoiceClassifier",
-    "MultinomialNBClassifier",
-    "NaiveBayesClassifier",
-    "ODEClassifier",
-    "QDAClassifier",
-    "SPODEClassifier",
-    "SlidingWindowClassifier",
-    "TANClassifier",
-]
+__all__ = ["OneLearner", "estimator_of"]
 
 
 class OneLearner(LearnerClassifier):
@@ -54,29 +25,6 @@ class OneLearner(LearnerClassifier):
         for name, value in bound.arguments.items():
             setattr(self, name, value)
 
-    def __init_subclass__(cls, kind: type, defaults: Mapping[str, Any] | None = None, **options: Any) -> None:
-        own = defaults or {}
-        named = [
-            argument.replace(
-                kind=inspect.Parameter.KEYWORD_ONLY, default=own.get(argument.name, argument.default)
-            )
-            for argument in inspect.signature(kind).parameters.values()
-        ]
-        columns = inspect.Parameter(
-            "categorical_features", inspect.Parameter.KEYWORD_ONLY, default=FROM_DTYPE, annotation=Categorical
-        )
-        cls.kind = kind
-        cls._signature = inspect.Signature([*named, columns])
-        of_instance = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-        def construct(self: OneLearner, **parameters: Any) -> None:
-            OneLearner.__init__(self, **parameters)
-
-        # scikit-learn reads the parameters of an estimator from here.
-        construct.__signature__ = inspect.Signature([of_instance, *named, columns])  # type: ignore[attr-defined]  # for `inspect`
-        cls.__init__ = construct  # type: ignore[method-assign]  # the same, under the signature of the learner
-        super().__init_subclass__(**options)
-
     def _given_learner(self) -> Learner:
         names = [name for name in self._signature.parameters if name != "categorical_features"]
         given = {name: getattr(self, name) for name in names}
@@ -85,278 +33,127 @@ class OneLearner(LearnerClassifier):
         return self.kind(**given)
 
 
-class NaiveBayesClassifier(OneLearner, kind=NaiveBayes):
-    """Naive Bayes: nominal values are counted, and each class has a Gaussian for each numeric feature.
-
-    Parameters are the arguments of `stream_bayes.NaiveBayes`, and `categorical_features` of `BayesEstimator`.
+def estimator_of(name: str) -> type[OneLearner]:
+    """Return the estimator of a learner by its name in the catalogue.
 
     Examples
     --------
-    >>> from stream_bayes.sklearn import NaiveBayesClassifier
-    >>> X, y = [[1, 3], [1, 2], [0, 3], [0, 2]] * 25, ["rain", "rain", "dry", "dry"] * 25
-    >>> model = NaiveBayesClassifier(categorical_features="all").fit(X, y)
-    >>> model.predict([[1, 2], [0, 3]]).tolist()
-    ['rain', 'dry']
+    >>> estimator_of("tan")(strength=0.5).get_params()["strength"]
+    0.5
     """
+    estimator = declaration_of(name).estimator_name
+    if estimator not in globals():
+        globals()[estimator] = _make_estimator(name)  # where pickle and `clone` look for it
+    made: type[OneLearner] = globals()[estimator]
+    return made
 
 
-class GaussianNBClassifier(OneLearner, kind=GaussianNB):
-    """Naive Bayes over numbers, each a Gaussian in each class.
+def _make_estimator(name: str) -> type[OneLearner]:
+    kind, declared = LEARNERS[name], declaration_of(name)
+    defaults = {**declared.example, **declared.unordered}
+    parameters = [
+        argument.replace(
+            kind=inspect.Parameter.KEYWORD_ONLY, default=defaults.get(argument.name, argument.default)
+        )
+        for argument in inspect.signature(kind).parameters.values()
+    ]
+    parameters.append(
+        inspect.Parameter(
+            "categorical_features", inspect.Parameter.KEYWORD_ONLY, default=FROM_DTYPE, annotation=Categorical
+        )
+    )
 
-    Parameters are the arguments of `stream_bayes.GaussianNB`, and `categorical_features` of `BayesEstimator`.
+    def construct(self: OneLearner, **given: Any) -> None:
+        OneLearner.__init__(self, **given)
 
-    Examples
-    --------
-    >>> from stream_bayes.sklearn import GaussianNBClassifier
-    >>> X, y = [[1.0, 20.5], [1.5, 21.0], [7.0, 3.5], [7.5, 4.0]], ["mild", "mild", "cold", "cold"]
-    >>> model = GaussianNBClassifier().fit(X, y)
-    >>> model.predict([[1.2, 19.0], [8.0, 3.0]]).tolist()
-    ['mild', 'cold']
-    """
-
-
-class MultinomialNBClassifier(OneLearner, kind=MultinomialNB):
-    """Multinomial naive Bayes over counts of words.
-
-    Parameters are the arguments of `stream_bayes.MultinomialNB`, and `categorical_features` of `BayesEstimator`.
-
-    Examples
-    --------
-    >>> from stream_bayes.sklearn import MultinomialNBClassifier
-    >>> X = [[2, 1, 0, 0], [1, 2, 0, 1], [0, 0, 1, 2], [0, 1, 2, 1]]  # counts of words, or a sparse matrix
-    >>> model = MultinomialNBClassifier().fit(X, ["spam", "spam", "ham", "ham"])
-    >>> model.predict([[1, 1, 0, 0], [0, 0, 1, 1]]).tolist()
-    ['spam', 'ham']
-    """
-
-
-class ComplementNBClassifier(OneLearner, kind=ComplementNB):
-    """Complement naive Bayes over counts of words, for classes of unequal size.
-
-    Parameters are the arguments of `stream_bayes.ComplementNB`, and `categorical_features` of `BayesEstimator`.
-
-    Examples
-    --------
-    >>> from stream_bayes.sklearn import ComplementNBClassifier
-    >>> X = [[2, 1, 0, 0], [1, 2, 0, 1], [0, 0, 1, 2], [0, 1, 2, 1]]  # counts of words, or a sparse matrix
-    >>> model = ComplementNBClassifier().fit(X, ["spam", "spam", "ham", "ham"])
-    >>> model.predict([[1, 1, 0, 0], [0, 0, 1, 1]]).tolist()
-    ['spam', 'ham']
-    """
+    # scikit-learn reads the parameters of an estimator from here.
+    of_instance = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    construct.__signature__ = inspect.Signature([of_instance, *parameters])  # type: ignore[attr-defined]  # for `inspect`
+    members = {
+        "__doc__": _documentation(kind, declared.estimator_name, defaults),
+        "__init__": construct,
+        "__module__": __name__,
+        "_signature": inspect.Signature(parameters),
+        "kind": kind,
+    }
+    return type(declared.estimator_name, (OneLearner,), members)
 
 
-class BernoulliNBClassifier(OneLearner, kind=BernoulliNB):
-    """Bernoulli naive Bayes: a word is present or absent.
-
-    Parameters are the arguments of `stream_bayes.BernoulliNB`, and `categorical_features` of `BayesEstimator`.
-
-    Examples
-    --------
-    >>> from stream_bayes.sklearn import BernoulliNBClassifier
-    >>> X = [[2, 1, 0, 0], [1, 2, 0, 1], [0, 0, 1, 2], [0, 1, 2, 1]]  # counts of words, or a sparse matrix
-    >>> model = BernoulliNBClassifier().fit(X, ["spam", "spam", "ham", "ham"])
-    >>> model.predict([[1, 1, 0, 0], [0, 0, 1, 1]]).tolist()
-    ['spam', 'ham']
-    """
+COUNTS = """[[2, 1, 0, 0], [1, 2, 0, 1], [0, 0, 1, 2], [0, 1, 2, 1]]  # of words; or a sparse matrix
+    >>> y = ["spam", "spam", "ham", "ham"]"""
+NUMBERS = """[[1.0, 20.5], [1.5, 21.0], [7.0, 3.5], [7.5, 4.5]] * 25
+    >>> y = ["mild", "mild", "cold", "cold"] * 25"""
+NAMES = """[["grey", "east"], ["grey", "west"], ["blue", "east"], ["blue", "west"]] * 25
+    >>> y = ["rain", "rain", "dry", "dry"] * 25"""
 
 
-class SPODEClassifier(OneLearner, kind=SPODE):
-    """One super-parent: each feature depends on the class and on one feature, chosen by its losses.
+def _documentation(kind: type[Any], name: str, defaults: Mapping[str, Any]) -> str:
+    """Return the docstring of an estimator: the learner's first sentence, and an example that suits its features."""
+    inputs = getattr(kind, "inputs", None)  # of a learner around others, what these take
+    inputs = inputs if isinstance(inputs, frozenset) else {"nominal", "numeric"}
+    rows = NAMES if "nominal" in inputs else NUMBERS if "numeric" in inputs else COUNTS
+    other = ", ".join(f"`{name}` is {value!r}" for name, value in defaults.items())
+    return f"""{inspect.cleandoc(kind.__doc__ or "").partition(chr(10) * 2)[0]}
 
-    Parameters are the arguments of `stream_bayes.SPODE`, and `categorical_features` of `BayesEstimator`.
+    Parameters are the arguments of `{kind.__module__.partition(".")[0]}.{kind.__name__}`, and `categorical_features`
+    of `BayesEstimator`.{f" By default {other}." if other else ""}
 
     Examples
     --------
-    >>> from stream_bayes.sklearn import SPODEClassifier
-    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 25, ["same", "other", "other", "same"] * 25
-    >>> model = SPODEClassifier(categorical_features="all").fit(X, y)
-    >>> model.predict([[0, 0], [1, 0]]).tolist()
-    ['same', 'other']
-    """
-
-
-class AODEClassifier(OneLearner, kind=AODE):
-    """Averaged one-dependence estimators: the average of all super-parents (Webb et al. 2005).
-
-    Parameters are the arguments of `stream_bayes.AODE`, and `categorical_features` of `BayesEstimator`.
-
-    Examples
-    --------
-    >>> from stream_bayes.sklearn import AODEClassifier
-    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 25, ["same", "other", "other", "same"] * 25
-    >>> model = AODEClassifier(min_count=1, categorical_features="all").fit(X, y)
-    >>> model.predict([[0, 0], [1, 0]]).tolist()
-    ['same', 'other']
-    """
-
-
-class A2DEClassifier(OneLearner, kind=A2DE):
-    """Averaged two-dependence estimators: the average of all pairs of super-parents (Webb et al. 2012).
-
-    Parameters are the arguments of `stream_bayes.A2DE`, and `categorical_features` of `BayesEstimator`.
-
-    Examples
-    --------
-    >>> from stream_bayes.sklearn import A2DEClassifier
-    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 25, ["same", "other", "other", "same"] * 25
-    >>> model = A2DEClassifier(categorical_features="all").fit(X, y)
-    >>> model.predict([[0, 0], [1, 0]]).tolist()
-    ['same', 'other']
-    """
-
-
-class ODEClassifier(OneLearner, kind=ODE):
-    """A given one-dependence structure; name the parents as the columns are named.
-
-    Parameters are the arguments of `stream_bayes.ODE`, and `categorical_features` of `BayesEstimator`.
-
-    Examples
-    --------
-    >>> from stream_bayes.sklearn import ODEClassifier
-    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 25, ["same", "other", "other", "same"] * 25
-    >>> model = ODEClassifier(parents={"x1": "x0"}, categorical_features="all").fit(X, y)
-    >>> model.predict([[0, 0], [1, 0]]).tolist()
-    ['same', 'other']
-    """
-
-
-class TANClassifier(OneLearner, kind=TAN):
-    """Tree-augmented naive Bayes: the most informative tree over the features (Friedman et al. 1997).
-
-    Parameters are the arguments of `stream_bayes.TAN`, and `categorical_features` of `BayesEstimator`.
-
-    Examples
-    --------
-    >>> from stream_bayes.sklearn import TANClassifier
-    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 25, ["same", "other", "other", "same"] * 25
-    >>> model = TANClassifier(categorical_features="all").fit(X, y)
-    >>> model.predict([[0, 0], [1, 0]]).tolist()
-    ['same', 'other']
-    """
-
-
-class KDBClassifier(OneLearner, kind=KDB):
-    """k-dependence Bayes: each feature depends on the class and up to k features (Sahami 1996).
-
-    Parameters are the arguments of `stream_bayes.KDB`, and `categorical_features` of `BayesEstimator`.
-
-    Examples
-    --------
-    >>> from stream_bayes.sklearn import KDBClassifier
-    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 25, ["same", "other", "other", "same"] * 25
-    >>> model = KDBClassifier(categorical_features="all").fit(X, y)
-    >>> model.predict([[0, 0], [1, 0]]).tolist()
-    ['same', 'other']
-    """
-
-
-class BayesNetworkClassifier(OneLearner, kind=BayesNetClassifier):
-    """A Bayesian network over the class and the features.
-
-    Parameters are the arguments of `stream_bayes.BayesNetClassifier`, and `categorical_features` of `BayesEstimator`.
-
-    Examples
-    --------
-    >>> from stream_bayes.sklearn import BayesNetworkClassifier
-    >>> X, y = [[1, 3], [1, 2], [0, 3], [0, 2]] * 25, ["rain", "rain", "dry", "dry"] * 25
-    >>> model = BayesNetworkClassifier(categorical_features="all").fit(X, y)
-    >>> model.predict([[1, 2], [0, 3]]).tolist()
-    ['rain', 'dry']
-    """
-
-
-class LiveChoiceClassifier(OneLearner, kind=LiveChoice):
-    """A mixture of several models over the same counts, weighted by their recent losses.
-
-    Parameters are the arguments of `stream_bayes.LiveChoice`, and `categorical_features` of `BayesEstimator`.
-
-    Examples
-    --------
-    >>> from stream_bayes.sklearn import LiveChoiceClassifier
-    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 25, ["same", "other", "other", "same"] * 25
-    >>> model = LiveChoiceClassifier(categorical_features="all").fit(X, y)
-    >>> model.predict([[0, 0], [1, 0]]).tolist()
-    ['same', 'other']
-    """
-
-
-class LDAClassifier(OneLearner, kind=LDA):
-    """Linear discriminant analysis: Gaussians with one covariance for all classes.
-
-    Parameters are the arguments of `stream_bayes.LDA`, and `categorical_features` of `BayesEstimator`.
-
-    Examples
-    --------
-    >>> from stream_bayes.sklearn import LDAClassifier
-    >>> X = [[n % 5, n % 5 + (0.7 if n % 2 else -0.7)] for n in range(100)]
-    >>> y = ["up" if n % 2 else "down" for n in range(100)]
-    >>> model = LDAClassifier().fit(X, y)
+    >>> from stream_bayes.sklearn import {name}
+    >>> X = {rows}
+    >>> model = {name}().fit(X, y)
     >>> model.predict(X[:4]).tolist() == y[:4]
     True
     """
 
 
-class QDAClassifier(OneLearner, kind=QDA):
-    """Quadratic discriminant analysis: a Gaussian with a covariance of its own for each class.
-
-    Parameters are the arguments of `stream_bayes.QDA`, and `categorical_features` of `BayesEstimator`.
-
-    Examples
-    --------
-    >>> from stream_bayes.sklearn import QDAClassifier
-    >>> X = [[n % 5, n % 5 + (0.7 if n % 2 else -0.7)] for n in range(100)]
-    >>> y = ["up" if n % 2 else "down" for n in range(100)]
-    >>> model = QDAClassifier().fit(X, y)
-    >>> model.predict(X[:4]).tolist() == y[:4]
-    True
-    """
+def __getattr__(name: str) -> type[OneLearner]:
+    """Return the estimator of a learner that another package brings."""
+    if not name.startswith("_"):
+        for learner in LEARNERS:
+            if learner not in DECLARED and declaration_of(learner).estimator_name == name:
+                return estimator_of(learner)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-class AdaptiveClassifier(OneLearner, kind=AdaptiveBayes, defaults={"label_memory": 0}):
-    """`AdaptiveBayes`: experts of several kinds, mixed by how well they have predicted.
+for _learner in DECLARED:
+    estimator_of(_learner)
 
-    Parameters are the arguments of `stream_bayes.AdaptiveBayes`, and `categorical_features` of `BayesEstimator`.
-    `label_memory` is 0 by default, as the rows of a table have no order.
+if TYPE_CHECKING:  # `make declarations` writes these
 
-    Examples
-    --------
-    >>> from stream_bayes.sklearn import AdaptiveClassifier
-    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 25, ["same", "other", "other", "same"] * 25
-    >>> model = AdaptiveClassifier(categorical_features="all").fit(X, y)
-    >>> model.predict(X[:4]).tolist() == y[:4]
-    True
-    """
+    class A2DEClassifier(OneLearner): ...
 
+    class AODEClassifier(OneLearner): ...
 
-class SlidingWindowClassifier(OneLearner, kind=SlidingWindow, defaults={"learner": "nb", "size": 10_000}):
-    """A learner of the newest rows alone.
+    class AdaptiveClassifier(OneLearner): ...
 
-    Parameters are the arguments of `stream_bayes.SlidingWindow`, and `categorical_features` of `BayesEstimator`.
-    `learner` is a learner or its short name, by default `"nb"`, `size` 10,000.
+    class BayesNetworkClassifier(OneLearner): ...
 
-    Examples
-    --------
-    >>> from stream_bayes import TAN
-    >>> from stream_bayes.sklearn import SlidingWindowClassifier
-    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 25, ["same", "other", "other", "same"] * 25
-    >>> model = SlidingWindowClassifier(learner=TAN(), size=80, categorical_features="all").fit(X, y)
-    >>> model.predict(X[:4]).tolist() == y[:4]
-    True
-    """
+    class BernoulliNBClassifier(OneLearner): ...
 
+    class ComplementNBClassifier(OneLearner): ...
 
-class HalfLifeChoiceClassifier(OneLearner, kind=HalfLifeChoice, defaults={"learner": "nb"}):
-    """A learner with several half-lives, of which the best answers.
+    class GaussianNBClassifier(OneLearner): ...
 
-    Parameters are the arguments of `stream_bayes.HalfLifeChoice`, and `categorical_features` of `BayesEstimator`.
-    `learner` is a learner or its short name, by default `"nb"`.
+    class HalfLifeChoiceClassifier(OneLearner): ...
 
-    Examples
-    --------
-    >>> from stream_bayes import TAN
-    >>> from stream_bayes.sklearn import HalfLifeChoiceClassifier
-    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 25, ["same", "other", "other", "same"] * 25
-    >>> model = HalfLifeChoiceClassifier(learner=TAN(), categorical_features="all").fit(X, y)
-    >>> model.predict(X[:4]).tolist() == y[:4]
-    True
-    """
+    class KDBClassifier(OneLearner): ...
+
+    class LDAClassifier(OneLearner): ...
+
+    class LiveChoiceClassifier(OneLearner): ...
+
+    class MultinomialNBClassifier(OneLearner): ...
+
+    class NaiveBayesClassifier(OneLearner): ...
+
+    class ODEClassifier(OneLearner): ...
+
+    class QDAClassifier(OneLearner): ...
+
+    class SPODEClassifier(OneLearner): ...
+
+    class SlidingWindowClassifier(OneLearner): ...
+
+    class TANClassifier(OneLearner): ...

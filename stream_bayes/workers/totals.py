@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self
 
 from stream_bayes.errors import BadState
 from stream_bayes.learners.base.base import BayesClassifier
-from stream_bayes.learners.catalogue import LEARNERS
+from stream_bayes.learners.catalogue import class_named
 from stream_bayes.registry import Registry
 from stream_bayes.streams.served_models.answers import Answer
 from stream_bayes.streams.served_models.protocol import Served
@@ -124,7 +124,7 @@ def total_like(state: Mapping[str, Any], key: bytes | None) -> Total | ProductTo
     name = str(state.get("learner"))
     if name in TOTALS:
         return TOTALS[name].published(state, key)
-    kind = {kind.__name__: kind for kind in LEARNERS.values()}.get(name)
+    kind = class_named(name)
     if kind is None or not issubclass(kind, BayesClassifier):
         raise BadState(f"the published model is of the unknown class {state.get('learner')!r}")
     learner: BayesClassifier = kind.from_state(state).clone()

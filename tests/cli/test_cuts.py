@@ -13,7 +13,7 @@ import pytest
 from stream_bayes import AODE, Binning
 from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.errors import BadState, BadValue, SchemaError
-from stream_bayes.learners.catalogue import make_learner
+from stream_bayes.learners.factory import make_learner
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.sources.cut_sketch import CutSketch, schema_table, sketched_cuts
 from stream_bayes.workers.summable import check_summable

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import stream_bayes
 from stream_bayes import AdaptiveBayes, HalfLifeChoice
 from stream_bayes.learners.base.base import BayesClassifier
-from stream_bayes.learners.catalogue import LEARNERS, make_learner
+from stream_bayes.learners.catalogue import LEARNERS, declaration_of
+from stream_bayes.learners.factory import make_learner
 from tests.cli.test_snapshots import run
 
 
@@ -19,13 +19,8 @@ def test_every_public_learner_has_a_name() -> None:
 
 
 def test_each_can_be_made_by_its_name() -> None:
-    needed: dict[str, dict[str, Any]] = {
-        "ode": {"parents": {"wind": "sky"}},
-        "sliding-window": {"learner": "tan", "size": 100},
-        "half-life-choice": {"learner": {"kind": "aode", "arguments": {"min_count": 1}}},
-    }
     for name, made in LEARNERS.items():
-        assert type(make_learner(name, needed.get(name))) is made
+        assert type(make_learner(name, declaration_of(name).example)) is made
 
 
 def test_the_list_names_all_and_one_shows_its_arguments() -> None:

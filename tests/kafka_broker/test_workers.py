@@ -20,7 +20,7 @@ from stream_bayes import NaiveBayes
 from stream_bayes.errors import BadState, BrokerError, Fenced, NoSnapshot
 from stream_bayes.kafka.clients.connection import CLIENTS, Connection
 from stream_bayes.kafka.cluster import Cluster
-from stream_bayes.learners.catalogue import make_learner
+from stream_bayes.learners.factory import make_learner
 from stream_bayes.mail import SpamFilter
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.workers.following import follow

@@ -12,59 +12,17 @@ import sklearn
 from river import checks, compose, datasets, evaluate, feature_extraction, metrics, preprocessing
 
 import stream_bayes
-from stream_bayes import (
-    A2DE,
-    AODE,
-    KDB,
-    LDA,
-    ODE,
-    QDA,
-    SPODE,
-    TAN,
-    BayesNetClassifier,
-    BernoulliNB,
-    ComplementNB,
-    GaussianNB,
-    LiveChoice,
-    MultinomialNB,
-    NaiveBayes,
-    Numeric,
-    Schema,
-    SlidingWindow,
-)
+from stream_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB, NaiveBayes, Numeric, Schema
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.base.base import BayesClassifier
-from stream_bayes.learners.catalogue import LEARNERS, make_learner
+from stream_bayes.learners.catalogue import LEARNERS, declaration_of
+from stream_bayes.learners.factory import make_learner
 from stream_bayes.mail import EmailTokens, SpamFilter
+from stream_bayes.testing.public_learners import counting_learners, made
 from tests.builds import EVERYTHING
 
-MODELS: tuple[BayesClassifier, ...] = (
-    NaiveBayes(),
-    NaiveBayes(prior="m-estimate", half_life=100.0, variance="classes"),
-    GaussianNB(),
-    GaussianNB(strength=1.0, variance="both"),
-    LDA(),
-    QDA(shrinkage=0.1),
-    MultinomialNB(),
-    ComplementNB(),
-    BernoulliNB(),
-    BernoulliNB(half_life=100.0),
-    AODE(),
-    AODE(min_count=1.0, weights="mutual-information", binning="mdl"),
-    A2DE(),
-    SPODE(),
-    ODE(parents={"x0": "x1"}),
-    TAN(),
-    KDB(),
-    KDB(k=2),
-    KDB(k=3, window=50, every=20),
-    LiveChoice(),
-    LiveChoice(combine="best", binning="equal-width"),
-    BayesNetClassifier(),
-    BayesNetClassifier(None),
-    BayesNetClassifier({"class": [], "x0": ["class"], "x1": ["class", "x0"]}),
-    SlidingWindow(NaiveBayes(), 50),
-    SlidingWindow(AODE(), 50),
+MODELS: tuple[BayesClassifier, ...] = tuple(
+    made(name, settings) for name in counting_learners() for settings in declaration_of(name).river
 )
 if not EVERYTHING:  # one setting of each class
     MODELS = tuple({type(model): model for model in reversed(MODELS)}.values())[::-1]
@@ -177,12 +135,6 @@ MAILS = [
 TAKE_BAGS = {
     *("adaptive", "nb", "gaussian-nb", "multinomial-nb", "complement-nb", "bernoulli-nb", "half-life-choice")
 }
-ARGUMENTS: dict[str, dict[str, Any]] = {  # of learners that need some
-    "ode": {"parents": {}},
-    "sliding-window": {"learner": "tan", "size": 100},
-    "half-life-choice": {"learner": "nb"},
-}
-
 TEXT_MODELS = (MultinomialNB(), ComplementNB(), BernoulliNB())
 
 
@@ -209,7 +161,7 @@ def test_a_bag_of_words_is_learned_one_by_one_as_in_a_sparse_frame(model: BayesC
 @pytest.mark.parametrize("name", sorted(TAKE_BAGS))
 def test_a_bag_of_words_is_learned(name: str) -> None:
     words = feature_extraction.BagOfWords().transform_one
-    model = make_learner(name, ARGUMENTS.get(name))
+    model = make_learner(name, declaration_of(name).example)
     for text, kind in MAILS * 5:
         model.learn_one(words(text), kind)
     assert model.predict_proba_one(words("free money offer"))["spam"] > 0.9
@@ -218,7 +170,7 @@ def test_a_bag_of_words_is_learned(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(LEARNERS.keys() - TAKE_BAGS))
 def test_a_bag_of_words_is_refused_where_an_absent_word_is_a_missing_number(name: str) -> None:
     words = feature_extraction.BagOfWords().transform_one
-    model = make_learner(name, ARGUMENTS.get(name))
+    model = make_learner(name, {"learner": "tan", "size": 100} if name == "sliding-window" else None)
     for text, kind in MAILS[:2]:
         model.learn_one(words(text), kind)
     with pytest.raises(BadValue, match="MultinomialNB"):

@@ -35,7 +35,8 @@ from stream_bayes import (
 )
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.errors import BadValue, NotSupported, StreamBayesError
-from stream_bayes.learners.catalogue import LEARNERS, make_learner
+from stream_bayes.learners.catalogue import LEARNERS
+from stream_bayes.learners.factory import make_learner
 from stream_bayes.saving.river.model_state import model_state, restore_model
 
 CLASSES: dict[str, Any] = {

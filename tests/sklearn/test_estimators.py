@@ -27,7 +27,7 @@ from stream_bayes import sklearn as estimators
 from stream_bayes.errors import BadLabel, BadValue
 from stream_bayes.learners.catalogue import LEARNERS
 from stream_bayes.sklearn import BayesEstimator, NaiveBayesClassifier, TANClassifier
-from stream_bayes.sklearn.classifier import BY_NAME
+from stream_bayes.sklearn.classifier import names_of_learners
 from tests.builds import EVERYTHING
 
 NAMES = [name for name in estimators.__all__ if name != "BayesEstimator"]
@@ -73,7 +73,7 @@ def test_each_learner_by_name_has_an_estimator() -> None:
     assert kinds == set(LEARNERS.values())
 
 
-@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("name", names_of_learners())
 def test_each_learner_goes_by_its_short_name(name: str) -> None:
     X = np.random.default_rng(8).integers(0, 3, (60, 3))
     given = ODE(parents={}) if name == "ode" else name  # which needs its structure

@@ -39,7 +39,7 @@ from stream_bayes.evaluation.comparison import Comparison
 from stream_bayes.evaluation.comparison import compare as compare_learners
 from stream_bayes.evaluation.details import Details
 from stream_bayes.evaluation.report import report
-from stream_bayes.learners.catalogue import LEARNERS
+from stream_bayes.learners.catalogue import class_named
 from stream_bayes.names import Imported, closest
 from stream_bayes.saving.model_files import save
 from stream_bayes.saving.snapshots.file_system import write_private
@@ -292,7 +292,7 @@ def _drift_marks(learners: Mapping[str, Any]) -> list[tuple[int, str]]:
 
 
 def _is_own(learner: object) -> bool:
-    return isinstance(learner, tuple(LEARNERS.values()))
+    return class_named(type(learner).__name__) is type(learner)
 
 
 def _best_own(learners: Mapping[str, Any], result: Comparison) -> str | None:

@@ -14,7 +14,7 @@ from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, print_json, print_table
 from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes, Opinion
-from stream_bayes.learners.catalogue import Learner
+from stream_bayes.learners.factory import Learner
 from stream_bayes.names import closest
 from stream_bayes.saving.model_files import load_explainable
 from stream_bayes.streams.served_models.product_models import product_model_of

@@ -18,7 +18,8 @@ def models(
 ) -> None:
     """List the models, or the arguments of one model."""
     from stream_bayes.learners.base.parameters import parameters_of
-    from stream_bayes.learners.catalogue import LEARNERS, arguments_of, summary_of
+    from stream_bayes.learners.catalogue import LEARNERS
+    from stream_bayes.learners.factory import arguments_of, summary_of
     from stream_bayes.names import check_known
     from stream_bayes.streams.served_models.product_models import MODELS
 

@@ -28,7 +28,7 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, Exhausted, NotSupported, SchemaError
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.samples import process_samples
-from stream_bayes.learners.catalogue import Learner
+from stream_bayes.learners.factory import Learner
 from stream_bayes.saving.model_files import load_learner
 from stream_bayes.saving.snapshots.file_system import open_private
 from stream_bayes.streams.contracts.source import Source

@@ -17,7 +17,8 @@ from stream_bayes.cli.output import JSON, checked_output, note, print_json
 from stream_bayes.core.events.event import Event
 from stream_bayes.errors import BadValue, BudgetExceeded, Exhausted, SchemaError, StreamBayesError
 from stream_bayes.learners.base.base import BayesClassifier
-from stream_bayes.learners.catalogue import DEFAULT, make_learner
+from stream_bayes.learners.catalogue import DEFAULT
+from stream_bayes.learners.factory import make_learner
 from stream_bayes.saving.model_files import save
 from stream_bayes.streams.contracts.source import Record, Source
 

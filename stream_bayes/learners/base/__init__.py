@@ -2,5 +2,5 @@
 
 `base` has the public verbs for one sample, `batches` for many rows, `samples` test-then-train. `state` saves and
 merges. `predictions`, `explanation`, `intervals`, `cumulants` and `feature_tables` read a model. `arguments`,
-`binning` and `traits` describe one.
+`binning` and `traits` describe one; `parameters` reads the meaning of arguments from docstrings.
 """

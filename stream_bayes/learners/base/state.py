@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from river import base
@@ -23,12 +23,12 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadState, CannotMerge, StreamBayesError
 from stream_bayes.learners.base.arguments import ReadOnlyArguments, argument_names
 from stream_bayes.learners.base.binning import Binning
+from stream_bayes.learners.catalogue import class_named
 
 __all__ = [
     "FORMAT",
     "CountLearner",
     "LearnerContent",
-    "allow_within",
     "checksum",
     "loaded_parameter",
     "saved_parameter",
@@ -110,14 +110,6 @@ def verified(state: object, learner: str) -> Mapping[str, Any]:
     return state
 
 
-_WITHIN: dict[str, type] = {}  # the learners that may be arguments of others, by the names of their classes
-
-
-def allow_within(kind: type) -> None:
-    """Allow a class of learners as an argument of others. A state names the class; it never holds a path to import."""
-    _WITHIN[kind.__name__] = kind
-
-
 def saved_parameter(value: Any) -> Any:  # JSON in both directions
     """Return a constructor argument as JSON. A learner is its class with its own arguments, as in River."""
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -126,7 +118,7 @@ def saved_parameter(value: Any) -> Any:  # JSON in both directions
         return tagged(value)
     if isinstance(value, tuple) and value and isinstance(value[0], type):
         kind: type = value[0]
-        if _WITHIN.get(kind.__name__) is not kind:
+        if class_named(kind.__name__) is not kind:
             raise BadState(f"a {kind.__name__} within another learner cannot be saved")
         saved = {name: saved_parameter(argument) for name, argument in value[1].items()}
         return {"learner": [kind.__name__, saved]}
@@ -154,9 +146,10 @@ def loaded_parameter(saved: Any) -> Any:
         return saved
     if set(saved) == {"learner"}:
         name, arguments = saved["learner"]
-        if name not in _WITHIN:
+        made = class_named(name)
+        if made is None:
             raise BadState(f"a learner {name!r} within another is not known")
-        return _WITHIN[name](**{key: loaded_parameter(argument) for key, argument in arguments.items()})
+        return made(**{key: loaded_parameter(argument) for key, argument in arguments.items()})
     if set(saved) == {"binning"}:
         return Binning.from_json(saved["binning"])
     if set(saved) == {"schema"}:
@@ -194,6 +187,9 @@ class CountLearner(ReadOnlyArguments, base.Base):
     `BayesClassifier` and `BayesNet` are such learners. A subclass with derived parts writes `_derived` and
     `_load_derived`, and `_merged` to adapt them after a merge.
     """
+
+    slides_by_itself: ClassVar[bool] = False
+    """True if its arguments `window` and `slides` make it a sliding window."""
 
     _store: CountStore
 

@@ -11,13 +11,12 @@ from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.readings._sliding import SlidingReading
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
-from stream_bayes.learners import classifier_names  # noqa: F401  # registers the learners that may be arguments of others
 from stream_bayes.learners.base.arguments import check_count
 from stream_bayes.learners.base.base import BayesClassifier, X, check_learner
 from stream_bayes.learners.base.intervals import Cumulants
+from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.learners.base.traits import Promise, Traits
 from stream_bayes.learners.classifiers.naive_bayes import NaiveBayes
-from stream_bayes.networks.bayes_net import BayesNet
 
 __all__ = ["SlidingWindow"]
 
@@ -63,9 +62,9 @@ class SlidingWindow(BayesClassifier):
     promises: ClassVar[frozenset[Promise]] = frozenset({Promise.ORDERED})
 
     def __new__(cls, learner: Any = None, size: Any = None) -> Any:
-        if isinstance(learner, BayesNet):
-            if learner.clock:
-                raise BadValue("the BayesNet has learned before; give a new one")
+        if isinstance(learner, CountLearner) and learner.slides_by_itself:
+            if learner._store.tables.clock:
+                raise BadValue(f"the {type(learner).__name__} has learned before; give a new one")
             return learner.clone({"window": size, "slides": True})
         return super().__new__(cls)
 

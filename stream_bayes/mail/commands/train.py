@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, console, print_json
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.catalogue import make_learner
+from stream_bayes.learners.factory import make_learner
 from stream_bayes.mail.commands.options import CostOptions, UserHomeOptions, report_waiting, user_home
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.start import (

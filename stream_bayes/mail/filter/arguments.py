@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.catalogue import make_learner
+from stream_bayes.learners.factory import make_learner
 from stream_bayes.learners.wrappers.decision_rules import Costs
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.text.limits import Limits

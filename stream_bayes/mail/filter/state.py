@@ -39,7 +39,7 @@ from stream_bayes.learners.base.state import (
     text_of,
     verified,
 )
-from stream_bayes.learners.catalogue import LEARNERS
+from stream_bayes.learners.catalogue import class_named
 from stream_bayes.learners.wrappers.decision_rules import Costs
 from stream_bayes.mail.filter._evidence import UNIT
 from stream_bayes.mail.filter.calibration import ScoreCurve
@@ -334,10 +334,12 @@ def _loaded_learner(saved: Any, arrays: Mapping[str, Any]) -> BayesClassifier | 
     """Return the learner of a saved state; only classifiers of this package, by name."""
     if saved is None:
         return None
-    kinds = {made.__name__: made for made in LEARNERS.values() if issubclass(made, BayesClassifier)}
-    expect(saved["learner"] in kinds, "its learner is none of this package")
+    made = class_named(saved["learner"])
+    expect(made is not None and issubclass(made, BayesClassifier), "its learner is none of this package")
+    assert made is not None
     own = {name.removeprefix(LEARNER): array for name, array in arrays.items() if name.startswith(LEARNER)}
-    return kinds[saved["learner"]].from_state({**saved, "arrays": own})
+    learner: BayesClassifier = made.from_state({**saved, "arrays": own})
+    return learner
 
 
 def _whole(name: str, arrays: Mapping[str, Any], shape: tuple[int, ...], least: int) -> NDArray[np.int64]:

@@ -39,7 +39,8 @@ class ModelConfig(ConfigTable):
 
     @model_validator(mode="after")
     def _known(self) -> Self:
-        check_known("model", self.kind, [*LEARNERS, *MODELS])
+        if self.kind not in LEARNERS and self.kind not in MODELS:
+            check_known("model", self.kind, [*LEARNERS, *MODELS])
         if self.key is not None and not self.reads_messages:
             raise ValueError(
                 f"a key is for the tokens of {' or '.join(map(repr, MODELS))}; snapshots.key signs snapshots"

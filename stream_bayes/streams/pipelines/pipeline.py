@@ -22,7 +22,8 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.errors import BadConfig, BadState, NoSnapshot, SchemaError, StreamBayesError
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
-from stream_bayes.learners.catalogue import NETWORK, make_learner, make_network, make_search
+from stream_bayes.learners.catalogue import NETWORK
+from stream_bayes.learners.factory import make_learner, make_network, make_search
 from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
 from stream_bayes.networks.bayes_net import BayesNet

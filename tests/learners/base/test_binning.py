@@ -9,7 +9,7 @@ import pytest
 
 from stream_bayes import AODE, TAN, Binning
 from stream_bayes.errors import BadState, BadValue, CannotMerge
-from stream_bayes.learners.catalogue import make_learner
+from stream_bayes.learners.factory import make_learner
 from tests.resealing import resealed
 
 SETTINGS = Binning("mdl", bins=8, after=3, window=40)

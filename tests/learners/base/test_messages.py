@@ -17,10 +17,14 @@ import stream_bayes
 from stream_bayes import AODE, DecidingClassifier, GaussianNB, MultinomialNB, NaiveBayes, Schema, Thresholds
 from stream_bayes.errors import BadLabel, BadValue, NotLearned, SchemaError, StreamBayesError
 from stream_bayes.testing.assertions import changes_nothing
-from stream_bayes.testing.public_learners import SETTINGS
+from stream_bayes.testing.public_learners import counting_learners, settings_of
 from tests.samples_of_pairs import paired
 
-KINDS = {kind.__name__: partial(kind, **settings[0]) for kind, settings in SETTINGS.items()}
+KINDS = {
+    kind.__name__: partial(kind, **settings_of(name)[0])
+    for name, kind in counting_learners().items()
+    if name != "sliding-window"
+}
 BAGS = ("MultinomialNB", "ComplementNB", "BernoulliNB")
 EACH = pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
 

@@ -1,0 +1,157 @@
+"""Learners, networks and searches made from the names and arguments of configuration files and the command line.
+
+Such a file holds a name from the catalogue, never a path to import.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from stream_bayes.core.search.hill_climbing import HillClimbing
+from stream_bayes.core.values.values import shown
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadValue
+from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
+from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.base.binning import Binning
+from stream_bayes.learners.catalogue import LEARNERS, NETWORK, declaration_of, inner_names
+from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
+from stream_bayes.names import check_arguments, check_known, construction_errors
+from stream_bayes.networks.bayes_net import BayesNet
+
+__all__ = ["Learner", "arguments_of", "make_learner", "make_network", "make_search", "summary_of"]
+
+Learner: TypeAlias = BayesClassifier | AdaptiveBayes | HalfLifeChoice
+
+
+def make_learner(
+    name: str, arguments: Mapping[str, Any] | None = None, schema: Schema | None = None
+) -> Learner:
+    """Make the learner of a name, with arguments by name.
+
+    Parameters
+    ----------
+    name
+        One of `LEARNERS`.
+    arguments
+        As its class takes them. `binning` and `numbers` may be a table of `Binning`'s settings. The `learner` of a
+        window or of a choice of half-lives is a name, or a table of its `kind` and `arguments`.
+    schema
+        The schema of the stream, if it has one.
+
+    Raises
+    ------
+    BadValue
+        If there is no such name or argument; the message lists those there are.
+
+    Examples
+    --------
+    >>> make_learner("aode", {"min_count": 1}).min_count
+    1
+    >>> make_learner("tan", {"binning": {"method": "mdl", "window": 500}}).binning
+    Binning(method='mdl', bins=None, after=5, window=500)
+    >>> window = make_learner("sliding-window", {"learner": "aode", "size": 1000})
+    >>> window.learner, window.size
+    (AODE (...), 1000)
+    >>> make_learner("half-life-choice", {"learner": {"kind": "nb", "arguments": {"strength": 0.5}}}).learner.strength
+    0.5
+    >>> make_learner("aodee")
+    Traceback (most recent call last):
+        ...
+    stream_bayes.errors.BadValue: there is no model 'aodee'; did you mean 'aode'? There are adaptive, nb, ...
+    """
+    made: type[Learner] = LEARNERS[name]
+    given = dict(arguments or {})
+    check_arguments(name, given, arguments_of(made))
+    if "learner" in arguments_of(made):
+        given["learner"] = _inner_learner(name, given.get("learner"), schema)
+    elif schema is not None:
+        given["schema"] = schema
+    with construction_errors(name, given):
+        for argument in given.keys() & {"binning", "numbers"}:
+            table = given[argument]
+            if isinstance(table, Mapping):  # of a pipeline file, or JSON on the command line
+                check_arguments(argument, table, inspect.signature(Binning).parameters)
+                given[argument] = Binning.from_json(table)
+        return made(**given)
+
+
+def _inner_learner(name: str, given: object, schema: Schema | None) -> Learner:
+    """Return the learner of a window or of a choice of half-lives."""
+    table = {"kind": given} if isinstance(given, str) else given
+    if not isinstance(table, Mapping) or not isinstance(table.get("kind"), str):
+        raise BadValue(
+            f"{name} needs learner, the name of a model such as 'aode', or its kind and arguments, as in "
+            f"{{'kind': 'aode', 'arguments': {{'min_count': 1}}}}; got {shown(given)}"
+        )
+    check_arguments(f"learner of {name}", table, ("kind", "arguments"))
+    if not (table["kind"] in LEARNERS and declaration_of(table["kind"]).can_be_wrapped):
+        check_known("model", table["kind"], inner_names())
+    return make_learner(table["kind"], table.get("arguments"), schema)
+
+
+def make_network(arguments: Mapping[str, Any] | None = None, schema: Schema | None = None) -> BayesNet:
+    """Make a network without a class, with arguments by name.
+
+    Parameters
+    ----------
+    arguments
+        As `BayesNet` takes them. `search` may be a table of the settings of `HillClimbing`.
+    schema
+        The schema of the stream, if it has one.
+
+    Raises
+    ------
+    BadValue
+        If there is no such argument; the message lists those there are.
+
+    Examples
+    --------
+    >>> make_network({"structure": {"rain": [], "lawn": ["rain"]}, "strength": 0.5}).strength
+    0.5
+    """
+    given = dict(arguments or {})
+    check_arguments(
+        NETWORK, given, [name for name in inspect.signature(BayesNet).parameters if name != "schema"]
+    )
+    with construction_errors(NETWORK, given):
+        return BayesNet(**given, schema=schema)
+
+
+def make_search(arguments: Mapping[str, Any]) -> HillClimbing:
+    """Make a search from a table of its settings.
+
+    Examples
+    --------
+    >>> make_search({"max_parents": 3}).max_parents
+    3
+    """
+    check_arguments("search", arguments, inspect.signature(HillClimbing).parameters)
+    with construction_errors("search", arguments):
+        return HillClimbing(**arguments)
+
+
+def arguments_of(learner: type[Learner]) -> list[str]:
+    """Return the arguments of a learner, except the schema, which belongs to the stream.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes
+    >>> arguments_of(NaiveBayes)[:2]
+    ['prior', 'strength']
+    """
+    return [name for name in inspect.signature(learner).parameters if name != "schema"]
+
+
+def summary_of(learner: type[Learner]) -> str:
+    """Return the first sentence of a learner's documentation.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes
+    >>> summary_of(NaiveBayes)
+    'Naive Bayes over nominal and numeric features ...'
+    """
+    return inspect.cleandoc(learner.__doc__ or "").split("\n\n", 1)[0].replace("\n", " ")
