@@ -29,6 +29,7 @@ from stream_bayes.core.live_networks.labelled_counts import LabelledCounts
 from stream_bayes.core.live_networks.live_inference import LiveInference
 from stream_bayes.core.networks.equivalence import Difference, Edge
 from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.search.completions import completing
 from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
@@ -357,7 +358,7 @@ class StructureGrowth(ABC):
         self, sample: Sample, before: Structure, search: HillClimbing
     ) -> Generator[None, None, _FoundStructure | None]:
         """Search a structure that scores higher than the present one, in slices of at least `SLICE` rows counted."""
-        scorer = FamilyScorer(sample, search.score)
+        scorer = FamilyScorer((yield from completing(sample, search.seed)), search.score)
         rng = np.random.default_rng([self._seed, self.clock])
         present = scorer.total(
             [[sample.place(parent) for parent in before.parents(name)] for name in sample.variables]

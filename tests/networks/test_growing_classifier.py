@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_bayes import BayesNetClassifier, Schema, SlidingWindow
+from stream_bayes import BayesNetClassifier, Binning, Schema, SlidingWindow
 from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.errors import BadValue, CannotMerge, NotSupported
 from stream_bayes.learners.base.predictions import log_loss
@@ -116,7 +116,9 @@ def test_no_event_waits_for_a_whole_search(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_numbers_are_read_as_bins_and_features_may_come_late() -> None:
     rng = np.random.default_rng(3)
-    model = BayesNetClassifier(window=600)
+    model = BayesNetClassifier(
+        window=600, binning=Binning("quantile", bins=4)
+    )  # 16 x 16 cells need more events
     right = 0
     for number in range(1800):
         a, b = rng.normal(size=2).tolist()

@@ -320,8 +320,8 @@ def turn_tables(cells, starts, width, turned):
                     turned[starts[k] + value * rows + j] = cells[starts[k] + j * width + value]
 
 
-def score_families(cells, starts, widths, cell, row, weight, own):
-    """Write `score_family` of several consecutive tables, each scaled up to the weight of all rows.
+def score_families(cells, starts, widths, cell, row, own):
+    """Write `score_family` of several consecutive tables.
 
     Parameters
     ----------
@@ -329,21 +329,15 @@ def score_families(cells, starts, widths, cell, row, weight, own):
         The tables: the first cell of each, followed by the end of the last; and the number of each child's values.
     cell, row
         For each table, the weight of a Dirichlet prior for each value, and for each configuration; 0 for none.
-    weight
-        The weight of all rows, including those with missing values in a family.
     own
         Filled with an entry for each table.
     """
     k: cython.Py_ssize_t
     rows: cython.Py_ssize_t
-    counted: cython.double
     with cython.nogil:
         for k in range(own.shape[0]):
             rows = (starts[k + 1] - starts[k]) // widths[k]
-            counted = sum_of(cells, starts[k], starts[k + 1])
-            own[k] = 0.0
-            if counted > 0.0:
-                own[k] = score_of(cells, starts[k], rows, widths[k], cell[k], row[k]) * (weight / counted)
+            own[k] = score_of(cells, starts[k], rows, widths[k], cell[k], row[k])
 
 
 @cython.cfunc

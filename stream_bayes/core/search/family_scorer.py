@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from stream_bayes.core.search import _counting
 from stream_bayes.core.search.sample import MOST_SPARE, Numbers, Sample, configurations_of, joined, numbered
 from stream_bayes.core.search.scores import Score
+from stream_bayes.errors import BadValue
 
 __all__ = ["FamilyScorer", "count_families"]
 
@@ -174,7 +175,7 @@ class FamilyScorer:
     Parameters
     ----------
     sample
-        The rows.
+        The rows, without gaps: `completions.completed` fills them in.
     score
         The score computed from the counts.
 
@@ -193,6 +194,7 @@ class FamilyScorer:
     """
 
     def __init__(self, sample: Sample, score: Score) -> None:
+        _refuse_gaps(sample)
         self.sample = sample
         self.how = score
         self.families = 0
@@ -293,7 +295,7 @@ class FamilyScorer:
             table[(row[begin:end] - first) * width + cells[begin:end] % width] = weights[begin:end]
             own += self.how.explained(table, 0, len(table) // width, width, whole)
         key = self._key((*parents, candidate))
-        self._known[child][key] = self.how.balanced(own, float(weights.sum()), width, whole, sample.weight)
+        self._known[child][key] = own - self.how.penalty(whole * (width - 1), sample.weight)
         self.families += 1
 
     def _configurations(self, parents: Sequence[int]) -> int:
@@ -371,6 +373,8 @@ class FamilyScorer:
         >>> before, scorer.score(1, (0,))
         (-0.693..., -3.295...)
         """
+        for part in (sample, added, *(() if removed is None else (removed,))):
+            _refuse_gaps(part)
         parts = [(added, 1.0)] if removed is None else [(added, 1.0), (removed, -1.0)]
         same = all(
             other.variables == self.sample.variables and np.array_equal(other.sizes, self.sample.sizes)
@@ -384,3 +388,12 @@ class FamilyScorer:
             for part, sign in parts:
                 self._add(tables, part, configurations_of(part, tables.parents), sign * part.weights)
             self._score(tables)
+
+
+def _refuse_gaps(sample: Sample) -> None:
+    """Raise `BadValue` for a sample with missing values: families would be compared over different rows."""
+    if sample.has_gaps:
+        raise BadValue(
+            "sample: expected rows without missing values, got some with; HillClimbing and the other searches fill "
+            "them in, FamilyScorer does not"
+        )

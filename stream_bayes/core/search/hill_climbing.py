@@ -1,25 +1,19 @@
-"""Hill climbing over structures: add, remove or reverse one edge, the best change first, until none improves the score.
-
-    gains[q, c]   the gain of adding q -> c, or of removing it if it exists
-
-A change of c's parents changes column c alone, so each step counts the families of one child, or of two for a reversal.
-The gain of a reversal is the sum of two entries: removing the edge, and adding the opposite one.
-"""
+"""Hill climbing over structures: add, remove or reverse one edge, the best change first, as long as the score rises."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.networks.equivalence import Edge
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.search import _climbing
+from stream_bayes.core.search.climb import Climb, ClimbLimits, Draws
+from stream_bayes.core.search.completions import completing, without_unsure
 from stream_bayes.core.search.constraints import (
-    ROUNDING,
     against_tiers,
     check_limit,
     edge_matrix,
@@ -36,13 +30,6 @@ from stream_bayes.errors import BadStructure, BadValue
 
 __all__ = ["HillClimbing", "Move", "SearchResult"]
 
-MASK = 2**64 - 1
-DISTURBED_PART, LEAST_DISTURBED = 5, 4  # variables disturbed by a restart: every fifth, and at least so many
-ADD, REMOVE, REVERSE = range(3)  # kinds of changes, as `_climbing` numbers them
-KINDS: tuple[Literal["add", "remove", "reverse"], ...] = ("add", "remove", "reverse")
-
-Bytes = NDArray[np.uint8]
-
 
 @dataclass(frozen=True, kw_only=True)
 class HillClimbing:
@@ -50,6 +37,10 @@ class HillClimbing:
 
     The result is never worse than the start. Ties go to the first change by kind (add, remove, reverse), then by name,
     and restarts are drawn with `seed`, so the search is deterministic.
+
+    Missing values are filled in first, several times, by draws given the values that a row has (`Sample.completed`), so
+    that all families are compared over the same rows. They have to be missing at random: a value whose absence depends
+    on itself is not handled.
 
     Parameters
     ----------
@@ -75,7 +66,7 @@ class HillClimbing:
         The number of edges, and of variables, drawn at random for a restart; None: a fifth of the variables, and 4 at
         least.
     seed
-        The seed of the restarts, if `search` gets no `rng`.
+        The seed of the restarts, if `search` gets no `rng`, and of the values that are filled in.
     max_families
         The number of families after which the search takes no further step. It finishes counting the present step.
 
@@ -178,7 +169,7 @@ class HillClimbing:
         progress
             Called after every step with the number of families counted and the score reached.
         scorer
-            A scorer of this very sample and score, with families counted before.
+            A scorer of this very sample, completed if it has gaps, and score, with families counted before.
 
         Raises
         ------
@@ -225,74 +216,49 @@ class HillClimbing:
         Structure({'day': (), 'rain': (), 'wet': ('rain',)})
         """
         check_sample(sample)
+        complete = scorer.sample if scorer is not None else (yield from completing(sample, self.seed))
         if scorer is None:
-            scorer = FamilyScorer(sample, self.score)
-        if scorer.sample is not sample or scorer.how != self.score:
+            scorer = FamilyScorer(complete, self.score)
+        if not complete.completes(sample) or scorer.how != self.score:
+            which = "this" if complete.completes(sample) else "another"
             raise BadValue(
-                f"scorer: expected one of this very sample by {self.score}, got one of "
-                f"{'this' if scorer.sample is sample else 'another'} sample by {scorer.how}; make one, or let it follow"
+                f"scorer: expected one of this very sample by {self.score}, got one of {which} sample by {scorer.how}; "
+                "make one, or let it follow"
             )
-        climb = _Climb(self, sample, scorer, start, should_stop, progress)
-        draws = _Draws(self.seed if rng is None or not self.restarts else int(rng.integers(2**63)))
+        limits = ClimbLimits(
+            self.allowed(sample.variables),
+            edge_matrix(self.required, sample.variables, "required"),
+            self.max_parents,
+            self.tabu,
+            self.patience,
+            self.disturbance,
+            self.max_families,
+        )
+        begin = self._checked_start(start, sample.variables, limits.allowed)
+        climb = Climb(scorer, begin, limits, should_stop, progress)
+        draws = Draws(self.seed if rng is None or not self.restarts else int(rng.integers(2**63)))
         yield from climb.run()
         for _ in range(self.restarts):
             if climb.ended:
                 break
             yield from climb.restart(draws)
             yield from climb.run()
-        return climb.result()
+        return without_unsure(climb.result(), begin, scorer, self.required)
 
-
-class _Climb:
-    """The state of one search: the present structure, and the best one so far."""
-
-    def __init__(
-        self,
-        settings: HillClimbing,
-        sample: Sample,
-        scorer: FamilyScorer,
-        start: Structure | None,
-        should_stop: Callable[[], bool],
-        progress: Callable[[int, float], None],
-    ) -> None:
-        self.settings, self.sample, self.scorer = settings, sample, scorer
-        self.should_stop, self.progress = should_stop, progress
-        self.known_before = scorer.families
-        size = len(sample.variables)
-        self.required = edge_matrix(settings.required, sample.variables, "required").view(np.uint8)
-        self.allowed = settings.allowed(sample.variables).view(np.uint8)
-        self.start = self._checked_start(start)
-        self.most = size if settings.max_parents is None else settings.max_parents
-        self.gains = np.zeros((size, size))
-        self.reach = np.zeros((size, size), np.uint8)
-        self.room = np.empty((2, size), np.longlong)
-        self.bits = [1 << place for place in range(size)]
-        # By child, the score and the gains with each set of parents: the sum of their bits.
-        self.known: list[dict[int, float]] = [{} for _ in range(size)]
-        self.columns: list[dict[int, NDArray[np.float64]]] = [{} for _ in range(size)]
-        self._stand(edge_matrix(self.start.edges, sample.variables).view(np.uint8))
-        self.start_score = self.best = self.now
-        self.best_has = self.has.copy()
-        self.path: list[Move] = []
-        self.best_path: list[Move] = []
-        self.no_tabu = np.zeros((size, size), np.uint8)
-        # By pair of variables, the step until which a change of their edge is tabu.
-        self.tabu_until: dict[tuple[int, int], int] = {}
-        self.ended = False
-        self.counted = False
-
-    def _checked_start(self, start: Structure | None) -> Structure:
-        alone = Structure.from_edges(self.settings.required, self.sample.variables)  # refuses a cycle
+    def _checked_start(
+        self, start: Structure | None, variables: tuple[Value, ...], allowed: NDArray[np.bool_]
+    ) -> Structure:
+        alone = Structure.from_edges(self.required, variables)  # refuses a cycle
         if start is None:
             start = alone
-        if start.variables != self.sample.variables:
+        if start.variables != variables:
             raise BadStructure(
-                f"the start has the variables {shown(start.variables)}, the sample {shown(self.sample.variables)}"
+                f"the start has the variables {shown(start.variables)}, the sample {shown(variables)}"
             )
-        edges, most = set(start.edges), self.settings.max_parents
-        missing = [edge for edge in self.settings.required if edge not in edges]
-        place = {name: k for k, name in enumerate(self.sample.variables)}
-        wrong = [(a, b) for a, b in start.edges if not self.allowed[place[a], place[b]]]
+        edges, most = set(start.edges), self.max_parents
+        missing = [edge for edge in self.required if edge not in edges]
+        place = {name: k for k, name in enumerate(variables)}
+        wrong = [(a, b) for a, b in start.edges if not allowed[place[a], place[b]]]
         if missing or wrong:
             what = f"lacks the required {shown(missing)}" if missing else f"has the forbidden {shown(wrong)}"
             raise BadStructure(f"the structure to start from {what}")
@@ -303,231 +269,3 @@ class _Climb:
                     f"which are more than max_parents={most}"
                 )
         return start
-
-    def _stand(self, has: Bytes) -> None:
-        """Make a structure the present one. The caller updates the gains."""
-        self.has = has
-        self.many = has.sum(axis=0, dtype=np.longlong)
-        self.keys = [0] * len(has)
-        for parent, child in np.argwhere(has).tolist():
-            self.keys[child] |= self.bits[parent]
-        self.reach_holds = False  # reachability is computed when it is needed
-        self.scores = [self._score(child) for child in range(len(has))]
-        self.now = float(sum(self.scores))
-
-    def _parents(self, child: int) -> list[int]:
-        return np.flatnonzero(self.has[:, child]).tolist()
-
-    def _score(self, child: int) -> float:
-        known, key = self.known[child], self.keys[child]
-        if key not in known:
-            known[key] = self.scorer.score(child, self._parents(child))
-        return known[key]
-
-    # -- climbing -----------------------------------------------------------------------------------------------------
-
-    def run(self) -> Iterator[None]:
-        """Climb to a local maximum; with tabu, continue until `patience` steps bring no improvement.
-
-        Yields after each slice of work.
-        """
-        if not self.counted:
-            for child in range(len(self.sample.variables)):
-                if self._must_end():
-                    return
-                self._count(child)
-                yield
-            self.counted = True
-        idle = step = 0
-        while not self._must_end():
-            move = self._best_move(step)
-            if move is None:
-                return
-            kind, parent, child, gain = move
-            if gain <= self._rounding() and (not self.settings.tabu or idle >= self.settings.patience):
-                return
-            self._make(kind, parent, child)
-            step += 1
-            if self.settings.tabu:
-                self.tabu_until[min(parent, child), max(parent, child)] = step + self.settings.tabu
-            idle = 0 if self._note_best() else idle + 1
-            self.progress(self.families, self.best)
-            yield
-
-    @property
-    def families(self) -> int:
-        """The number of families that this search has counted."""
-        return self.scorer.families - self.known_before
-
-    def _must_end(self) -> bool:
-        most = self.settings.max_families
-        if (most is not None and self.families >= most) or self.should_stop():
-            self.ended = True
-        return self.ended
-
-    def _rounding(self) -> float:
-        return ROUNDING * max(abs(self.now), 1.0)
-
-    def _count(self, child: int) -> None:
-        """Update the gain of each change of a child's parents."""
-        columns, key = self.columns[child], self.keys[child]
-        if key not in columns:
-            columns[key] = self._column(child)
-        self.gains[:, child] = columns[key]
-
-    def _column(self, child: int) -> NDArray[np.float64]:
-        """Return the gain of each change of a child's parents."""
-        own = self._parents(child)
-        now = self.scores[child]
-        others = np.flatnonzero(self.allowed[:, child] > self.has[:, child]).tolist()
-        column = np.zeros(len(self.has))
-        if others:
-            column[others] = self.scorer.with_each(child, own, others) - now
-        for parent in own:
-            rest = [other for other in own if other != parent]
-            column[parent] = self.scorer.score(child, rest) - now
-        return column
-
-    def _best_move(self, step: int) -> tuple[int, int, int, float] | None:
-        """Return the change with the largest gain; the first of equal ones."""
-        if not self.reach_holds:
-            _climbing.find_reach(self.has, self.reach, *self.room)
-            self.reach_holds = True
-        found = np.zeros(3, np.longlong)
-        # A tabu change is allowed if it leads to a better structure than all before.
-        above = self.best - self.now + self._rounding()
-        gain = _climbing.best_change(
-            self.gains,
-            self.has,
-            self.reach,
-            self.allowed,
-            self.required,
-            self._tabu(step),
-            self.many,
-            self.most,
-            above,
-            self._rounding(),
-            found,
-        )
-        kind, parent, child = found.tolist()
-        return None if gain == -np.inf else (kind, parent, child, gain)
-
-    def _tabu(self, step: int) -> Bytes:
-        if not self.tabu_until:
-            return self.no_tabu
-        tabu = np.zeros_like(self.has)
-        for (a, b), until in self.tabu_until.items():
-            tabu[a, b] = tabu[b, a] = until > step
-        return tabu
-
-    def _make(self, kind: int, parent: int, child: int) -> None:
-        self._change(kind, parent, child)
-        self._count(child)
-        if kind == REVERSE:
-            self._count(parent)
-
-    def _change(self, kind: int, parent: int, child: int) -> None:
-        """Change an edge and record the step; the caller updates the gains."""
-        self._set(parent, child, kind == ADD)
-        if kind == REVERSE:
-            self._set(child, parent, True)
-        if kind == ADD and self.reach_holds:
-            _climbing.extend_reach(self.reach, parent, child)
-        else:
-            self.reach_holds = False
-        before = self.now
-        self.now = float(sum(self.scores))
-        names = self.sample.variables
-        self.path.append(Move(KINDS[kind], names[parent], names[child], self.now - before))
-
-    def _set(self, parent: int, child: int, joined: bool) -> None:
-        """Set whether an edge exists, and update its child's score."""
-        self.has[parent, child] = joined
-        self.keys[child] ^= self.bits[parent]
-        self.many[child] += 1 if joined else -1
-        self.scores[child] = self._score(child)
-
-    def _note_best(self) -> bool:
-        if self.now <= self.best + self._rounding():
-            return False
-        self.best, self.best_has, self.best_path = self.now, self.has.copy(), list(self.path)
-        return True
-
-    def restart(self, draws: _Draws) -> Iterator[None]:
-        """Return to the best structure, turn some edges within its equivalence class, and remove the edges of some
-        variables. Yields after each slice of work.
-        """
-        counted = self.has.copy()
-        if self.now < self.best - self._rounding():  # other structures of the best score are as good
-            self._stand(self.best_has.copy())
-            self.path = list(self.best_path)
-        self.tabu_until = {}
-        size = len(self.sample.variables)
-        disturbance = self.settings.disturbance or max(LEAST_DISTURBED, size // DISTURBED_PART)
-        for _ in range(disturbance if self.has.any() else 0):
-            self._turn(draws)
-        lost = np.zeros(size, bool)
-        lost[draws.some(size, disturbance)] = True
-        gone = (self.has > self.required) & (lost[:, None] | lost)
-        for parent, child in np.argwhere(gone).tolist():
-            self._change(REMOVE, parent, child)
-        for child in np.flatnonzero((self.has != counted).any(axis=0)).tolist():
-            self._count(child)
-            yield
-
-    def _turn(self, draws: _Draws) -> None:
-        """Reverse a random covered edge: one whose ends have all other parents in common (Chickering, 1995).
-
-        The structure stays in its equivalence class, and every structure of the class can be reached so. Without it,
-        ties would lead to the same maximum again.
-        """
-        found = np.empty((int(self.many.sum()), 2), np.longlong)
-        count = _climbing.covered_edges(self.has, self.allowed, self.required, self.many, self.most, found)
-        if count:
-            self._change(REVERSE, *found[draws.below(count)].tolist())
-
-    # -- the end ------------------------------------------------------------------------------------------------------
-
-    def result(self) -> SearchResult:
-        names = self.sample.variables
-        edges = [(names[a], names[b]) for a, b in np.argwhere(self.best_has).tolist()]
-        structure = Structure.from_edges(edges, names)
-        return SearchResult(
-            structure,
-            self.best,
-            self.start_score,
-            tuple(self.best_path),
-            self.start.difference(structure),
-            self.families,
-            not self.ended,
-        )
-
-
-class _Draws:
-    """Pseudo-random draws from a seed, for restarts: the same on every machine.
-
-    The generator is SplitMix64 (Steele, Lea and Flood 2014).
-
-    Parameters
-    ----------
-    seed
-        A whole number of at least 0.
-    """
-
-    def __init__(self, seed: int) -> None:
-        self._state = seed & MASK
-
-    def below(self, limit: int) -> int:
-        """Draw one of the numbers 0 to limit - 1."""
-        self._state = (self._state + 0x9E3779B97F4A7C15) & MASK
-        z = self._state
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
-        return (z ^ (z >> 31)) * limit >> 64
-
-    def some(self, limit: int, number: int) -> list[int]:
-        """Draw different ones of the numbers 0 to limit - 1."""
-        drawn: dict[int, None] = {}
-        while len(drawn) < min(number, limit):
-            drawn[self.below(limit)] = None
-        return list(drawn)

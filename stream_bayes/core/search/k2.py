@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.search.completions import completed, without_unsure
 from stream_bayes.core.search.constraints import ROUNDING, check_limit
 from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.sample import Sample, check_sample
@@ -23,7 +24,8 @@ class K2Search:
     """The search of Cooper and Herskovits (1992): each variable gets parents from those before it while the score
     rises.
 
-    Each step adds the parent with the largest gain; ties go to the first by name.
+    Each step adds the parent with the largest gain; ties go to the first by name. Missing values are filled in as for
+    `HillClimbing`.
 
     Parameters
     ----------
@@ -92,7 +94,7 @@ class K2Search:
             raise BadStructure(
                 f"order: expected each of {shown(sample.variables)} once; {shown(missing)} is missing"
             )
-        scorer = FamilyScorer(sample, self.score)
+        scorer = FamilyScorer(completed(sample), self.score)
         names = sample.variables
         start = Structure.from_edges((), names)
         start_score = now = scorer.total([()] * len(names))
@@ -121,6 +123,7 @@ class K2Search:
                 path.append(Move("add", names[others[best]], names[child], gain))
                 progress(scorer.families, now)
         structure = Structure.from_edges([(move.parent, move.child) for move in path], names)
-        return SearchResult(
+        result = SearchResult(
             structure, now, start_score, tuple(path), start.difference(structure), scorer.families, not ended
         )
+        return without_unsure(result, start, scorer)

@@ -94,6 +94,7 @@ class Sample:
         if self.weights.shape != (rows,) or not np.all((self.weights >= 0.0) & np.isfinite(self.weights)):
             raise BadValue(f"weights: expected {rows:,} finite numbers from 0 on")
         self.weight = float(self.weights.sum())
+        self.origin: Sample | None = None  # the sample with gaps that this one completes
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -102,6 +103,31 @@ class Sample:
     def packed(self) -> PackedColumns:
         """The columns with several variables to a byte, made on first use."""
         return PackedColumns.of(self.codes, self.sizes)
+
+    @cached_property
+    def has_gaps(self) -> bool:
+        """True if a value is missing."""
+        return bool((self.codes >= self.sizes).any())
+
+    def completes(self, sample: Sample) -> bool:
+        """Return True if this is another sample, or that sample with its missing values filled in."""
+        return self is sample or self.origin is sample
+
+    @cached_property
+    def both_present(self) -> NDArray[np.float64] | None:
+        """The share of the original weight in rows that have both of two variables; None if nothing was filled in."""
+        if self.origin is None or self.origin.weight <= 0.0:
+            return None
+        there = (self.origin.codes < self.sizes).astype(np.float64)
+        shares: NDArray[np.float64] = there.T @ (there * self.origin.weights[:, None]) / self.origin.weight
+        return shares
+
+    def replaced(self, codes: Codes, weights: NDArray[np.float64]) -> Self:
+        """Return this sample with its missing values filled in, by other rows of the same variables."""
+        made = object.__new__(type(self))
+        made.variables, made.sizes, made.codes, made.origin = self.variables, self.sizes, codes, self
+        made.weights, made.weight = weights, float(weights.sum())
+        return made
 
     def place(self, variable: Value) -> int:
         """Return the column of a variable."""
@@ -113,7 +139,12 @@ class Sample:
     def weighed(self, weights: NDArray[np.float64]) -> Self:
         """Return the same rows with other weights."""
         made = object.__new__(type(self))
-        made.variables, made.sizes, made.codes = self.variables, self.sizes, self.codes
+        made.variables, made.sizes, made.codes, made.origin = (
+            self.variables,
+            self.sizes,
+            self.codes,
+            self.origin,
+        )
         made.weights, made.weight = weights, float(weights.sum())
         return made
 
@@ -133,7 +164,12 @@ class Sample:
         first, group = np.empty(rows, np.longlong), np.empty(rows, np.longlong)
         first = first[: _counting.group_rows(self.codes, table, first, group)]
         made = object.__new__(type(self))
-        made.variables, made.sizes, made.weight = self.variables, self.sizes, self.weight
+        made.variables, made.sizes, made.weight, made.origin = (
+            self.variables,
+            self.sizes,
+            self.weight,
+            self.origin,
+        )
         made.codes = np.ascontiguousarray(self.codes[first])
         made.weights = np.bincount(group, self.weights, len(first)).astype(np.float64)
         return made

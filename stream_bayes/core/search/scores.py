@@ -66,8 +66,7 @@ class Score:
         configurations
             The number of configurations of the parents.
         weight
-            The weight of all rows, including those with missing values in this family. The score is scaled up to it, so
-            that a family does not score higher for having fewer rows.
+            The weight of all rows.
 
         Examples
         --------
@@ -80,7 +79,7 @@ class Score:
         rows, width = table.shape
         cells = table.reshape(-1)
         own = self.explained(cells, 0, rows, width, configurations)
-        return self.balanced(own, float(cells.sum()), width, configurations, weight)
+        return float(own - self.penalty(configurations * (width - 1), weight))
 
     def of_tables(
         self,
@@ -103,9 +102,7 @@ class Score:
         """
         values = widths.astype(np.float64)
         explained = np.empty(len(widths))
-        _counting.score_families(
-            cells, starts, widths, *self.prior(configurations, values), weight, explained
-        )
+        _counting.score_families(cells, starts, widths, *self.prior(configurations, values), explained)
         return explained - self.penalty(configurations * (values - 1.0), weight)
 
     def explained(
@@ -113,11 +110,6 @@ class Score:
     ) -> float:
         """Return the score of some rows of a family's table without the penalty; a sum over the rows."""
         return float(_counting.score_family(cells, start, rows, width, *self.prior(configurations, width)))
-
-    def balanced(self, own: float, counted: float, width: int, configurations: float, weight: float) -> float:
-        """Return the score of a family from the sum of `explained` over its table and the table's weight."""
-        explained = own * (weight / counted) if counted > 0.0 else 0.0
-        return explained - self.penalty(configurations * (width - 1), weight)
 
 
 @dataclass(frozen=True)

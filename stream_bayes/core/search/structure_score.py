@@ -8,6 +8,7 @@ import numpy as np
 
 from stream_bayes.core.networks.equivalence import Edge
 from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.search.completions import completed
 from stream_bayes.core.search.constraints import edge_matrix
 from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.hill_climbing import HillClimbing
@@ -22,7 +23,7 @@ __all__ = ["edge_confidence", "score"]
 
 
 def score(structure: Structure, sample: Sample, by: Score | None = None) -> float:
-    """Return the score of a structure: what the searches maximise.
+    """Return the score of a structure: what the searches maximise. Missing values are filled in as they do.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ def score(structure: Structure, sample: Sample, by: Score | None = None) -> floa
     how = BIC() if by is None else by
     check_score(how)
     check_variables(structure.variables, sample.variables, "structure", whole="the sample")
-    scorer = FamilyScorer(sample, how)
+    scorer = FamilyScorer(completed(sample), how)
     return float(
         sum(
             scorer.score(sample.place(name), [sample.place(parent) for parent in structure.parents(name)])

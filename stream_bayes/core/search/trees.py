@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.readings.trees import spanning_tree
+from stream_bayes.core.search.completions import completed
 from stream_bayes.core.search.pair_tables import pair_information
 from stream_bayes.core.search.sample import Sample, check_sample
 from stream_bayes.core.values.values import Value, shown
@@ -20,7 +21,7 @@ __all__ = ["chow_liu_tree", "tan_structure"]
 def chow_liu_tree(sample: Sample, root: Value | None = None) -> Structure:
     """Return the tree that makes the sample most likely (Chow and Liu, 1968).
 
-    It is the spanning tree with the largest mutual information, counted for each pair over the rows that have both.
+    It is the spanning tree with the largest mutual information. Missing values are filled in as for `HillClimbing`.
     Ties go to the first pair by name. Memory and time: a table for each pair, one pass over the rows for each variable.
 
     Parameters
@@ -37,6 +38,7 @@ def chow_liu_tree(sample: Sample, root: Value | None = None) -> Structure:
     Structure({'day': ('rain',), 'rain': (), 'wet': ('rain',)})
     """
     check_sample(sample)
+    sample = completed(sample)
     start = 0 if root is None else sample.place(root)
     places = range(len(sample.variables))
     return _structure(sample, spanning_tree(_information(sample, places), start), places, ())
@@ -46,7 +48,7 @@ def tan_structure(sample: Sample, label: Value, root: Value | None = None) -> St
     """Return the TAN structure that makes the sample most likely: naive Bayes with a tree over the features.
 
     Every feature has the label as a parent, and all but the root have one other feature. The tree has the largest
-    mutual information given the label, counted for each pair over the rows that have both features and the label.
+    mutual information given the label. Missing values are filled in as for `HillClimbing`.
 
     Parameters
     ----------
@@ -71,12 +73,12 @@ def tan_structure(sample: Sample, label: Value, root: Value | None = None) -> St
         raise BadStructure(f"root: expected a feature, got {shown(root)}, which is the label")
     if not features:
         return Structure.from_edges((), sample.variables)
-    tree = spanning_tree(_information(sample, features, (target,)), features.index(start))
+    tree = spanning_tree(_information(completed(sample), features, (target,)), features.index(start))
     return _structure(sample, tree, features, (target,))
 
 
 def _information(sample: Sample, places: Sequence[int], given: Sequence[int] = ()) -> NDArray[np.float64]:
-    """Return the mutual information of each pair of variables, in nats per row that has both."""
+    """Return the mutual information of each pair of variables, in nats a row."""
     answer = np.zeros((len(places), len(places)))
     for k, one in enumerate(places):
         for j, (information, counted) in enumerate(pair_information(sample, one, places[:k], given)):

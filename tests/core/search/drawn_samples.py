@@ -35,7 +35,7 @@ def sample_of(rows: Rows, sizes: Mapping[Any, int]) -> Sample:
 
 @st.composite
 def drawn_samples(
-    draw: Any, least: int = 1, most: int = 4, missing: bool = True, rows: int = 25, whole: bool = False
+    draw: Any, least: int = 1, most: int = 4, missing: bool = False, rows: int = 25, whole: bool = False
 ) -> Drawn:
     """Rows of a few variables, some of one value alone, many rows alike."""
     names = draw(st.permutations(NAMES))[: draw(st.integers(least, most))]

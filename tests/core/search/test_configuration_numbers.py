@@ -10,7 +10,7 @@ from stream_bayes.core.search.sample import MOST_SPARE, Sample, numbered
 from tests.core.search.drawn_samples import Drawn, drawn_samples
 
 
-@given(drawn_samples(most=6, rows=12), st.data())
+@given(drawn_samples(most=6, rows=12, missing=True), st.data())
 def test_rows_have_the_same_number_where_they_have_the_same_values(drawn: Drawn, data: st.DataObject) -> None:
     sample = drawn.sample
     members = data.draw(st.permutations(range(len(sample.variables))))

@@ -13,6 +13,7 @@ from stream_bayes.core.search import family_scorer
 from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.search.scores import BIC, K2, BDeu, LogLikelihood, Score
+from stream_bayes.errors import BadValue
 from tests.core.search.drawn_samples import Drawn, drawn_samples, sample_of
 from tests.oracles.structure_scores import family_score
 
@@ -62,7 +63,7 @@ def test_many_parents_and_large_vocabularies_score_as_the_formula_says(score: Sc
     sizes = {"a": 300, "b": 200, "c": 40, "d": 2, "e": 9}
     rows: Any = [
         (
-            {v: None if rng.random() < 0.05 else int(rng.integers(size) ** 0.5) for v, size in sizes.items()},
+            {v: int(rng.integers(size) ** 0.5) for v, size in sizes.items()},
             1.0,
         )
         for _ in range(60)
@@ -100,12 +101,13 @@ def test_collapsed_rows_score_the_same(drawn: Drawn, score: Score) -> None:
     assert scores_of(FamilyScorer(sample.collapsed(), score)) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
-def test_rows_that_lack_some_of_a_family_count_as_if_they_were_like_the_rest() -> None:
-    whole = Sample({"a": [0, 0, 1, 1, 0, 1], "b": [0, 0, 1, 1, 1, 0]}, {"a": 2, "b": 2})
-    lacking = Sample({"a": [0, 0, 1, 1, 0, 1] * 2, "b": [0, 0, 1, 1, 1, 0, *[-1] * 6]}, {"a": 2, "b": 2})
-    scored, again = FamilyScorer(whole, LogLikelihood()), FamilyScorer(lacking, LogLikelihood())
-    assert again.score(1, (0,)) == pytest.approx(2 * scored.score(1, (0,)))
-    assert again.score(0, (1,)) == pytest.approx(2 * scored.score(0, (1,)))
+def test_rows_with_gaps_are_refused() -> None:
+    whole = Sample({"a": [0, 0, 1], "b": [0, 0, 1]}, {"a": 2, "b": 2})
+    lacking = Sample({"a": [0, 0, 1], "b": [0, 0, -1]}, {"a": 2, "b": 2})
+    with pytest.raises(BadValue, match="without missing values"):
+        FamilyScorer(lacking, LogLikelihood())
+    with pytest.raises(BadValue, match="without missing values"):
+        FamilyScorer(whole, LogLikelihood()).follow(whole, lacking)
 
 
 def test_each_family_is_counted_once() -> None:

@@ -14,7 +14,7 @@ from tests.core.search.drawn_samples import Drawn, drawn_samples
 from tests.oracles.independence import information, strata
 
 
-@given(drawn_samples(least=2), st.data(), st.booleans())
+@given(drawn_samples(least=2, missing=True), st.data(), st.booleans())
 def test_tables_hold_what_the_rows_weigh(drawn: Drawn, data: st.DataObject, cramped: bool) -> None:
     sample = drawn.sample
     one, *rest = data.draw(st.permutations(range(len(sample.variables))))
@@ -60,7 +60,7 @@ def test_large_vocabularies_take_no_more_room_than_the_rows() -> None:
     assert table.degrees_of_freedom() == 1
 
 
-@given(drawn_samples(least=2), st.data())
+@given(drawn_samples(least=2, missing=True), st.data())
 def test_information_is_the_same_however_its_cells_are_summed(drawn: Drawn, data: st.DataObject) -> None:
     sample = drawn.sample
     one, other, *rest = data.draw(st.permutations(range(len(sample.variables))))

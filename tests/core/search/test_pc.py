@@ -69,7 +69,7 @@ def test_known_edges_point_as_they_are_known_to(structure: Structure, data: st.D
 
 
 @settings(max_examples=60)
-@given(drawn_samples(), st.data())
+@given(drawn_samples(missing=True), st.data())
 def test_whatever_the_sample_says_the_limits_are_kept(drawn: Drawn, data: st.DataObject) -> None:
     names = list(drawn.sizes)
     pairs = list(permutations(names, 2))
@@ -87,7 +87,7 @@ def test_whatever_the_sample_says_the_limits_are_kept(drawn: Drawn, data: st.Dat
     assert search.search(drawn.sample) == result
 
 
-@given(drawn_samples(least=2), st.data())
+@given(drawn_samples(least=2, missing=True), st.data())
 def test_g_is_what_the_formula_says(drawn: Drawn, data: st.DataObject) -> None:
     one, other, *given_ = data.draw(st.permutations(list(drawn.sizes)))
     found = g_test(drawn.sample, one, other, given_)

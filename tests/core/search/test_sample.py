@@ -21,7 +21,7 @@ def weighed(sample: Sample) -> Counter[tuple[int, ...]]:
     return found
 
 
-@given(drawn_samples())
+@given(drawn_samples(missing=True))
 def test_collapsed_rows_differ_and_weigh_the_same(drawn: Drawn) -> None:
     sample = drawn.sample
     small = sample.collapsed()

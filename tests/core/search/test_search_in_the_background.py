@@ -62,7 +62,7 @@ LOOPS: dict[str, Callable[[], Any]] = {
         CODES, np.full(2**19, -1, np.int32), *np.empty((2, ROWS), np.longlong)
     ),
     "score all": lambda: _search.score_families(
-        CELLS, ENDS, np.full(1, 3, np.longlong), np.ones(1), np.ones(1), 1.0, np.empty(1)
+        CELLS, ENDS, np.full(1, 3, np.longlong), np.ones(1), np.ones(1), np.empty(1)
     ),
     "number": lambda: _search.number_configurations(CODES, CANDIDATES[:1], SIZES[1:2], NUMBERS),
     "count": lambda: _search.count_families(CODES, WEIGHTS, NUMBERS, 0, CANDIDATES, SIZES, STARTS, CELLS),

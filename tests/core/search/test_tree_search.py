@@ -77,9 +77,9 @@ def test_pairs_are_weighed_over_the_rows_that_have_both(drawn: Drawn) -> None:
 def test_a_pair_that_few_rows_have_is_not_the_weaker_for_it() -> None:
     """Summed over rows a and c have the most information; per row a and b have, then b and c."""
     pairs = {
-        ("a", "b"): (5, 0),
-        ("b", "c"): (18, 2),
-        ("a", "c"): (80, 20),
+        ("a", "b"): (100, 0),
+        ("b", "c"): (360, 40),
+        ("a", "c"): (1600, 400),
     }  # how often they agree, and do not
     rows = [
         {one: value, other: value if like else 1 - value}
