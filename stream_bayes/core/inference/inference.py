@@ -222,7 +222,7 @@ class Inference(NamedQuestions):
             named = list(zip(network.variables, network.labels, strict=True))
             if method in ("auto", "exact"):
                 try:
-                    found = self._possible(self._exact.marginals(), evidence)
+                    found = self._possible(self._every_marginal(), evidence)
                     return {
                         v: self._exact_answer(one, labels, method)
                         for (v, labels), one in zip(named, found, strict=True)
@@ -234,6 +234,22 @@ class Inference(NamedQuestions):
                 v: _from_samples(one, labels, method, reason, settings)
                 for (v, labels), one in zip(named, drawn, strict=True)
             }
+
+    def _every_marginal(self) -> list[npt.NDArray[np.float64]] | None:
+        """Return the probabilities of each variable's codes: together, or one at a time if together they do not fit.
+
+        A question about one variable leaves out what is irrelevant to it.
+        """
+        try:
+            return self._exact.marginals()
+        except BudgetExceeded:
+            found = []
+            for v in range(len(self._network.sizes)):
+                answer = self._exact.over([v])
+                if answer is None:
+                    return None
+                found.append(answer)
+            return found
 
     def most_probable(self, evidence: Evidence | None = None) -> MostProbable:
         """Return the most probable labels of all variables together, given evidence. Exact; ties always go to the same

@@ -260,13 +260,17 @@ class Structure:
         )
 
     def shd(self, other: Structure) -> int:
-        """Return the structural Hamming distance: the number of edges to add, remove or reverse to get the other
-        structure.
+        """Return the structural Hamming distance of the equivalence classes: the number of changes in `difference`.
 
-        It counts edges whose direction no data can decide, too; `a.cpdag().shd(b.cpdag())` leaves them out.
+        A direction that no data can decide does not count.
+
+        Examples
+        --------
+        >>> chain = Structure.from_edges([("a", "b"), ("b", "c")])
+        >>> chain.shd(Structure.from_edges([("c", "b"), ("b", "a")])), chain.shd(chain.without_edge("a", "b"))
+        (0, 1)
         """
-        check_same_variables(self.variables, other.variables)
-        return len(Difference.between(self.edges, other.edges))
+        return len(self.difference(other))
 
     def with_edge(self, parent: Value, child: Value) -> Self:
         """Return the same structure with one more edge."""

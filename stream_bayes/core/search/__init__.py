@@ -1,8 +1,7 @@
 """Search for the structure of a Bayesian network in a sample of rows.
 
-`sample` holds the rows and numbers their configurations, `completions` fills in missing values. By score: `hill_climbing`
-(a `climb` and its restarts) and `k2` maximise one of `scores`, which `family_scorer` counts and caches family by family;
-they return a `search_result`. By mutual information from
-`pair_tables`: `trees`. By tests of independence: `pc`, which directs edges in a `pdag`. `_counting` and `_climbing`
-have the inner loops.
+`sample` holds the rows and numbers their configurations, `completions` fills in missing values. By score:
+`hill_climbing` (a `climb` and its restarts) and `k2` maximise one of `scores`, which `family_scorer` counts and caches
+family by family; they return a `search_result`. By mutual information from `pair_tables`: `trees`. By tests of
+independence: `pc`, which directs edges in a `pdag`. `_counting` and `_climbing` have the inner loops.
 """

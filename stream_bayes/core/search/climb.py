@@ -21,9 +21,10 @@ from stream_bayes.core.search.constraints import ROUNDING, edge_matrix
 from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.search_result import Move, SearchResult
 
-__all__ = ["Climb", "ClimbLimits", "Draws"]
+__all__ = ["GAMMA", "MASK", "Climb", "ClimbLimits", "Draws"]
 
 MASK = 2**64 - 1
+GAMMA = 0x9E3779B97F4A7C15  # the step of SplitMix64
 DISTURBED_PART, LEAST_DISTURBED = 5, 4  # variables disturbed by a restart: every fifth, and at least so many
 ADD, REMOVE, REVERSE = range(3)  # kinds of changes, as `_climbing` numbers them
 KINDS: tuple[Literal["add", "remove", "reverse"], ...] = ("add", "remove", "reverse")
@@ -299,7 +300,7 @@ class Draws:
 
     def below(self, limit: int) -> int:
         """Draw one of the numbers 0 to limit - 1."""
-        self._state = (self._state + 0x9E3779B97F4A7C15) & MASK
+        self._state = (self._state + GAMMA) & MASK
         z = self._state
         z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
         z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK

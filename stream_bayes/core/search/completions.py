@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.networks.equivalence import Edge
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.search.climb import Climb, ClimbLimits
+from stream_bayes.core.search.climb import GAMMA, MASK, Climb, ClimbLimits
 from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.search.scores import AIC
@@ -77,7 +77,7 @@ def completing(sample: Sample, seed: int = 0) -> Generator[None, None, Sample]:
     """Return what `completed` returns as the value of a generator; yield after each slice of work."""
     if not sample.has_gaps:
         return sample
-    filled = _Filling(sample, np.random.default_rng(seed))
+    filled = _Filling(sample, _Uniforms(seed))
     for number in range(ROUNDS):
         yield from filled.find_graph()
         for _ in range(SWEEPS):
@@ -96,8 +96,8 @@ def completing(sample: Sample, seed: int = 0) -> Generator[None, None, Sample]:
 class _Filling:
     """Rows whose missing values are filled in, and the graph by which they are drawn."""
 
-    def __init__(self, sample: Sample, rng: np.random.Generator) -> None:
-        self.sample, self.rng = sample, rng
+    def __init__(self, sample: Sample, uniforms: _Uniforms) -> None:
+        self.sample, self.uniforms = sample, uniforms
         self.sizes: list[int] = sample.sizes.tolist()
         self.times = min(max(-(-MANY_ROWS // len(sample)), 1), MOST_AT_ONCE)
         self.weights = np.tile(sample.weights / self.times, self.times)
@@ -111,7 +111,8 @@ class _Filling:
             there[self.gaps[v]] = False
             shares = np.bincount(self.codes[there, v], self.weights[there], size)
             shares = shares / shares.sum() if shares.sum() > 0.0 else np.full(size, 1.0 / size)
-            self.codes[self.gaps[v], v] = rng.choice(size, len(self.gaps[v]), p=shares)
+            drawn = np.searchsorted(shares.cumsum(), uniforms.draw(len(self.gaps[v])), "right")
+            self.codes[self.gaps[v], v] = np.minimum(drawn, size - 1)
 
     def find_graph(self) -> Generator[None, None, None]:
         """Find a graph with many edges in the rows as they are filled in now."""
@@ -163,8 +164,24 @@ class _Filling:
             for code in range(self.sizes[v]):
                 logs[:, code] += tables[child][first + step * code, value]
         shares = np.exp(logs - logs.max(axis=1, keepdims=True)).cumsum(axis=1)
-        drawn = self.rng.random(len(rows)) * shares[:, -1]
+        drawn = self.uniforms.draw(len(rows)) * shares[:, -1]
         self.codes[rows, v] = np.minimum((drawn[:, None] >= shares).sum(axis=1), self.sizes[v] - 1)
+
+
+class _Uniforms:
+    """Numbers from 0 to below 1 from a seed, the same on every machine: SplitMix64, as `Draws`, many at a time."""
+
+    def __init__(self, seed: int) -> None:
+        self._state = np.array([seed & MASK], np.uint64)
+
+    def draw(self, number: int) -> Floats:
+        """Draw a number of numbers."""
+        steps = self._state + np.arange(1, number + 1, dtype=np.uint64) * np.uint64(GAMMA)
+        self._state = self._state + np.array([number], np.uint64) * np.uint64(GAMMA)
+        z = (steps ^ (steps >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        drawn: Floats = ((z ^ (z >> np.uint64(31))) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        return drawn
 
 
 def without_unsure(

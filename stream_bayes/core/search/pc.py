@@ -124,8 +124,8 @@ class PC:
     independent without c given, arrows point from both into c; of contradictory findings the first by name holds.
     Meek's rules then set all arrows that follow.
 
-    Each test counts the rows that have all its variables, which holds if values are missing at random, whatever the other
-    values are.
+    Each test counts the rows that have all its variables: values have to be missing whatever the values of any variable
+    are.
 
     The search is deterministic. The number of tests grows exponentially with the number of neighbours; `max_given`
     bounds it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.errors import (
     BadStructure,
     BadValue,
+    BudgetExceeded,
     ImpossibleEvidence,
     InUse,
     NotSupported,
@@ -150,3 +152,22 @@ def test_exact_answers_say_what_they_were_made_with():
     exact = Exact(network, Findings(network.conditionals), memory_budget=10**6)
     exact.joint((0,))
     assert exact.reason == "the tables of the tree over all variables take 152 bytes"
+
+
+def test_marginals_that_do_not_fit_together_are_answered_one_by_one():
+    rng = np.random.default_rng(1)
+    roots = [f"r{k}" for k in range(16)]
+    parents: dict[str, list[str]] = {v: [] for v in roots} | {
+        f"{a}{b}": [a, b] for a, b in combinations(roots, 2)
+    }  # joins all roots
+    structure = Structure(parents)
+    tables = {v: rng.dirichlet([1, 1], [2] * len(structure.parents(v))) for v in structure}
+    wide = Inference(
+        DiscreteNetwork(structure, {v: ["y", "n"] for v in structure}, tables), memory_budget=10_000
+    )
+    assert wide.bytes_for_everything > 8 * 2**16
+    found = wide.marginals({"r3": "y"})
+    assert len(found) == len(structure) and found["r3"]["y"] == 1.0
+    assert dict(found["r0r3"]) == dict(wide.query("r0r3", {"r3": "y"}))
+    with pytest.raises(BudgetExceeded, match="rng"):
+        wide.marginals({f"{a}{b}": "y" for a, b in combinations(roots, 2)})
