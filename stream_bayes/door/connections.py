@@ -10,6 +10,7 @@ import resource
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from threading import Lock
 from typing import Protocol
@@ -162,6 +163,7 @@ def _longest_waiting(connections: Iterable[OpenConnection]) -> OpenConnection | 
     return min(waiting, key=lambda each: each[:2])[2] if waiting else None
 
 
+@lru_cache(10_000)
 def network_of(address: str) -> str:
     """Return what counts as one client: an IPv4 address, or the 64 bits that one customer of IPv6 gets.
 

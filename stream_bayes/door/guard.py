@@ -16,13 +16,12 @@ import hmac
 import logging
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
@@ -36,15 +35,17 @@ __all__ = ["Access", "Door", "ServiceLimits", "guarded"]
 logger = logging.getLogger(__name__)
 
 READS = ("GET", "HEAD")
-SINGLE = (
-    "host",
-    "origin",
-    "sec-fetch-site",
-    "content-type",
-    "content-length",
-    "transfer-encoding",
-    "authorization",
-    "user",
+SINGLE = frozenset(
+    (
+        b"host",
+        b"origin",
+        b"sec-fetch-site",
+        b"content-type",
+        b"content-length",
+        b"transfer-encoding",
+        b"authorization",
+        b"user",
+    )
 )
 SECURE = {
     "Content-Security-Policy": (
@@ -58,6 +59,7 @@ SECURE = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+RAW_SECURE = [(name.lower().encode(), value.encode()) for name, value in SECURE.items()]
 MOST_ADDRESSES = 10_000  # whose rates are remembered
 
 
@@ -193,9 +195,10 @@ class _Guard:
             nonlocal has_begun
             if message["type"] == "http.response.start":
                 has_begun = True
-                headers = MutableHeaders(scope=message)
-                for name, value in SECURE.items():
-                    headers.setdefault(name, value)
+                headers = list(message.get("headers", ()))
+                names = {name for name, _ in headers}
+                headers += [each for each in RAW_SECURE if each[0] not in names]
+                message = {**message, "headers": headers}
             elif connection is not None:
                 connection.make_room_for(len(message.get("body", b"")))
             await send(message)
@@ -240,7 +243,7 @@ class _Guard:
     # -- before the body ----------------------------------------------------------------------------------------------
 
     def _check(self, scope: Scope, address: str) -> None:
-        headers = Headers(scope=scope)
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         _check_framing(scope, headers)
         connection = scope.get("state", {}).get("connection")
         is_local = connection is not None and connection.is_local
@@ -266,7 +269,7 @@ class _Guard:
         if declared is not None and int(declared[:20]) > self._limits.max_body_bytes:
             raise self._too_large()
 
-    def _check_host(self, headers: Headers) -> None:
+    def _check_host(self, headers: Mapping[str, str]) -> None:
         name = _name_in(headers.get("host", ""))
         if name in self._hosts or (self._is_everywhere and _is_address(name)):
             return
@@ -276,7 +279,7 @@ class _Guard:
             f"this service is not {name[:100]!r}; {self._access.name_hosts} if requests come through a proxy",
         )
 
-    def _check_site(self, headers: Headers) -> None:
+    def _check_site(self, headers: Mapping[str, str]) -> None:
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         # Behind a proxy with TLS the schemes differ, so that the hosts are compared.
         foreign = origin is not None and _netloc_of(origin) != headers.get("host", "").lower()
@@ -298,7 +301,7 @@ class _Guard:
                 415, "content-encoding", f"expected a body that is not compressed, got {coding[:40]!r}"
             )
 
-    def _check_token(self, headers: Headers, *, is_read: bool) -> None:
+    def _check_token(self, headers: Mapping[str, str], *, is_read: bool) -> None:
         if not is_read and not self._limits.token:
             raise Refused(
                 403,
@@ -392,11 +395,14 @@ def _replaying(body: bytes, receive: Receive) -> Receive:
     return replay
 
 
-def _check_framing(scope: Scope, headers: Headers) -> None:
+def _check_framing(scope: Scope, headers: Mapping[str, str]) -> None:
     """Refuse a request that a proxy before the service, or another parser, may take for two, or for another one."""
-    doubled = next((name for name in SINGLE if len(headers.getlist(name)) > 1), None)
-    if doubled is not None:
-        raise Refused(400, "framing", f"expected one header {doubled}, got {len(headers.getlist(doubled))}")
+    seen = set()
+    for name, _ in scope["headers"]:
+        if name in SINGLE:
+            if name in seen:
+                raise Refused(400, "framing", f"expected one header {name.decode()}, got more")
+            seen.add(name)
     length, coding = headers.get("content-length"), headers.get("transfer-encoding")
     if length is not None and coding is not None:
         raise Refused(400, "framing", "expected Content-Length or Transfer-Encoding, got both")

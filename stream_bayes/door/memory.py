@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from threading import Condition
 from types import TracebackType
@@ -43,6 +42,7 @@ class MemoryBudget:
         self.taken = 0
         self._by_address: Counter[str] = Counter()
         self._changed = Condition()
+        self._waiting = 0  # threads
 
     def open(self, address: str = "", patience: float = 0.0) -> Reservation:
         """Return a reservation of nothing.
@@ -59,11 +59,16 @@ class MemoryBudget:
     def take(self, address: str, size: int, patience: float, beside: int = 0) -> None:
         """Take bytes beside those that the same request has; raise `MemoryFull` if they do not fit in time."""
         most = self.most // 2 if address else self.most
-        deadline = time.monotonic() + patience
         with self._changed:
-            while size > self._left(address):
-                left = deadline - time.monotonic()
-                if left <= 0.0 or size + beside > most or not self._changed.wait(left):
+            if size > self._left(address):
+                self._waiting += 1
+                try:
+                    is_there = size + beside <= most and self._changed.wait_for(
+                        lambda: size <= self._left(address), patience
+                    )
+                finally:
+                    self._waiting -= 1
+                if not is_there:
                     raise MemoryFull(
                         f"too much input is in flight: {self.taken:,} of {self.most:,} bytes are taken, "
                         f"{self._by_address[address]:,} of them by this address; try again"
@@ -78,7 +83,8 @@ class MemoryBudget:
             self._by_address[address] -= size
             if not self._by_address[address]:
                 del self._by_address[address]
-            self._changed.notify_all()
+            if self._waiting:
+                self._changed.notify_all()
 
     def _left(self, address: str) -> int:
         left = self.most - self.taken
@@ -96,12 +102,16 @@ class Reservation:
 
     def grow(self, size: int) -> None:
         """Take more bytes; raise `MemoryFull` if they do not fit."""
+        if not size:
+            return
         self._budget.take(self._address, size, self._patience, self.size)
         self.size += size
 
     def close(self) -> None:
         """Give all bytes back."""
         size, self.size = self.size, 0
+        if not size:
+            return
         self._budget.give_back(self._address, size)
 
     def __enter__(self) -> Self:
