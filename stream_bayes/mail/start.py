@@ -241,10 +241,12 @@ def messages(file: str) -> Iterator[tuple[str, bytes]]:
         return
     if os.path.isfile(file):
         with open(file, "rb") as stream:
-            begin = stream.read(5)
+            begin = stream.read(512)
             if not begin:
                 return
-            if begin != b"From " and begin[:2] != b"\x1f\x8b":
+            # A header field; a box, an archive or anything else is read by the package.
+            name = begin.partition(b":")[0]
+            if name.replace(b"-", b"").isalnum() and b"\0" not in begin:
                 yield file, begin + stream.read()
                 return
     from stream_bayes.registry import load

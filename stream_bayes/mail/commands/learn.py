@@ -10,10 +10,12 @@ import typer
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.errors import BadValue
 from stream_bayes.mail.commands.options import UserHomeOptions, report_waiting
+from stream_bayes.mail.commands.train import refusals
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.server.filter_service import FilterService
 from stream_bayes.mail.start import (
     number_of,
+    report_error,
     summary_of,
 )
 from stream_bayes.mail.streams.mailbox import mails
@@ -74,7 +76,17 @@ def correct(
 
 def _learn_mails(service: FilterService, label: str, files: list[str], user: str | None) -> None:
     """Learn the messages of some files, and print the number of those learned before."""
-    outcomes = [service.learn(found.raw, label, user) for path in files for found in mails(path)]
+    outcomes: list[str] = []
+    refused: dict[str, str] = {}
+    for mail in (mail for path in files for mail in mails(path)):
+        if mail.refusal:
+            refused[mail.place] = mail.refusal
+        else:
+            outcomes.append(service.learn(mail.raw, label, user))
+    if refused and not outcomes:
+        raise BadValue(refusals(refused))
+    if refused:
+        report_error(BadValue(refusals(refused)))
     if not outcomes:
         raise BadValue(f"no message found in {'stdin' if files == ['-'] else ', '.join(files)}")
     service.close()

@@ -18,6 +18,7 @@ from stream_bayes.mail.commands.options import CostOptions, UserHomeOptions, rep
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.start import (
     number_of,
+    report_error,
     report_skipped,
     without_own_fields,
 )
@@ -25,7 +26,9 @@ from stream_bayes.mail.store.home import SpamHome
 from stream_bayes.mail.store.identity import id_of_mail
 from stream_bayes.mail.streams.mailbox import Mail, mails, size_of, subfolders_of
 
-__all__ = ["train"]
+__all__ = ["refusals", "train"]
+
+SHOWN = 5  # refused files that are named
 
 MIN_REPLAYED = 0.1  # of the messages that can be corrected: so many from folders may be no drift
 
@@ -92,7 +95,11 @@ def train(
             if new_costs is not None:
                 model.set_costs(new_costs)
             before, learned, corrected = model.clock, 0, 0
+            refused: dict[str, str] = {}
             for label, mail in _alternating(given):
+                if mail.refusal:
+                    refused[mail.place] = mail.refusal
+                    continue
                 raw = without_own_fields(mail.raw)
                 key = _id_to_learn(model, place, mail.raw, raw)
                 corrected += model.label_of(key) not in (None, label)
@@ -101,12 +108,17 @@ def train(
                 show(mail.done, learned)
             if learned and (model.replay_is_due or learned > MIN_REPLAYED * model.correctable):
                 model.replay()
+            if refused and not learned:
+                raise BadValue(refusals(refused))
             new = model.clock - before
+        if refused:
+            report_error(BadValue(refusals(refused)))
         counts = {
             "messages": learned,
             "new": new,
             "corrected": corrected,
             "skipped": learned - new - corrected,
+            "refused": len(refused),
         }
         if json:
             print_json(counts)
@@ -115,6 +127,13 @@ def train(
                 f"{number_of(new, 'message')} learned, {corrected:,} corrected, "
                 f"{counts['skipped']:,} skipped: learned before"
             )
+
+
+def refusals(refused: dict[str, str]) -> str:
+    """Return a line about files that hold no mail."""
+    shown = ", ".join(f"{place} ({kind})" for place, kind in list(refused.items())[:SHOWN])
+    more = f" and {len(refused) - SHOWN:,} more" if len(refused) > SHOWN else ""
+    return f"{len(refused):,} refused, nothing was learned from them: they hold no mail, but {shown}{more}"
 
 
 def _id_to_learn(model: SpamFilter, place: SpamHome, mail: bytes, plain: bytes) -> str:

@@ -20,6 +20,7 @@ from stream_bayes.mail.store.home import OpenFilter, SpamHome
 from stream_bayes.mail.store.identity import SIGNED, id_of_mail
 from stream_bayes.mail.store.judged_mails import DAYS, MAX_BYTES, JudgedMails
 from stream_bayes.mail.store.users import Quota, Users, checked_user
+from stream_bayes.mail.streams.mailbox import refusal_of
 
 __all__ = ["FilterService"]
 
@@ -136,7 +137,15 @@ class FilterService:
 
         A mail that went through the filter is found by the signed id in its header, whatever delivery changed, and is
         learned with the tokens that it was judged by. Return "learned", "corrected" or "unchanged".
+
+        Raises
+        ------
+        BadValue
+            If the bytes are no mail, but an archive, a picture or other binary data.
         """
+        refusal = refusal_of(raw)
+        if refusal:
+            raise BadValue(f"nothing was learned: expected a mail, got {refusal}")
         plain = without_own_fields(raw)
         names = list(dict.fromkeys([*self._named(raw), id_of_mail(plain)]))
         model, bag = self._opened.model, self._opened.model.bag_of(plain)

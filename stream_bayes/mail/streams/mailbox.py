@@ -1,25 +1,65 @@
 r"""Mails from files: a message, an mbox, a Maildir, a directory of these, or the standard input.
 
 An mbox begins with "From ". Each such line after a blank one begins a new message; a ">" before a "From " in a message
-is removed, as in mboxrd. Files compressed by gzip are decompressed.
+is removed, as in mboxrd. So does one with a date after any line. A byte order mark and blank lines before the first
+message are skipped; MMDF boxes are read too. Files packed by gzip, bzip2 or xz are unpacked, and the files in a zip or
+tar archive read one after the other, all bounded while they expand.
 """
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import io
+import lzma
 import os
+import re
 import sys
+import tarfile
+import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import IO, Any, NamedTuple, cast
 
 from stream_bayes.errors import SourceError
 
-__all__ = ["MAX_BYTES", "Mail", "mails", "size_of", "subfolders_of"]
+__all__ = ["MAX_BYTES", "Mail", "mails", "refusal_of", "size_of", "subfolders_of"]
 
 MAX_BYTES = 1 << 26  # of one message; the rest of a longer one is skipped
-GZIP = b"\x1f\x8b"
+MAX_GROWTH, MIN_PACKED = 200, 1 << 18  # of a packed file as it expands, once so many bytes of it were read
+UNPACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+ZIP, TAR_MARK, MMDF = b"PK\3\4", 257, b"\1\1\1\1"
+PACKERS: dict[bytes, Callable[[IO[bytes]], Any]] = {  # a pipe cannot be wound back, so the first bytes decide
+    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zX": lzma.LZMAFile,
+}
+BYTE_ORDER_MARK, BLANK_LINES = b"\xef\xbb\xbf", (b"\n", b"\r\n")
+OTHER_KINDS = {
+    ZIP: "a zip archive",
+    b"\x28\xb5\x2f\xfd": "a file packed by zstd (unpack it: zstd -d)",
+    b"\x1f\x8b": "a file packed by gzip",
+    b"BZh": "a file packed by bzip2",
+    b"\xfd7zX": "a file packed by xz",
+    b"7z\xbc\xaf": "a 7z archive",
+    b"Rar!": "a rar archive",
+    b"!BDN": "an Outlook store (.pst): export it as mbox, say with readpst",
+    b"\xd0\xcf\x11\xe0": "an Outlook message (.msg) or an old Office file: save it as .eml",
+    b"%PDF": "a PDF",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"GIF8": "a picture",
+    b"\x7fELF": "a program",
+    b"SQLite format 3": "a database",
+}
+SAMPLED = 1 << 16  # bytes of a file without headers that are looked at
+CONTROLS = bytes({*range(32), 127} - set(b"\t\n\r\f\b\x1b"))
+_FIELD = re.compile(rb"(?:>?From [^\n]{0,200}\n)?[\w-]{1,100}[ \t]{0,20}:")  # a header of a mail
+_SEPARATOR = re.compile(
+    rb"From \S{1,200}[ \t]{1,5}(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[ \t]{1,5}"
+    rb"[A-Z][a-z]{2}[ \t]{1,5}\d{1,2}[ \t]{1,5}\d{1,2}:\d\d"
+)
 
 
 class Mail(NamedTuple):
@@ -32,12 +72,15 @@ class Mail(NamedTuple):
     done
         The bytes read so far, as `size_of` counts them.
     place
-        Its file, with its number in an mbox.
+        Its file, with its number in an mbox or its name in an archive.
+    refusal
+        Why it is no mail to learn from; "" for a mail.
     """
 
     raw: bytes
     done: int
     place: str
+    refusal: str = ""
 
 
 def mails(path: str | Path) -> Iterator[Mail]:
@@ -55,7 +98,8 @@ def mails(path: str | Path) -> Iterator[Mail]:
     """
     try:
         if str(path) == "-":
-            yield from _in_stream(sys.stdin.buffer, sys.stdin.buffer, "-")
+            stdin = io.BufferedReader(_Whole(sys.stdin.buffer))
+            yield from _in_file(cast("IO[bytes]", stdin), cast("IO[bytes]", stdin), "-")
             return
         done = 0
         for file in _files(Path(path)):
@@ -66,12 +110,10 @@ def mails(path: str | Path) -> Iterator[Mail]:
                     raise
                 continue  # a mail program has moved it since it was listed
             with opened:
-                packed = opened.peek(2)[:2] == GZIP  # a pipe cannot be wound back
-                stream = cast("IO[bytes]", gzip.GzipFile(fileobj=opened)) if packed else opened
-                for mail in _in_stream(stream, opened, str(file)):
+                for mail in _in_file(opened, opened, str(file)):
                     yield mail._replace(done=done + mail.done)
                 done += os.fstat(opened.fileno()).st_size
-    except (OSError, EOFError, zlib.error) as error:
+    except (OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile) as error:
         raise SourceError(f"{path}: cannot be read: {error}") from error
 
 
@@ -114,11 +156,97 @@ def _files(path: Path) -> Iterator[Path]:
                 yield from _files(one)
 
 
+def _in_file(stream: IO[bytes], below: IO[bytes], name: str, *, may_unpack: bool = True) -> Iterator[Mail]:
+    """Yield the messages of one file, of a packed one, or of the files in an archive.
+
+    `below` is the file whose position counts. Files in an archive are no archives in turn.
+    """
+    begin = _peeked(stream, 4)
+    packer = next((each for magic, each in PACKERS.items() if begin.startswith(magic)), None)
+    if packer is not None and may_unpack:
+        unpacked = io.BufferedReader(_Bounded(packer(stream), below))
+        yield from _in_file(cast("IO[bytes]", unpacked), below, name, may_unpack=False)
+    elif _peeked(stream, TAR_MARK + 5)[TAR_MARK:] == b"ustar":
+        with tarfile.open(fileobj=stream, mode="r|") as archive:
+            for member in archive:
+                file = archive.extractfile(member) if member.isreg() else None
+                if file is not None:
+                    inner = cast("IO[bytes]", io.BufferedReader(_Whole(file)))
+                    yield from _archived(_in_stream(inner, below, f"{name}:{member.name}"))
+    elif begin == ZIP and may_unpack and below.seekable():
+        with zipfile.ZipFile(below) as packed:
+            for info in packed.infolist():
+                if info.is_dir():
+                    continue
+                if info.flag_bits & 1 or info.compress_type not in UNPACKED:
+                    raise SourceError(
+                        f"{name}: {info.filename} is encrypted, or packed in a way that is not read"
+                    )
+                if info.file_size > MAX_GROWTH * max(info.compress_size, MIN_PACKED):
+                    raise SourceError(f"{name}: {info.filename} expands without end; it is not read")
+                with packed.open(info) as member_file:
+                    inner = cast("IO[bytes]", io.BufferedReader(_Whole(member_file)))
+                    yield from _archived(_in_stream(inner, inner, f"{name}:{info.filename}"))
+    else:
+        for mail in _in_stream(stream, below, name):
+            yield mail._replace(refusal=refusal_of(mail.raw))
+
+
+def _archived(found: Iterator[Mail]) -> Iterator[Mail]:
+    """Yield the messages of a file in an archive: there a text without headers is none."""
+    for mail in found:
+        refusal = refusal_of(mail.raw)
+        if not refusal and not _FIELD.match(mail.raw):
+            refusal = "a text without headers, in an archive"
+        yield mail._replace(refusal=refusal)
+
+
+def _peeked(stream: IO[bytes], size: int) -> bytes:
+    """Return the first bytes of a stream, which stay to be read."""
+    return cast("io.BufferedReader", stream).peek(size)[:size]
+
+
+class _Whole(io.RawIOBase):
+    """A stream to be read in pieces."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._stream.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _Bounded(_Whole):
+    """A packed stream, refused while it expands if it grows without end."""
+
+    def __init__(self, stream: IO[bytes], below: IO[bytes]) -> None:
+        super().__init__(stream)
+        self._packed = below.tell if below.seekable() else lambda: 0
+        self._expanded = 0
+
+    def readinto(self, buffer: Any) -> int:
+        size = super().readinto(buffer)
+        self._expanded += size
+        if self._expanded > MAX_GROWTH * max(self._packed(), MIN_PACKED):
+            raise OSError(f"it expands without end: {self._expanded:,} bytes so far")
+        return size
+
+
 def _in_stream(stream: IO[bytes], below: IO[bytes], name: str) -> Iterator[Mail]:
     """Yield the messages of one file; `below` is the file under a gzip stream, whose position counts."""
     place = below.tell if below.seekable() else lambda: 0
-    first = stream.readline(MAX_BYTES)
+    first = stream.readline(MAX_BYTES).removeprefix(BYTE_ORDER_MARK)
+    while first in BLANK_LINES:  # which some programs write before the first message
+        first = stream.readline(MAX_BYTES)
     if not first:  # an empty box holds no message
+        return
+    if first.rstrip(b"\r\n") == MMDF:
+        yield from _in_mmdf(stream, place, name)
         return
     if not first.startswith(b"From "):
         yield Mail(first + stream.read(max(MAX_BYTES - len(first), 0)), place(), name)
@@ -126,7 +254,8 @@ def _in_stream(stream: IO[bytes], below: IO[bytes], name: str) -> Iterator[Mail]
     lines: list[bytes] = []
     size, blank, number = 0, False, 1
     while line := stream.readline(MAX_BYTES):
-        if blank and line.startswith(b"From "):
+        # A separator with a date begins a message without a blank line before it, too.
+        if line.startswith(b"From ") and (blank or _SEPARATOR.match(line)):
             yield Mail(_joined(lines), place(), f"{name}:{number}")
             lines, size, blank, number = [], 0, False, number + 1
             continue
@@ -137,6 +266,42 @@ def _in_stream(stream: IO[bytes], below: IO[bytes], name: str) -> Iterator[Mail]
             lines.append(line)
             size += len(line)
     yield Mail(_joined(lines), place(), f"{name}:{number}")
+
+
+def _in_mmdf(stream: IO[bytes], place: Callable[[], int], name: str) -> Iterator[Mail]:
+    """Yield the messages of an MMDF box, each between two lines of four bytes 1; the first line is read."""
+    lines: list[bytes] = []
+    size, number = 0, 0
+    while line := stream.readline(MAX_BYTES):
+        if line.rstrip(b"\r\n") != MMDF:
+            if size < MAX_BYTES:
+                lines.append(line)
+                size += len(line)
+            continue
+        if lines:
+            number += 1
+            yield Mail(b"".join(lines), place(), f"{name}:{number}")
+        lines, size = [], 0
+    if lines:
+        yield Mail(b"".join(lines), place(), f"{name}:{number + 1}")
+
+
+def refusal_of(raw: bytes) -> str:
+    r"""Return why bytes are no mail to learn from; "" for a mail, and for text without headers.
+
+    Examples
+    --------
+    >>> refusal_of(b"Subject: a\n\nb"), refusal_of(b"PK\3\4..."), refusal_of(bytes(range(256)))
+    ('', 'a zip archive', 'binary data')
+    """
+    kind = next((kind for magic, kind in OTHER_KINDS.items() if raw.startswith(magic)), "")
+    if kind:
+        return kind
+    begin = raw[:SAMPLED]
+    if _FIELD.match(begin):
+        return ""
+    odd = len(begin) - len(begin.translate(None, CONTROLS))
+    return "binary data" if b"\0" in begin or 50 * odd > len(begin) else ""
 
 
 def _joined(lines: list[bytes]) -> bytes:

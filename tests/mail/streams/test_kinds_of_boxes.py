@@ -1,0 +1,145 @@
+"""Files of mails as people have them: read if they can be read, and otherwise refused with a count."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import os
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from stream_bayes.cli.app import app
+from stream_bayes.errors import BadValue, SourceError
+from stream_bayes.mail import SpamFilter
+from stream_bayes.mail.server.filter_service import FilterService
+from stream_bayes.mail.store.home import SpamHome
+from stream_bayes.mail.streams.mailbox import mails
+
+ONE, TWO = b"Subject: a\n\none\n", b"Subject: b\n\ntwo\n"
+MBOX = b"From a\n" + ONE + b"\nFrom b\n" + TWO
+DATED = b"From ann@example.com Mon Jan  1 10:00:00 2024\n"
+
+
+def zipped() -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("one.eml", ONE)
+        archive.writestr("folder/two.eml", TWO)
+    return out.getvalue()
+
+
+def tarred(mode: str) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode=mode) as archive:  # type: ignore[call-overload]  # the mode is a variable
+        for name, data in (("one.eml", ONE), ("two.eml", TWO)):
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+
+
+BOXES: dict[str, Callable[[], bytes]] = {
+    "mbox": lambda: MBOX,
+    "gzip": lambda: gzip.compress(MBOX),
+    "bzip2": lambda: bz2.compress(MBOX),
+    "xz": lambda: lzma.compress(MBOX),
+    "zip": zipped,
+    "tar": lambda: tarred("w"),
+    "tar.gz": lambda: tarred("w:gz"),
+    "tar.xz": lambda: tarred("w:xz"),
+    "MMDF": lambda: b"\1\1\1\1\n" + ONE + b"\1\1\1\1\n\1\1\1\1\n" + TWO + b"\1\1\1\1\n",
+    "byte order mark": lambda: b"\xef\xbb\xbf" + MBOX,
+    "leading blank lines": lambda: b"\n\r\n" + MBOX,
+    "no blank line between mails": lambda: DATED + ONE + DATED + TWO,
+}
+
+
+@pytest.mark.parametrize("kind", BOXES)
+def test_boxes_are_read(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "box"
+    path.write_bytes(BOXES[kind]())
+    assert [mail.raw for mail in mails(path)] == [ONE, TWO]
+    assert not any(mail.refusal for mail in mails(path))
+
+
+OTHERS = {
+    "zstd": b"\x28\xb5\x2f\xfd" + bytes(50),
+    "pst": b"!BDN" + bytes(600),
+    "msg": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600),
+    "pdf": b"%PDF-1.4\n1 0 obj\n",
+    "random bytes": bytes(range(256)) * 40,
+    "picture": b"\x89PNG\r\n\x1a\n" + bytes(50),
+    "gzip in gzip": gzip.compress(gzip.compress(MBOX)),
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_what_is_no_mail_is_refused_with_a_count_and_not_learned(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "other").write_bytes(OTHERS[kind])
+    home = ["--home", str(tmp_path / "home")]
+    for command in (["train", "--spam", str(tmp_path / "other")], ["learn", "spam", str(tmp_path / "other")]):
+        done = CliRunner().invoke(app, ["spam", *command, *home])
+        assert done.exit_code != 0 and "1 refused" in done.output, done.output
+    (tmp_path / "mail").write_bytes(ONE)
+    both = ["--spam", str(tmp_path / "other"), "--ham", str(tmp_path / "mail"), "--json"]
+    done = CliRunner().invoke(app, ["spam", "train", *both, *home])
+    assert done.exit_code == 0 and json.loads(done.stdout)["refused"] == 1
+    assert SpamHome(tmp_path / "home").load().learned == (1, 0)
+
+
+def test_the_server_learns_no_binary_data(tmp_path: Path) -> None:
+    home = SpamHome(tmp_path)
+    with home.changing(SpamFilter):
+        pass
+    service = FilterService(home)
+    with pytest.raises(BadValue, match="a PDF"):
+        service.learn(OTHERS["pdf"], "spam")
+    assert service.learn(b"no header, but text", "spam") == "learned"
+
+
+def test_documents_in_an_archive_are_no_mails(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "letter.docx", "w") as archive:
+        archive.writestr("word/document.xml", "<w:document>cheap pills</w:document>")
+    assert [bool(mail.refusal) for mail in mails(tmp_path / "letter.docx")] == [True]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_a_file_that_expands_without_end_is_refused_while_it_expands(
+    pack: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    (tmp_path / "bomb").write_bytes(b"".join(pack(b"Subject: a\n" + bytes(1 << 26)) for _ in range(4)))
+    with pytest.raises(SourceError, match="without end"):
+        list(mails(tmp_path / "bomb"))
+
+
+def test_a_zip_that_expands_without_end_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "bomb", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("mail", b"Subject: a\n\n" + bytes(1 << 27))
+    with pytest.raises(SourceError, match="without end"):
+        list(mails(tmp_path / "bomb"))
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar.gz", "bzip2", "xz"])
+def test_a_broken_archive_is_an_error(kind: str, tmp_path: Path) -> None:
+    data = BOXES[kind]()
+    (tmp_path / "box").write_bytes(data[: len(data) // 2])
+    with pytest.raises(SourceError, match="cannot be read"):
+        list(mails(tmp_path / "box"))
+
+
+def test_a_packed_pipe_is_read(tmp_path: Path) -> None:
+    out, into = os.pipe()
+    os.write(into, bz2.compress(MBOX))
+    os.close(into)
+    try:
+        assert [mail.raw for mail in mails(f"/dev/fd/{out}")] == [ONE, TWO]
+    finally:
+        os.close(out)
