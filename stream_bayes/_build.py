@@ -41,7 +41,7 @@ class KernelFinder:
         if spec is not None and isinstance(spec.loader, SourceFileLoader) and not is_installed("cython"):
             raise ImportError(
                 f"{fullname} is not compiled here, and running it uncompiled needs the cython package, which "
-                "is missing. Install it with: pip install 'stream-bayes[pure]'. To get the compiled build "
+                f"is missing. Install it with: {install_command('pure')}. To get the compiled build "
                 "instead, install stream-bayes again, without STREAM_BAYES_PURE.",
                 name=fullname,
                 path=spec.origin,
@@ -56,6 +56,17 @@ def find_source(fullname: str, path: Sequence[str]) -> ModuleSpec | None:
         if spec is not None:
             return spec
     return None
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs an extra. The package is not published yet, so it is installed from its source.
+
+    Examples
+    --------
+    >>> install_command("plot")
+    "pip install '.[plot]' in the source tree of stream_bayes"
+    """
+    return f"pip install '.[{extra}]' in the source tree of stream_bayes"
 
 
 def is_installed(package: str) -> bool:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stream_bayes._build import install_command
 from stream_bayes.core.drawing.picture import MARGIN, Label, Picture, Polygon, Rectangle
 from stream_bayes.core.drawing.text import shortened, text_of
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
@@ -23,7 +24,7 @@ from stream_bayes.core.networks.dot import dot_text
 from stream_bayes.core.networks.drawing import drawn_structure, links_of
 from stream_bayes.core.networks.equivalence import Difference, Edge
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.values.values import name_order
+from stream_bayes.core.values.values import name_order, shown
 from stream_bayes.errors import BadFormat, BadValue, MissingPackage
 from stream_bayes.evaluation.checkpoints import Checkpoint
 from stream_bayes.evaluation.comparison import Comparison
@@ -103,7 +104,7 @@ MOST_PIXELS = 12_000  # of a side of a PNG; a larger drawing gets fewer pixels a
 
 
 def evaluation(
-    result: Comparison | Iterable[Checkpoint],
+    result: Comparison | Evaluation | Iterable[Checkpoint],
     path: str | PathLike[str] | None = None,
     *,
     marks: Sequence[tuple[int, str]] = (),
@@ -115,7 +116,7 @@ def evaluation(
     Parameters
     ----------
     result
-        The result of `compare`, or checkpoints read from a file.
+        The result of `compare` or `evaluate`, or checkpoints read from a file.
     path
         The file to write: SVG, PNG or PDF by its suffix. It holds no date.
     marks
@@ -140,7 +141,7 @@ def evaluation(
     >>> [axes.get_ylabel() for axes in figure.axes]
     ['right, %', 'log-loss']
     """
-    checkpoints = list(result.checkpoints if isinstance(result, Comparison) else result)
+    checkpoints = _checkpoints_of(result)
     _check_evaluation(checkpoints, measures, view)
     metadata = {} if path is None else check_can_draw(path)
     rc_context, new_figure = _matplotlib("plots.evaluation")
@@ -184,9 +185,20 @@ def _matplotlib(wanted: str) -> tuple[Any, Any]:
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingPackage(
-            f"{wanted} needs matplotlib; install it with: pip install 'stream-bayes[plot]'"
+            f"{wanted} needs matplotlib; install it with: {install_command('plot')}"
         ) from None
     return rc_context, Figure
+
+
+def _checkpoints_of(result: Comparison | Evaluation | Iterable[Checkpoint]) -> list[Checkpoint]:
+    checkpoints = list(result.checkpoints if isinstance(result, (Comparison, Evaluation)) else result)
+    for checkpoint in checkpoints:
+        if not isinstance(checkpoint, Checkpoint):
+            raise BadValue(
+                f"expected the result of compare() or evaluate(), or checkpoints, got a list with {shown(checkpoint)}; "
+                "to draw several learners in one picture, compare() them"
+            )
+    return checkpoints
 
 
 def _check_evaluation(checkpoints: Sequence[Checkpoint], measures: Sequence[str], view: str) -> None:

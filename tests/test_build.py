@@ -66,7 +66,7 @@ def test_pure_without_cython_says_what_to_install(tmp_path: Path) -> None:
     shown = run(HIDE_CYTHON + SHOW_BUILD, tmp_path, pure="1")
     assert shown.returncode != 0
     assert "ImportError" in shown.stderr
-    assert "pip install 'stream-bayes[pure]'" in shown.stderr
+    assert "pip install '.[pure]'" in shown.stderr
 
 
 @pytest.mark.skipif(not stream_bayes.compiled, reason="the uncompiled kernels do need cython")

@@ -108,6 +108,16 @@ def test_an_svg_is_sound_and_does_not_say_when_it_was_made(tmp_path: Path) -> No
     assert "dc:date" not in text
 
 
+def test_an_evaluation_is_drawn_as_the_line_of_its_learner_and_a_list_of_them_is_refused() -> None:
+    result = evaluate([({"sky": "grey"}, "rain"), ({"sky": "blue"}, "sun")] * 200, NaiveBayes(), every=100)
+    figure = plots.evaluation(result)
+    (line,) = figure.axes[0].lines
+    assert list(line.get_xdata()) == [checkpoint.events for checkpoint in result.checkpoints]  # type: ignore[arg-type]
+    assert len(result.checkpoints) > 1
+    with pytest.raises(BadValue, match=r"got a list with .*compare\(\) them"):
+        plots.evaluation([result])  # type: ignore[list-item]  # wrong on purpose
+
+
 def test_what_cannot_be_drawn_is_refused(tmp_path: Path) -> None:
     result = compared(every=400)
     with pytest.raises(BadValue, match="no checkpoints"):
@@ -123,7 +133,7 @@ def test_what_cannot_be_drawn_is_refused(tmp_path: Path) -> None:
 def test_without_matplotlib_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     result = compared(every=400)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingPackage, match=r"pip install 'stream-bayes\[plot\]'"):
+    with pytest.raises(MissingPackage, match=r"pip install '\.\[plot\]'"):
         plots.evaluation(result)
 
 
@@ -168,7 +178,7 @@ def test_without_matplotlib_a_png_is_refused_before_anything_is_drawn(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     plots.structure(AFTER, path=tmp_path / "structure.svg")
-    with pytest.raises(MissingPackage, match=r"PNG of a drawing needs matplotlib.*'stream-bayes\[plot\]'"):
+    with pytest.raises(MissingPackage, match=r"PNG of a drawing needs matplotlib.*'\.\[plot\]'"):
         plots.structure(AFTER, path=tmp_path / "structure.png")
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stream_bayes._build import install_command
 from stream_bayes.errors import BadConfig, MissingPackage
 from stream_bayes.serve.channel import Channel
 from stream_bayes.serve.handover import Handover
@@ -60,7 +61,7 @@ def check_installed() -> None:
         import uvicorn  # noqa: F401  # only whether it is installed
     except ImportError as error:
         raise MissingPackage(
-            "the service needs starlette and uvicorn; install them with: pip install 'stream-bayes[serve]'"
+            f"the service needs starlette and uvicorn; install them with: {install_command('serve')}"
         ) from error
 
 

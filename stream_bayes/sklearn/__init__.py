@@ -14,11 +14,12 @@ np.float64(1.0)
 
 from importlib.util import find_spec
 
+from stream_bayes._build import install_command
 from stream_bayes.errors import MissingPackage
 
 if find_spec("sklearn") is None:
     raise MissingPackage(
-        "stream_bayes.sklearn needs scikit-learn 1.6 or later; install it with: pip install 'stream-bayes[sklearn]'"
+        f"stream_bayes.sklearn needs scikit-learn 1.6 or later; install it with: {install_command('sklearn')}"
     )
 
 from stream_bayes.sklearn import estimators as _estimators

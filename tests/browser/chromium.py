@@ -27,7 +27,7 @@ SWITCHES = (
 def why_there_is_none() -> str | None:
     """Return what is missing for tests in a browser; None if nothing is."""
     if find_spec("selenium") is None or find_spec("axe_core_python") is None:
-        return "no selenium or axe-core-python; pip install 'stream-bayes[browser]'"
+        return "no selenium or axe-core-python; pip install '.[browser]'"
     if not any(map(shutil.which, PROGRAMS)) or shutil.which("chromedriver") is None:
         return "no Chromium with its driver; apt-get install chromium chromium-driver"
     return None

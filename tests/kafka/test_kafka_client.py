@@ -330,7 +330,7 @@ def test_a_client_that_is_not_installed_is_told_with_how_to_install_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
     connection = Connection(servers=("nobody:9092",), client="confluent-kafka")
-    with pytest.raises(MissingPackage, match=r"pip install 'stream-bayes\[fast\]'"):
+    with pytest.raises(MissingPackage, match=r"pip install '\.\[fast\]'"):
         make(connection)
 
 

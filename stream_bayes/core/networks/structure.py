@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeAlias
 
+from stream_bayes._build import install_command
 from stream_bayes.core.networks.dot import dot_text
 from stream_bayes.core.networks.drawing import drawn_structure, links_of
 from stream_bayes.core.networks.equivalence import Difference, Edge, EquivalenceClass, check_same_variables
@@ -320,7 +321,7 @@ class Structure:
             import networkx
         except ImportError:
             raise MissingPackage(
-                "Structure.to_networkx needs networkx; install it with: pip install 'stream-bayes[networkx]'"
+                f"Structure.to_networkx needs networkx; install it with: {install_command('networkx')}"
             ) from None
         graph = networkx.DiGraph()
         graph.add_nodes_from(self.variables)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stream_bayes._build import install_command
 from stream_bayes.errors import MissingPackage
 from stream_bayes.kafka.clients.client import Reader, Writer
 from stream_bayes.kafka.clients.connection import Connection
@@ -56,5 +57,5 @@ def _check_confluent() -> None:
         import confluent_kafka  # noqa: F401  # checked here, used by the adapter
     except ImportError as error:
         raise MissingPackage(
-            "the client confluent-kafka is not installed; install it with: pip install 'stream-bayes[fast]'"
+            f"the client confluent-kafka is not installed; install it with: {install_command('fast')}"
         ) from error

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stream_bayes._build import install_command
 from stream_bayes.door.memory import MemoryBudget, Reservation
 from stream_bayes.door.numbers import whole_number
 from stream_bayes.door.reading import RequestReader
@@ -290,7 +291,7 @@ class SpamServer:
             from stream_bayes.mail.server.web_api import ACCESS, filter_app
         except ImportError as error:
             raise MissingPackage(
-                "--http needs starlette and uvicorn; install them with: pip install 'stream-bayes[serve]'"
+                f"--http needs starlette and uvicorn; install them with: {install_command('serve')}"
             ) from error
         web = self._web
         host = "127.0.0.1" if opened.family == socket.AF_UNIX else str(opened.getsockname()[0])

@@ -23,6 +23,7 @@ from collections.abc import Callable, Sequence
 from email.message import Message
 from typing import cast
 
+from stream_bayes._build import install_command
 from stream_bayes.errors import BadValue, MissingPackage
 from stream_bayes.mail.text.charsets import sound_base64
 
@@ -113,7 +114,7 @@ def decoder(parser: str) -> Decoder:
         raise BadValue(f"parser must be one of {', '.join(PARSERS)}; got {parser!r}")
     if parser == "fast" and not fast_parser_is_installed():
         raise MissingPackage(
-            'parser="fast" needs fast-mail-parser: pip install "stream-bayes[mail]", or use "auto"'
+            f'parser="fast" needs fast-mail-parser: {install_command("mail")}, or use "auto"'
         )
     fast = parser != "standard" and fast_parser_is_installed()
     return _with_fast_mail_parser if fast else _with_standard_library

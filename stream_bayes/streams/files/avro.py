@@ -8,6 +8,7 @@ from datetime import date, datetime
 from itertools import islice
 from typing import Any
 
+from stream_bayes._build import install_command
 from stream_bayes.core.events.event import Position
 from stream_bayes.errors import MissingPackage, SourceError, Undecodable
 from stream_bayes.streams.files.csv_cells import Misfits
@@ -35,7 +36,7 @@ class AvroSource(TypedFile):
             import fastavro
         except ImportError as error:
             raise MissingPackage(
-                f"{self.path}: Avro is read by fastavro, which is not installed: pip install 'stream-bayes[registry]'"
+                f"{self.path}: Avro is read by fastavro, which is not installed: {install_command('registry')}"
             ) from error
         self._open_blocks = fastavro.block_reader
         try:

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Protocol, cast
 
+from stream_bayes._build import install_command
 from stream_bayes.errors import SourceError
 from stream_bayes.saving.snapshots.file_system import FileSystem
 
@@ -102,7 +103,7 @@ def _decompressed_zstd(path: Path, raw: ReplayableFile) -> ReplayableFile:
         import pyarrow
     except ImportError:
         raise SourceError(
-            f"{path} is compressed by zstd: install pyarrow to read it (pip install 'stream-bayes[parquet]'), or "
+            f"{path} is compressed by zstd: install pyarrow to read it ({install_command('parquet')}), or "
             "decompress it: zstd -d"
         ) from None
     return cast(

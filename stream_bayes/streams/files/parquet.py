@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from stream_bayes._build import install_command
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import MissingPackage, SourceError
 from stream_bayes.streams.files.csv_cells import Misfits
@@ -34,7 +35,7 @@ class ParquetSource(TypedFile):
             from pyarrow import parquet
         except ImportError:
             raise MissingPackage(
-                f"{self.path}: Parquet is read by pyarrow, which is not installed: pip install 'stream-bayes[parquet]'"
+                f"{self.path}: Parquet is read by pyarrow, which is not installed: {install_command('parquet')}"
             ) from None
         try:
             self._file = parquet.ParquetFile(self.path)

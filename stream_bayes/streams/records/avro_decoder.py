@@ -8,6 +8,7 @@ from datetime import date, datetime
 from io import BytesIO
 from typing import Any
 
+from stream_bayes._build import install_command
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, MissingPackage, Undecodable
 from stream_bayes.streams.records.avro_types import PLAIN, check_sizes, plain_value
@@ -58,7 +59,7 @@ class AvroDecoder(ObjectDecoder):
         except ImportError as error:
             raise MissingPackage(
                 "fastavro, which reads records of Avro, is not installed; install it with: "
-                "pip install 'stream-bayes[registry]'"
+                f"{install_command('registry')}"
             ) from error
         self._read: Callable[..., Any] = fastavro.schemaless_reader
         self._parse: Callable[..., Any] = fastavro.parse_schema

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from typing import Any, NamedTuple, Protocol, cast
 from urllib.parse import urlsplit
 
+from stream_bayes._build import install_command
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, BrokerAway, BrokerError, MissingPackage
 
@@ -221,7 +222,7 @@ class SchemaRegistry:
             except ImportError as error:
                 raise MissingPackage(
                     "the client of schema registries is not installed; install it with: "
-                    "pip install 'stream-bayes[registry]'"
+                    f"{install_command('registry')}"
                 ) from error
             try:
                 self._client = self._open.enter_context(SchemaRegistryClient(dict(self._settings)))

@@ -14,6 +14,7 @@ from typing import Any, Self
 import msgspec
 import numpy as np
 
+from stream_bayes._build import install_command
 from stream_bayes.core.counts.cut_points import cut_quantiles
 from stream_bayes.data.features import Nominal, Numeric, Spec
 from stream_bayes.data.schema import Schema, usual_target
@@ -198,7 +199,7 @@ def _datasketches() -> Any:
         import datasketches
     except ImportError as error:
         raise BadValue(
-            "cut points are found with the package datasketches: pip install 'stream-bayes[cuts]'"
+            f"cut points are found with the package datasketches: {install_command('cuts')}"
         ) from error
     return datasketches
 

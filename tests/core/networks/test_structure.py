@@ -289,7 +289,7 @@ def test_without_networkx_its_graphs_are_read_and_asking_for_one_says_what_to_in
     monkeypatch.setitem(sys.modules, "networkx", None)
     structure = Structure.from_networkx(Graph())
     assert structure == Structure({"a": [], "b": ["a"], "c": []})
-    with pytest.raises(MissingPackage, match=re.escape("stream-bayes[networkx]")):
+    with pytest.raises(MissingPackage, match=re.escape(".[networkx]")):
         structure.to_networkx()
     assert issubclass(MissingPackage, ImportError)
 

@@ -178,7 +178,7 @@ def test_without_its_package_a_typed_file_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, package: str, extra: str
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingPackage, match=rf"{package}, .*pip install 'stream-bayes\[{extra}\]'"):
+    with pytest.raises(MissingPackage, match=rf"{package}, .*pip install '\.\[{extra}\]'"):
         read(tmp_path / f"t.{suffix}")
 
 
