@@ -15,6 +15,9 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from mypy.options import Options
+
+from tests.mypy_kernels import KernelOptions
 
 PACKAGE = Path(__file__).parents[2] / "stream_bayes"
 
@@ -576,24 +579,21 @@ def test_a_docstring_without_a_noun_is_found(source: str, words: list[str]) -> N
     assert [word for _, word in no_noun_first(source)] == words
 
 
-# --- kernels: what a new one must say itself, so that no list elsewhere names it ---
-
-# mypy reads kernels as Python; Cython's declarations need these allowances, and no pattern in pyproject.toml can match
-# the files.
-MYPY_HEADER = """\
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
-# mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
-"""
+# --- kernels: their options of mypy, and constants ---
 
 
-@pytest.mark.parametrize(
-    "path", sorted(PACKAGE.glob("*/**/_[!_]*.py")), ids=lambda path: str(path.relative_to(PACKAGE))
-)
-def test_a_kernel_has_the_header_for_mypy(path: Path) -> None:
-    assert MYPY_HEADER in path.read_text("utf-8"), (
-        f"put this below the docstring of {path.name}:\n{MYPY_HEADER}"
-    )
+def test_kernels_and_no_other_files_have_the_options_of_kernels() -> None:
+    options = Options()
+    KernelOptions(options)
+    kernels = {f"stream_bayes.{name_of(path)}" for path in PACKAGE.glob("*/**/_[!_]*.py")}
+    assert len(kernels) > 50 and set(options.per_module_options) == kernels
+    assert not options.clone_for_module(min(kernels)).strict_optional
+    assert options.clone_for_module("stream_bayes.core.counts.store").strict_optional
+
+
+def test_no_file_has_options_of_its_own_for_mypy() -> None:
+    texts = {path: path.read_text("utf-8") for path in PACKAGE.rglob("*.py")}
+    assert [path for path, text in texts.items() if re.search("^# mypy:", text, re.MULTILINE)] == []
 
 
 def names_assigned(tree: ast.Module) -> list[str]:

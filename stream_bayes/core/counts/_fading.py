@@ -5,10 +5,6 @@ after `half_life="7d"`: then a sample weighs by its own time (`timed`, `advance_
 it. Once in 256 half-lives everything is rescaled.
 """
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
-# mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
-
 from __future__ import annotations
 
 import cython

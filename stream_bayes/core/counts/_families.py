@@ -7,10 +7,6 @@ configurations of parents that hold samples (`_configurations`). An event that l
 there. Where there is no class, as in a network, there is one, and every event is of it.
 """
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
-# mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
-
 from __future__ import annotations
 
 import cython

@@ -12,10 +12,6 @@ Weights are also summed over blocks of features, so that predictions do not read
 A sum is a function of the weights alone, in their order, and never of what was added when: a loaded table has the same.
 """
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
-# mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
-
 from __future__ import annotations
 
 import cython

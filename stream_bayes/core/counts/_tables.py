@@ -15,10 +15,6 @@ and weights are the same numbers, and are one and the same array (`exact`).
 `FadingClock` (`_fading`) says what a fresh sample weighs.
 """
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
-# mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
-
 from __future__ import annotations
 
 from enum import IntEnum

@@ -9,10 +9,6 @@ of its bin is read partly from the neighbour, as if each bin were a hump that fa
 B-spline over the cuts). A feature with a bin for each of its values is read as it was counted.
 """
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
-# mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
-
 from __future__ import annotations
 
 import cython

@@ -4,10 +4,6 @@ An `Encoder` turns an event into a `Row`. Learning (`encode`) may create codes; 
 does. A code, once given, never changes its meaning.
 """
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
-# mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
-
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -10,10 +10,6 @@ A known word costs one read of the table and one comparison, an unknown word the
 that choose its place, so growing the table computes no hash again. Hashes are never saved.
 """
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
-# mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
-
 from __future__ import annotations
 
 import cython

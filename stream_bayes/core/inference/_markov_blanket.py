@@ -1,9 +1,5 @@
 """Scores of one variable's values given all others: only the tables that contain the variable are read."""
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
-# mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
-
 from __future__ import annotations
 
 import cython

@@ -8,10 +8,6 @@ bound of its smallest positive cell. When the bound gets too low, the table is r
 that does not help, `inward` returns LOST. Passes in logarithms are slower and never underflow.
 """
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
-# mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
-
 from __future__ import annotations
 
 import cython

@@ -6,10 +6,6 @@ That holds if x has all parents of each variable that it has: the variables it l
 factor is that of `_smoothed_rows`, read from one row of one table.
 """
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
-# mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
-
 from __future__ import annotations
 
 import cython

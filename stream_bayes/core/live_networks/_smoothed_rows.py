@@ -8,10 +8,6 @@ has the row, else 0. A row of 0/0 is uniform, its limit as the smoothing vanishe
 counts equals the given one to the last bit.
 """
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
-# mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
-
 from __future__ import annotations
 
 import cython

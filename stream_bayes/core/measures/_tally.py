@@ -4,10 +4,6 @@ Sums of fractions depend on their order. In the order of events they are the sam
 are batched. The caller makes room for all codes and passes confidences between 0 and 1.
 """
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
-# mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
-
 from __future__ import annotations
 
 import cython

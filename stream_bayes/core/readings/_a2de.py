@@ -6,10 +6,6 @@ once: each cell is a child of all three of its pairs.
     product[k, j] *= P(i | y, k, j)    product[k, i] *= P(j | y, k, i)    product[j, i] *= P(k | y, j, i)
 """
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
-# mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
-
 from __future__ import annotations
 
 import cython

@@ -8,10 +8,6 @@ Subsumption resolution (Zheng and Webb, 2006) drops a value that another one imp
 with both known the general value would double the evidence of the specific one.
 """
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
-# mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
-
 from __future__ import annotations
 
 from typing import Any

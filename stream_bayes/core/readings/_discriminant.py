@@ -8,10 +8,6 @@ derived, because a factor costs d^3. A missing number is integrated out: its row
 is factored anew. Nominal features are independent of all others given the class.
 """
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
-# mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
-
 from __future__ import annotations
 
 import cython

@@ -8,10 +8,6 @@ With f(n) = n log n, the information of two features given the class, over the s
     I(a; b | y) = sum over y of [ sum f(n(y, a, b)) - sum f(n(y, a)) - sum f(n(y, b)) + f(n(y)) ] / n
 """
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
-# mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
-
 from __future__ import annotations
 
 import cython

@@ -8,10 +8,6 @@ Parents are ordered by falling information about the feature, so backing off dro
 parent's value is missing, those after it are dropped too; if the first is missing, the next one present replaces it.
 """
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
-# mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
-
 from __future__ import annotations
 
 import cython

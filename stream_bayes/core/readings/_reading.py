@@ -9,10 +9,6 @@ Test-then-train is `Reading.test_then_train`: each row is predicted from the row
 from a `RowSource`, answers go to `Answers`.
 """
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
-# mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
-
 from __future__ import annotations
 
 import cython

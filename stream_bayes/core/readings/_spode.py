@@ -4,10 +4,6 @@ Every learned event is predicted first. The loss of a super-parent, minus the lo
 class, is added to its sum, which fades. The super-parent with the least sum answers next.
 """
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
-# mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
-
 from __future__ import annotations
 
 import cython

@@ -15,10 +15,6 @@ they start high in the range of a double, and are lifted back there before the f
     pseudocount, cell, line [entry]                    smoothing as a child; positions of its counts
 """
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
-# mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
-
 from __future__ import annotations
 
 import cython

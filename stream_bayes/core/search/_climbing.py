@@ -4,10 +4,6 @@ Matrices have a row for each parent and a column for each child; those of bytes 
 numbered: 0 adds an edge, 1 removes it, 2 reverses it.
 """
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
-# mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
-
 from __future__ import annotations
 
 import cython

@@ -7,10 +7,6 @@ A field is a name of up to 200 visible characters, blanks, and a colon. Lines th
 block of fields ends at the first other line. Time is linear: each byte is read once.
 """
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
-# mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
-
 from __future__ import annotations
 
 import re

@@ -6,10 +6,6 @@ A tag is `<name attributes>`, where attributes may hold a ">" within quotes; one
 first ">", and is not followed. Time is linear: each character is read at most twice, and the depth is bounded.
 """
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
-# mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
-
 from __future__ import annotations
 
 import cython

@@ -7,10 +7,6 @@ holds the string made for them before, and the same object is returned again. Th
 lookup by this string is faster, since its hash is cached and it is identical to the key.
 """
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
-# mypy: no-warn-return-any, no-warn-unused-ignores
-# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
-
 from __future__ import annotations
 
 import cython
