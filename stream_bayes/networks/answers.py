@@ -203,7 +203,11 @@ def probabilities(
     known = {
         name: value
         for name, value in x.items()
-        if name != variable and name not in hidden and name in network.structure and not is_missing(value)
+        if name != variable
+        and name not in hidden
+        and name in network.structure
+        and not is_missing(value)
+        and network.states[name][0] is not None  # nothing is known of it: its value is no evidence yet
     }
     reading, joint = live.joint_reading(), [math.nan]
     if reading is not None and not encoder.features[variable].measured and not _is_soft(known):

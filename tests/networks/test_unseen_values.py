@@ -128,3 +128,13 @@ def test_planted_novelties_rank_first_and_river_filters_them_by_quantile():
         found, false = found + (planted and flagged), false + (flagged and not planted and number > 500)
         model.learn_one(x)
     assert found >= 13 and false <= 15, (found, false)
+
+
+@pytest.mark.parametrize("unseen", ["novel", "ignore", "error"])
+def test_a_variable_without_any_value_yet_does_not_stop_predictions(unseen):
+    model = BayesNet({"user": [], "country": ["user"], "late": []}, unseen=unseen)
+    for event in LOGINS[:10]:
+        model.learn_one(event)
+    assert model.predict_proba_one({"late": "x"}, "country") == model.predict_proba_one({}, "country")
+    model.learn_one({**LOGINS[0], "late": "x"})
+    assert model.predict_proba_one({"user": "ann", "late": "x"}, "country")["DE"] > 0.5
