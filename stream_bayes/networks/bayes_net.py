@@ -426,7 +426,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         else:
             self._store.add(row)
             self._live.invalidate()
-            if self.clock == HIDDEN_AFTER and self.missing != "skip" and (hidden := self._without_values()):
+            if self.missing != "skip" and self.clock == HIDDEN_AFTER and (hidden := self._without_values()):
                 warnings.warn(
                     f"no event so far had {shown(hidden)}, and no values are declared, so that nothing is learned of "
                     f"it; {_HOW_MANY.format(name=shown(hidden[0]))}",
