@@ -46,6 +46,7 @@ from benchmarks.spam.filters import (
 from benchmarks.spam.measures import Measures, measures, over, roca, settled
 from benchmarks.spam.rewriting import caught, split, table_of_rewritings, with_few_headers
 from benchmarks.spam.targets import PEER, attack_checks, checks_of, rewriting_checks
+from benchmarks.spam.young import table_of_young, young_checks, young_filters
 from stream_bayes.mail import SpamFilter
 from stream_bayes.mail.text.transfer_encodings import fast_parser_is_installed
 
@@ -182,6 +183,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         action="store_true",
         help="train by class in each order, and judge later mail, beside mixed training; nothing else is run",
     )
+    parser.add_argument(
+        "--young",
+        action="store_true",
+        help="train on 20 to 150 mails of each label, and judge later mail; nothing else is run",
+    )
     parser.add_argument("--parser", default="auto", help="what decodes messages: auto, fast or standard")
     parser.add_argument("--train", default="everything", choices=SpamFilter.TRAINING)
     parser.add_argument(
@@ -201,6 +207,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     corpus, console = Corpus.read(given.corpus), Console()
     names = given.order or ["file"]
     settings = {"train": given.train, "parser": given.parser}
+    if given.young:
+        young = young_filters(corpus, settings)
+        console.print(table_of_young(young))
+        show(young_checks(young), console)
+        return 0
     if given.later:
         later = later_mail(corpus, names, settings)
         console.print(table_of_later(later))
