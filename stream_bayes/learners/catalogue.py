@@ -146,7 +146,7 @@ DECLARED: dict[str, Declaration] = {
         MIXED,
         "all of these, and the last labels",
         "some 13 times AODE, 6 to 34",
-        "twelve stores, of at most 32 MB each for pairs",
+        "twelve stores; the eight of pairs take at most 32 MB each",
         "you do not know which, and the data drifts",
         estimator="AdaptiveClassifier",
         unordered={"label_memory": 0},

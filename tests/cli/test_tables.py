@@ -341,7 +341,7 @@ def test_a_numeric_target_is_named_and_bins_make_classes_of_it(tmp_path: Path) -
             3,
             "The first line looks like data (2 of 3 cells are numbers)",
         ),
-        ("x,x,y\n1,2,a\n", (), 3, "these stand twice: ['x']; if the first line is data: --no-header"),
+        ("x,x,y\n1,2,a\n", (), 3, "these are repeated: ['x']; if the first line is data: --no-header"),
         ("0.5,0,0,7\n1,2,a,b\n", (), 3, "The first line looks like data (4 of 4 cells are numbers)"),
         (
             "id,y\n" + "".join(f"1,l{n}\n" for n in range(90)),

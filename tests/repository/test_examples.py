@@ -94,3 +94,20 @@ def test_the_example_of_drift_ends_with_more_right_than_the_static_model() -> No
     right = {name: float(share) for name, share in re.findall(r"^(\w+): ([\d.]+)% right$", printed, re.M)}
     assert right["adaptive"] > right["static"] + 5.0
     assert printed.count("adopted") >= 2
+
+
+def test_the_figures_of_the_first_example_are_those_that_it_prints() -> None:
+    block = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.M | re.S)[0]
+    stated = re.findall(r"# ([\d.]+) and ([\d.]+) %$", block, re.M)
+    printed = re.findall(r"^Accuracy: ([\d.]+)%$", run(["-c", block]), re.M)
+    assert [tuple(f"{float(share):.1f}" for share in printed)] == stated
+
+
+def test_no_page_and_no_message_installs_a_package_that_is_not_published() -> None:
+    sources = sorted((ROOT / "stream_bayes").rglob("*.py"))
+    promising = [
+        path
+        for path in [*PAGES, *sources]
+        if re.search(r"pip install ['\"]?stream-bayes", path.read_text("utf-8"))
+    ]
+    assert promising == []

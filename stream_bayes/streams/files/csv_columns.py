@@ -83,7 +83,7 @@ class CSVColumns:
         if len(self._place) < len(names):
             twice = sorted({name for place, name in enumerate(names) if self._place[name] != place})
             raise SchemaError(
-                f"each column has a name of its own, but these stand twice: {shown(twice)}"
+                f"column names must be unique, but these are repeated: {shown(twice)}"
                 + (self._headless_hint() or "; if the first line is data: --no-header")
             )
         for what, wanted in {

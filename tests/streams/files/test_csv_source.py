@@ -272,7 +272,7 @@ def test_a_compressed_file_that_is_cut_ends_the_stream_with_an_error(tmp_path):
             "a,b,a\n",
             {},
             SchemaError,
-            r"days\.csv: each column has a name of its own, but these stand twice: \['a'\]",
+            r"days\.csv: column names must be unique, but these are repeated: \['a'\]",
         ),
         (
             "a,b\n",
