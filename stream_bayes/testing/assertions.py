@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,13 +20,14 @@ __all__ = [
     "require",
     "same_bytes",
     "same_knowledge",
+    "same_numbers",
     "same_probabilities",
     "state_bytes",
 ]
 
 EXACT = 1e-12  # the largest difference of probabilities from equal counts: the rounding of a few operations
-ROUNDING = 1e-12  # the most that unlearning numbers up to some thousand may leave
-FLOAT = 1e-9  # of the largest magnitude held: the tolerance of Promise.FLOATS
+FLOAT = 1e-9  # of a sum of numbers, and of the largest weight: the tolerance of Promise.FLOATS
+NEGLIGIBLE = 1e-200  # of the largest weight: what has faded so far may be 0 by rounding
 
 
 def require(condition: object, message: str) -> None:
@@ -130,34 +131,24 @@ def same_knowledge(
 ) -> None:
     """Require that two learners hold the same under the same names, and answer alike.
 
-    With `exact`, counts are equal to the bit and probabilities to 1e-12; without, both to 1e-9 of the largest
-    magnitude held. What numeric features hold are sums of real numbers, and are never compared more closely than
-    that. Learners that derive a structure do so before they answer; where answers depend on the order of events, only
-    counts are compared.
+    With `exact`, counts are equal to the bit and probabilities to 1e-12; without, counts to 1e-9 of the largest, and
+    probabilities to 1e-9. What numeric features hold are sums of real numbers, equal to 1e-9 of themselves. Learners
+    that derive a structure do so before they answer; where answers depend on the order of events, only counts are
+    compared.
     """
     mine, theirs = one._store.by_name(), other._store.by_name()
-    numeric = any(isinstance(held, tuple) for held in (*mine.values(), *theirs.values()))
-    if exact:
-        for name in sorted({*mine, *theirs}, key=repr):
-            counted = mine.get(name), theirs.get(name)
-            if not isinstance(counted[0], tuple):
-                require(
-                    counted[0] == counted[1],
-                    f"{what}: the count of {name!r} is {counted[0]!r} and {counted[1]!r}",
-                )
-    scales = [_scales(held) for held in (mine, theirs)]
-    tolerances = [max(FLOAT * max(pair), ROUNDING) for pair in zip(*scales, strict=True)]
+    numeric = any(isinstance(cell, tuple) for cell in (*mine.values(), *theirs.values()))
+    counts = [cell for cell in (*mine.values(), *theirs.values()) if not isinstance(cell, tuple)]
+    tolerance = 0.0 if exact else FLOAT * max(counts, default=0.0)
     for name in sorted({*mine, *theirs}, key=repr):
         # A weight that has faded to 0 by rounding is not listed.
-        pairs = zip(_moments(mine.get(name, 0.0)), _moments(theirs.get(name, 0.0)), tolerances, strict=True)
-        negligible = max(_moments(held.get(name, 0.0))[0] for held in (mine, theirs)) <= tolerances[0]
-        for part, (left, right, tolerance) in enumerate(pairs):
-            if part and negligible:
-                continue  # hardly any weight: its mean is anything
+        left, right = mine.get(name, 0.0), theirs.get(name, 0.0)
+        if not isinstance(left, tuple) and not isinstance(right, tuple):
             require(
                 abs(left - right) <= tolerance,
-                f"{what}: {name!r} holds {mine.get(name)!r} and {theirs.get(name)!r}, over {tolerance:.3g} apart",
+                f"{what}: the count of {name!r} is {left!r} and {right!r}, over {tolerance:.3g} apart",
             )
+    same_numbers(mine, theirs, what)
     require(
         set(one.classes_) == set(other.classes_),
         f"{what}: the classes are {one.classes_} and {other.classes_}",
@@ -177,17 +168,36 @@ def rederived(learner: BayesClassifier) -> BayesClassifier:
     return copy
 
 
-def _moments(held: Any) -> Sequence[float]:
-    return held if isinstance(held, tuple) else (held, 0.0, 0.0)
+def same_numbers(one: Mapping[Any, Any], other: Mapping[Any, Any], what: str) -> None:
+    """Require that the weights, means and squared deviations of two stores, by name, are equal to 1e-9 of themselves.
+
+    A mean may differ by 1e-9 of the deviation where that is more, and so may a sum of products.
+    """
+    heaviest = max(
+        (cell[0] for cell in (*one.values(), *other.values()) if isinstance(cell, tuple)), default=0.0
+    )
+    for name in sorted({*one, *other}, key=repr):
+        left, right = one.get(name, 0.0), other.get(name, 0.0)
+        if not isinstance(left, tuple) and not isinstance(right, tuple):
+            continue
+        cells = [cell if isinstance(cell, tuple) else (0.0, 0.0, 0.0) for cell in (left, right)]
+        weight = max(cell[0] for cell in cells)
+        if weight <= NEGLIGIBLE * heaviest:
+            continue
+        squares = max(_squares(held, name) for held in (one, other))
+        mean = max(math.sqrt(squares / weight), *(abs(cell[1]) for cell in cells))
+        for part, size in zip(range(3), (weight, mean, squares), strict=True):
+            require(
+                abs(cells[0][part] - cells[1][part]) <= FLOAT * size,
+                f"{what}: {name!r} holds {left!r} and {right!r}, over {FLOAT:g} of {size!r} apart",
+            )
 
 
-def _scales(held: Mapping[tuple[Any, ...], Any]) -> tuple[float, float, float]:
-    """Return the largest weight, mean and sum of squares."""
-    cells = [_moments(cell) for cell in held.values()]
-    weight = max((cell[0] for cell in cells), default=0.0)
-    mean = max((abs(cell[1]) for cell in cells), default=0.0)
-    squares = max((cell[2] + cell[0] * cell[1] ** 2 for cell in cells), default=0.0)
-    return weight, mean, squares
+def _squares(held: Mapping[Any, Any], name: tuple[Any, ...]) -> float:
+    """Return the squared deviations of a feature, or of two features the root of their product."""
+    *features, label = name
+    squares = [held[feature, label][2] for feature in features if (feature, label) in held]
+    return math.prod(squares) ** (1.0 / len(squares)) if squares else 0.0
 
 
 def same_probabilities(

@@ -15,7 +15,9 @@ from stream_bayes.testing.laws_of_counts import (
     batches_of_coded_columns,
     counts_form_a_group,
     fading_has_its_closed_form,
+    far_numbers_leave_nothing,
     fractions_form_a_group,
+    offset_numbers_keep_their_digits,
     shards_share_a_clock,
 )
 from stream_bayes.testing.laws_of_errors import (
@@ -127,6 +129,18 @@ def _learns_numbers(learner: BayesClassifier) -> bool:
     return numeric and _holds_all(learner)
 
 
+def _sums_numbers(learner: BayesClassifier) -> bool:
+    store = getattr(learner, "_store", None)
+    if store is None or _is_bounded(learner) or not _holds_all(learner):
+        return False
+    measures = store.tables.bins is None or store.tables.counts_moments
+    return measures and bool(Streams(learner).numeric) and not store.tables.timed
+
+
+def _sums_numbers_for_good(learner: BayesClassifier) -> bool:
+    return _sums_numbers(learner) and learner.half_life is None
+
+
 def _is_a_sum(learner: BayesClassifier) -> bool:
     # Tokens that share a code are one token to the model, and may each explain the same.
     return learner.additive and not ("bag" in learner.inputs and _is_bounded(learner))
@@ -143,6 +157,8 @@ LAWS: tuple[Law, ...] = (
     Law(fractions_form_a_group, Promise.FLOATS, _is_a_group),
     Law(fading_has_its_closed_form, Promise.FLOATS, _everyone),
     Law(shards_share_a_clock, Promise.FLOATS, _is_mergeable),
+    Law(far_numbers_leave_nothing, None, _sums_numbers),
+    Law(offset_numbers_keep_their_digits, Promise.FLOATS, _sums_numbers_for_good),
     Law(a_window_holds_the_newest_events, Promise.ORDERED, _slides),
     Law(saving_loses_nothing, None, _everyone),
     Law(what_is_saved_can_be_loaded_at_every_moment, None, _can_grow),

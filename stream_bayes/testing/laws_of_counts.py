@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import Any
 
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.traits import Promise
-from stream_bayes.testing.assertions import changes_nothing, require, same_knowledge
+from stream_bayes.testing.assertions import (
+    FLOAT,
+    changes_nothing,
+    require,
+    same_knowledge,
+    same_numbers,
+    same_probabilities,
+)
 from stream_bayes.testing.laws_of_predictions import learn_all
 from stream_bayes.testing.sample_streams import FRACTIONAL, WHOLE, LabelledSample, Streams, coded
 
@@ -15,13 +23,24 @@ __all__ = [
     "batches_of_coded_columns",
     "counts_form_a_group",
     "fading_has_its_closed_form",
+    "far_numbers_leave_nothing",
     "fractions_form_a_group",
+    "offset_numbers_keep_their_digits",
     "shards_share_a_clock",
 ]
 
 SHARDS = 3
 HALF_LIVES = (0.25, 3.0, 100.0)  # at 0.25 a stream of 80 events passes the point where tables are rescaled
 FADED = 80
+PARTS = 8
+OFFSET, SCALE = 1e9, 1e-3
+FAR: dict[str, tuple[float, ...]] = {
+    "1e8": (1e8,),
+    "-1e12": (-1e12,),
+    "timestamps": (1.7e9, 1.7e9 - 1.0, 1.7e9 + 1.0, 1.7e9 + 0.1),
+    "of three sizes": (3.3e15, -7.1e9, 1e12, 0.1),
+    "1e18": (1e18,),
+}
 
 
 def counts_form_a_group(learner: BayesClassifier, streams: Streams) -> None:
@@ -30,7 +49,7 @@ def counts_form_a_group(learner: BayesClassifier, streams: Streams) -> None:
 
 
 def fractions_form_a_group(learner: BayesClassifier, streams: Streams) -> None:
-    """Check the same for fractional weights, to 1e-9 of the largest magnitude held."""
+    """Check the same for fractional weights, to 1e-9 of the largest weight, and of what numbers come to."""
     _form_a_group(learner, streams, FRACTIONAL, exact=False)
 
 
@@ -196,3 +215,99 @@ def _steady_probes(learner: BayesClassifier, streams: Streams, half_life: float)
     unsmoothed = 0.0 in (parameters.get("strength"), parameters.get("alpha"))
     fragile = unsmoothed or streams.numeric or not learner.additive
     return [] if half_life < 1.0 and fragile else streams.probes()
+
+
+def far_numbers_leave_nothing(learner: BayesClassifier, streams: Streams) -> None:
+    """Check that far numbers, learned and unlearned, leave 1e-9 of what the others come to, and of the answers."""
+    samples, probes = streams.samples(40), streams.probes()
+    for what, numbers in FAR.items():
+        for place in (0, 20):
+            both, without = learner.clone(), learner.clone()
+            learned_at = []
+            for number, sample in enumerate(samples):
+                for far in _far_samples(streams, numbers) if number == place else ():
+                    both.learn_one(*far)
+                    learned_at.append((far, both.clock))
+                    without.advance(1)
+                both.learn_one(*sample)
+                without.learn_one(*sample)
+            for (x, y, w), clock in learned_at:
+                both.unlearn_one(x, y, w, at=clock)
+            _require_equal(without, both, probes, f"unlearning numbers {what}, learned after {place} samples")
+
+
+def _far_samples(streams: Streams, numbers: Sequence[float]) -> Iterator[LabelledSample]:
+    label = streams.labels[0]
+    for place, number in enumerate(numbers):
+        x = {**streams.features(0), **dict.fromkeys(streams.numeric, number)}
+        yield LabelledSample(x, label, FRACTIONAL[place % len(FRACTIONAL)])
+
+
+def _require_equal(
+    one: BayesClassifier, other: BayesClassifier, probes: Sequence[dict[Any, Any]], what: str
+) -> None:
+    """Require equal moments, and equal answers where these do not depend on the order of events."""
+    same_numbers(one._store.by_name(), other._store.by_name(), what)
+    if one.traits.is_order_dependent or one.traits.learns_cut_points:
+        return
+    one.rederive()
+    other.rederive()
+    for probe in probes:
+        same_probabilities(one.predict_proba_one(probe), other.predict_proba_one(probe), what, FLOAT)
+
+
+def offset_numbers_keep_their_digits(learner: BayesClassifier, streams: Streams) -> None:
+    """Check that numbers of a mean of 1e9 and a deviation of 1e-3 have the moments of exact arithmetic, in any order.
+
+    So have 8 parts, added in any order, and what is left after unlearning.
+    """
+    made, extras = (_offset(streams, streams.samples(count, FRACTIONAL)) for count in (60, 20))
+    exact = _exact_moments(streams, made)
+
+    def require_exact(model: BayesClassifier, what: str) -> None:
+        moments = model._store.by_name()
+        same_numbers(exact, {name: moments[name] for name in exact}, what)
+
+    require_exact(learn_all(learner.clone(), made), "learning")
+    require_exact(learn_all(learner.clone(), made[::-1]), "learning in the opposite order")
+    require_exact(_learn_and_take_back(learner.clone(), made, extras, streams), "unlearning extra samples")
+    if not learner.traits.is_mergeable or learner.traits.learns_cut_points:
+        return
+    parts = [learn_all(learner.clone(), made[start::PARTS]) for start in range(PARTS)]
+    probes = streams.probes()
+    for order in (range(PARTS), streams.rng.permutation(PARTS), streams.rng.permutation(PARTS)):
+        total = learner.clone()
+        for part in order:
+            total.merge(parts[part])
+        require_exact(total, f"adding {PARTS} parts")
+        _require_equal(learn_all(learner.clone(), made), total, probes, f"adding {PARTS} parts")
+
+
+def _offset(streams: Streams, samples: Sequence[LabelledSample]) -> list[LabelledSample]:
+    """Return samples whose numbers are far from 0, and close together."""
+    return [
+        sample._replace(
+            x={
+                name: OFFSET + SCALE * value if name in streams.numeric and value is not None else value
+                for name, value in sample.x.items()
+            }
+        )
+        for sample in samples
+    ]
+
+
+def _exact_moments(streams: Streams, samples: Sequence[LabelledSample]) -> dict[tuple[Any, ...], Any]:
+    """Return weight, mean and squared deviations of each number and class, from rational arithmetic."""
+    columns: dict[tuple[Any, ...], list[tuple[Fraction, Fraction]]] = {}
+    for x, y, w in samples:
+        for name in streams.numeric:
+            number = x.get(name)
+            if number is not None and number == number:
+                columns.setdefault((name, y), []).append((Fraction(number), Fraction(w)))
+    moments: dict[tuple[Any, ...], Any] = {}
+    for cell, column in columns.items():
+        weight = sum((w for _, w in column), Fraction())
+        mean = sum((w * number for number, w in column), Fraction()) / weight
+        squares = sum((w * (number - mean) ** 2 for number, w in column), Fraction())
+        moments[cell] = float(weight), float(mean), float(squares)
+    return moments

@@ -5,8 +5,9 @@
     pairs       weight[row of position p, position q, class], q of an earlier feature: a triangle, each pair once
                 beside[position, feature, class]   once an event lacked a feature: what co-occurred with each other one
     triples     weight[row of position p, cell of a pair of earlier features, class]: a tetrahedron
-    gaussians   weight, mean, m2, peak, spread [feature, class]                    peak, spread: the largest number, m2
-    co_moments  weight, means, product [pair of numeric features, class]           pairs that both were present in
+    gaussians   weight, peak, last [feature, class], sums [feature, 8, class]      of numbers and their squares
+    co_moments  products [class, 3, pair of numeric features]                      sums of products of two numbers
+                beside [class, 9, pair]            once a number was missing: sums over samples with both numbers
     families    weight[value of each parent ..., value, class]                     if too large: configurations seen
     window      codes [feature, event], numbers, labels, weights, clocks           a ring of the newest events
 
@@ -15,7 +16,8 @@
 sets cut points again as events come, refilling the tables from `_kept_events`; `cut_points` has the methods.
 
 Weights are float64, so whole counts are exact to 2^53. Next to each weight stands a whole number of samples: at 0
-samples the weight is set to exactly 0. Fading touches no cell: a fresh sample weighs `unit`, which doubles every
+samples the weight is set to exactly 0. Sums of numbers have 159 bits (`_moments`), so that they lose nothing to numbers
+that come and go. Fading touches no cell: a fresh sample weighs `unit`, which doubles every
 `half_life` events or, with a half-life such as "7d", of stream time. Tables grow with spare room unless the
 `memory_budget` forbids it, so that what is refused depends on the contents alone.
 """

@@ -7,8 +7,11 @@ cdef class FadingClock:
     cdef public long long time
     cdef public bint has_time
     cdef public long long learned_at
-    cdef public long long origin
+    cdef public double origin
     cdef public double unit
+    cdef double phase(self, long long moment) noexcept
+    cdef double half_lives(self, long long moment) noexcept
+    cdef keep_scale(self, long long moment)
     cpdef tick(self, long long events)
     cpdef advance_to(self, long long time)
     cpdef double arrive(self, Row row)

@@ -8,12 +8,15 @@ it. Once in 256 half-lives everything is rescaled.
 from __future__ import annotations
 
 import cython
+from cython.cimports.libc.math import floor, fmod, ldexp
 
 if not cython.compiled:
     from stream_bayes.core.encoding._rows import Row
 
 OLDEST = cython.declare(cython.double, 900.0)  # half-lives; what is older weighs as much: next to nothing
-RESCALE_AT = cython.declare(cython.double, 256.0)  # half-lives; 2^256 leaves room for weights up to 1e200
+SHORTEST = 2.0**-10  # events: then a sample one event older weighs less than a double can hold
+LATEST = cython.declare(cython.double, 1000.0)  # half-lives; more would be infinite
+LARGEST_UNIT = cython.declare(cython.double, 2.0**256)  # it leaves room for weights up to 1e200
 
 
 @cython.cclass
@@ -21,21 +24,45 @@ class FadingClock:
     """The clock that fades what a learner counts; `Tables` inherits it, and multiplies its weights in `scale`."""
 
     def __init__(self, half_life, timed=False):
-        self.half_life = 0.0 if half_life is None else half_life
+        self.half_life = 0.0 if half_life is None else max(half_life, SHORTEST)
         self.timed = timed
         self.clock = 0
         self.time = 0  # of the newest sample, once `has_time`
         self.has_time = False
         self.learned_at = 0  # the time of the sample learned last
-        self.origin = 0
+        self.origin = 0.0  # the half-life at whose beginning the unit is 1
         self.unit = 1.0
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def phase(self, moment: cython.longlong) -> cython.double:
+        """Return how much of its half-life has passed at a clock or time, in events or microseconds."""
+        length: cython.longlong
+        if not self.timed:
+            return fmod(moment, self.half_life)
+        length = cython.cast(cython.longlong, self.half_life)
+        return (moment % length + length) % length  # C keeps the sign of a time before 1970
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def half_lives(self, moment: cython.longlong) -> cython.double:
+        """Return the number of whole half-lives before a clock or time; negative before 0."""
+        return floor((moment - self.phase(moment)) / self.half_life + 0.5)
 
     @cython.ccall
     def unit_at(self, moment: cython.longlong) -> cython.double:
-        """Return the weight of a fresh sample at that clock, or time, on the present scale."""
+        """Return the weight of a fresh sample at that clock, or time, on the present scale.
+
+        Units on another scale differ by a power of two, to the bit, so a sample is subtracted as it was added.
+        """
+        phase: cython.double
+        age: cython.double
         if self.half_life == 0.0:
             return 1.0
-        return 2.0 ** max((moment - self.origin) / self.half_life, -OLDEST)
+        phase = self.phase(moment)
+        age = floor((moment - phase) / self.half_life + 0.5) - self.origin
+        age = min(max(age, -OLDEST), LATEST)
+        return ldexp(2.0 ** (phase / self.half_life), cython.cast(cython.int, age))
 
     @cython.ccall
     def tick(self, events: cython.longlong):
@@ -43,9 +70,7 @@ class FadingClock:
         self.clock += events
         if self.half_life == 0.0 or self.timed:
             return
-        if (self.clock - self.origin) > RESCALE_AT * self.half_life:
-            self.rescale()
-        self.unit = self.unit_at(self.clock)
+        self.keep_scale(self.clock)
 
     @cython.ccall
     def advance_to(self, time: cython.longlong):
@@ -53,27 +78,24 @@ class FadingClock:
         if not self.has_time:
             self.has_time = True
             self.time = time
-            self.origin = self.whole_half_lives(time)
+            self.origin = self.half_lives(time)
         elif time > self.time:
             self.time = time
-            if (time - self.origin) > RESCALE_AT * self.half_life:
-                self.move_origin(self.whole_half_lives(time))
-        self.unit = self.unit_at(self.time)
+        self.keep_scale(self.time)
 
-    def whole_half_lives(self, time):
-        """Return the last time that is a whole number of half-lives.
-
-        Units of tables then differ by powers of two, so tables with different units are added without rounding.
-        """
-        half_life = int(self.half_life)
-        return int(time) // half_life * half_life
+    @cython.cfunc
+    def keep_scale(self, moment: cython.longlong):
+        """Set the unit to that of a moment; rescale everything if it has grown too large."""
+        self.unit = self.unit_at(moment)
+        if self.unit > LARGEST_UNIT:
+            self.move_origin(self.half_lives(moment))
 
     def move_origin(self, origin):
-        """Scale the tables to the unit of another time, a whole number of half-lives."""
-        age = (int(origin) - int(self.origin)) // int(self.half_life)
-        self.scale(2.0**-age if age < 1000 else 0.0)
+        """Scale the tables by the power of two that lies between the present origin and another."""
+        age = origin - self.origin
+        self.scale(2.0**-age if age < 1000.0 else 0.0)
         self.origin = origin
-        self.unit = self.unit_at(self.time)
+        self.unit = self.unit_at(self.time if self.timed else self.clock)
 
     @cython.ccall
     def arrive(self, row: Row) -> cython.double:
@@ -84,13 +106,6 @@ class FadingClock:
         self.learned_at = row.at
         self.advance_to(row.at)
         return self.unit_at(row.at)
-
-    def rescale(self):
-        """Scale the tables so that a fresh sample weighs 1."""
-        age = (self.clock - self.origin) / self.half_life
-        self.scale(2.0**-age if age < 1000 else 0.0)
-        self.origin = self.clock
-        self.unit = 1.0
 
     def scale(self, factor: cython.double):
         """Multiply every weight."""

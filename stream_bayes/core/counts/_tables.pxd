@@ -1,9 +1,8 @@
 from stream_bayes.core.encoding._bins cimport Bins
 from stream_bayes.core.values._cells cimport samples_of, subtract
-from stream_bayes.core.counts._co_moments cimport CoMoments
 from stream_bayes.core.counts._fading cimport FadingClock
 from stream_bayes.core.counts._families cimport FamilyTables
-from stream_bayes.core.counts._gaussians cimport Gaussians
+from stream_bayes.core.counts._moments cimport CoMoments, Gaussians
 from stream_bayes.core.counts._layout cimport Layout
 from stream_bayes.core.counts._pairs cimport PairCounts
 from stream_bayes.core.encoding._rows cimport Batch, Row

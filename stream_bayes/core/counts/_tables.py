@@ -3,8 +3,8 @@
     values      weight[position, class]           present[feature, class]     (_values)
     pairs       weight[position, position, class]                             (_pairs)
     triples     weight[position, position, position, class]                   (_pairs)
-    gaussians   weight, mean, m2 [feature, class]                             (_gaussians)
-    co_moments  weight, means, product [pair of numeric features, class]      (_co_moments)
+    gaussians   sums of numbers and squares [feature, class]                  (_moments)
+    co_moments  sums of products [pair of numeric features, class]            (_moments)
     families    weight[parents' values, value, class]                         (_families)
     window      the newest events                                             (_window)
     class_peak  the largest weight of each class since it was last empty, which rounding is measured by
@@ -28,8 +28,8 @@ from stream_bayes.errors import NotLearned
 if not cython.compiled:
     from stream_bayes.core.counts._fading import FadingClock
     from stream_bayes.core.counts._families import FamilyTables
-    from stream_bayes.core.counts._gaussians import Gaussians
     from stream_bayes.core.counts._layout import Layout
+    from stream_bayes.core.counts._moments import Gaussians
     from stream_bayes.core.counts._values import ValueCounts
     from stream_bayes.core.counts._window import Ring
     from stream_bayes.core.encoding._rows import Batch, Row
@@ -101,21 +101,20 @@ class Tables(FadingClock):
     def scale(self, factor: cython.double):
         """Multiply every weight."""
         weights = [self.class_weight, self.class_peak, self.values.weight, self.values.present]
-        weights += [self.gaussians.weight, self.gaussians.m2, self.gaussians.spread]
         if self.pairs is not None:
             weights.append(self.pairs.weight)
             if self.pairs.beside is not None:
                 weights.append(self.pairs.beside)
         if self.triples is not None:
             weights.append(self.triples.weight)
+        self.gaussians.scale(factor)
         if self.co_moments is not None:
-            weights += [self.co_moments.weight, self.co_moments.product]
+            self.co_moments.scale(factor)
         if self.families is not None:
             self.families.scale(factor)
         for weight in weights:
             values = np.asarray(weight)
             values *= factor
-        self.gaussians.changed()
 
     @cython.ccall
     def add(self, row: Row):
@@ -229,9 +228,9 @@ class Tables(FadingClock):
         self.values.add(row, unit)
         self.raise_peak(row)
         if row.numbers and self.counts_moments:
-            self.gaussians.add(row, unit)
             if self.co_moments is not None:
-                self.co_moments.add(row, unit)
+                self.co_moments.add(row, unit, self.gaussians)
+            self.gaussians.add(row, unit)
 
     @cython.cfunc
     def raise_peak(self, row: Row):
@@ -304,7 +303,7 @@ class Tables(FadingClock):
             found = self.gaussians.missing_number(row, unit, self.class_peak[y])
             if found >= 0:
                 return row.entries + found
-            if self.co_moments is not None and self.co_moments.lacks(row, unit, least):
+            if self.co_moments is not None and self.co_moments.lacks(row, unit, least, self.gaussians):
                 return COMBINATION
         if self.families is not None and self.families.lacks(row, unit, at) >= 0:
             return COMBINATION
@@ -329,7 +328,8 @@ class Tables(FadingClock):
         if row.numbers and self.counts_moments:
             self.gaussians.forget(row, unit, least)
             if self.co_moments is not None:
-                self.co_moments.forget(row, unit, min(least, ROUNDING * max(self.unit, amount)))
+                least = min(least, ROUNDING * max(self.unit, amount))
+                self.co_moments.forget(row, unit, least, self.gaussians)
                 for k in range(row.numbers):
                     if self.gaussians.samples[row.numeric_feature[k] * self.gaussians.classes + y] == 0.0:
                         self.co_moments.clear_feature(row.numeric_feature[k], y)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.counts._families import FamilyTables
 from stream_bayes.core.counts._layout import Layout
+from stream_bayes.core.counts._moments import ROWS_BESIDE
 from stream_bayes.core.counts._tables import Tables
 from stream_bayes.core.counts.discretizer import Discretizer
 from stream_bayes.core.counts.state import sizes
@@ -105,19 +106,20 @@ class MemoryUse:
     def _need_without_families(
         self, layout: Layout, used: Array, columns: int, numeric: int, *, spare: bool
     ) -> int:
-        """Return the bytes apart from families, with those of the table beside the pairs, which is made when the first
+        """Return the bytes apart from families, with those of the tables beside pairs, which are made when the first
         event lacks a feature, and of the names of all bins that there may be.
         """
         need = self._bytes(layout, self._most_names(used), columns, numeric)
         need += _beside_bytes(layout) if self.order >= 2 else 0
+        need += 0 if self.tables.co_moments is None else _beside_products_bytes(layout, numeric)
         return need + (0 if self.window is None else self.window.bytes_needed(spare))
 
     def _bytes(self, layout: Layout, codes: int, columns: int, numeric: int) -> int:
         """Return the bytes of values, pairs, triples, numbers and names."""
         cells = layout.classes * (columns * (layout.positions + layout.features + 1) + 1)
-        cells += layout.classes * (3 + columns) * numeric
+        cells += layout.classes * (14 + columns) * numeric
         if self.tables.co_moments is not None:
-            cells += 4 * layout.classes * (numeric * (numeric - 1) // 2)
+            cells += 3 * layout.classes * (numeric * (numeric - 1) // 2)
         if self.order >= 2:
             cells += layout.classes * layout.pairs
         if self.order >= 3:
@@ -161,6 +163,8 @@ class MemoryUse:
         held = self._bytes(layout, codes, self.columns, numeric)
         if pairs is not None and pairs.beside is not None:
             held += _beside_bytes(layout)
+        if self.tables.co_moments is not None and self.tables.co_moments.beside is not None:
+            held += _beside_products_bytes(layout, numeric)
         for part in (self.window, self.tables.families):
             held += 0 if part is None else int(part.memory_bytes)
         return held
@@ -169,3 +173,8 @@ class MemoryUse:
 def _beside_bytes(layout: Layout) -> int:
     """Return the bytes of the table of values beside features."""
     return 8 * int(layout.positions) * int(layout.features) * int(layout.classes)
+
+
+def _beside_products_bytes(layout: Layout, numeric: int) -> int:
+    """Return the bytes of the sums beside the products of numbers."""
+    return 8 * ROWS_BESIDE * int(layout.classes) * (numeric * (numeric - 1) // 2)

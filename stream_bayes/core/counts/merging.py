@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core.counts._co_moments import pair_cells
 from stream_bayes.core.counts._tables import Tables
 from stream_bayes.core.counts.families import pour
-from stream_bayes.core.counts.state import CO_MOMENTS, MOMENTS, grid, vocabularies
+from stream_bayes.core.counts.state import grid, vocabularies
 from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.errors import CannotMerge
@@ -65,35 +64,30 @@ def merge_tables(encoder: Encoder, mine: Tables, other: Encoder, theirs: Tables)
     """Add another store's tables to tables with room for all its names. The older of two fading ones is aged."""
     if not theirs.exact:
         mine.leave_exact()
-    mine.tick(max(0, theirs.clock - mine.clock))
-    factor = 1.0
-    if mine.timed:
-        factor = _factor_of_times(mine, theirs)
-    elif mine.half_life:
-        mine.rescale()
-        recent = mine.clock - theirs.origin < 1000 * mine.half_life  # older samples weigh nothing
-        factor = 1.0 / theirs.unit_at(mine.clock) if recent else 0.0
+    factor = _factor_of_units(mine, theirs)
     labels = np.array([encoder.labels.lookup(y) for y in other.labels.values], np.longlong)
     _add(mine.class_weight, theirs.class_weight, 1, labels, factor=factor)
     peaks = np.asarray(mine.class_peak)
     peaks[labels] = np.maximum(peaks[labels], factor * np.asarray(theirs.class_peak)[: len(labels)])
     _merge_values(encoder, mine, other, theirs, labels, factor)
-    _merge_numbers(encoder, mine, other, theirs, labels, factor)
-    _merge_co_moments(encoder, mine, other, theirs, labels, factor)
+    slots = np.array([encoder.features[feature.name].slot for feature in other.numeric], np.longlong)
+    if mine.co_moments is not None:
+        mine.co_moments.pour(mine.gaussians, theirs.co_moments, theirs.gaussians, slots, labels, factor)
+    mine.gaussians.pour(theirs.gaussians, slots, labels, factor)
     if mine.families is not None and theirs.families is not None:
         pour(encoder, mine.families, other, theirs.families, factor)
     mine.raise_peaks()
 
 
-def _factor_of_times(mine: Tables, theirs: Tables) -> float:
-    """Advance tables that fade by time to the other's time. Return the factor of the other's weights: a power of 2."""
-    if not theirs.has_time:
-        return 1.0
-    mine.advance_to(theirs.time)
+def _factor_of_units(mine: Tables, theirs: Tables) -> float:
+    """Advance tables that fade to the other's clock or time. Return the factor of the other's weights: a power of 2."""
+    mine.tick(max(0, theirs.clock - mine.clock))
+    if mine.timed and theirs.has_time:
+        mine.advance_to(theirs.time)
     if theirs.origin > mine.origin:  # the later unit stays
         mine.move_origin(theirs.origin)
-    half_lives = (mine.origin - theirs.origin) // int(mine.half_life)
-    return 2.0**-half_lives if half_lives < 1000 else 0.0
+    half_lives = mine.origin - theirs.origin
+    return float(2.0**-half_lives) if half_lives < 1000 else 0.0
 
 
 def _merge_values(
@@ -126,59 +120,6 @@ def _merge_values(
     if tables.triples is not None:
         tables.triples.pour(their_tables.triples, targets, labels, factor)
     tables.mend()
-
-
-def _merge_numbers(
-    encoder: Encoder, tables: Tables, other: Encoder, their_tables: Tables, labels: Array, factor: float
-) -> None:
-    mine, theirs = tables.gaussians, their_tables.gaussians
-    if not other.numeric:
-        return
-    rows = np.array([encoder.features[feature.name].slot for feature in other.numeric])
-    cells = np.ix_(rows, labels)
-    known = len(other.numeric)
-    there = {name: grid(getattr(theirs, name), theirs.classes)[:known, : len(labels)] for name in MOMENTS}
-    here = {name: grid(getattr(mine, name), mine.classes) for name in MOMENTS}
-    weight = here["weight"][cells] + factor * there["weight"]
-    share = np.divide(factor * there["weight"], weight, out=np.zeros_like(weight), where=weight > 0)
-    away = there["mean"] - here["mean"][cells]
-    # Chan, Golub and LeVeque: the means part by `away`, which adds to the squared deviations.
-    here["peak"][cells] = np.maximum(here["peak"][cells], there["peak"])
-    here["m2"][cells] += factor * there["m2"] + here["weight"][cells] * share * away * away
-    spread = np.maximum(here["spread"][cells], factor * there["spread"])
-    here["spread"][cells] = np.maximum(spread, here["m2"][cells])
-    here["mean"][cells] += away * share
-    if not mine.exact:
-        here["samples"][cells] += there["samples"]
-    here["weight"][cells] = weight
-    mine.changed()
-
-
-def _merge_co_moments(
-    encoder: Encoder, tables: Tables, other: Encoder, their_tables: Tables, labels: Array, factor: float
-) -> None:
-    if tables.co_moments is None or len(other.numeric) < 2:
-        return
-    mine, theirs = tables.co_moments, their_tables.co_moments
-    slots = np.array([encoder.features[feature.name].slot for feature in other.numeric])
-    first, second = np.tril_indices(len(slots), -1)
-    cells = np.ix_(pair_cells(slots[first], slots[second]), labels)
-    there = {
-        name: grid(getattr(theirs, name), theirs.classes)[: len(first), : len(labels)] for name in CO_MOMENTS
-    }
-    # Of two features the one with the higher slot here may have the lower one there.
-    turned = (slots[first] < slots[second])[:, None]
-    high, low = there["mean_high"], there["mean_low"]
-    there["mean_high"], there["mean_low"] = np.where(turned, low, high), np.where(turned, high, low)
-    here = {name: grid(getattr(mine, name), mine.classes) for name in CO_MOMENTS}
-    weight = here["weight"][cells] + factor * there["weight"]
-    share = np.divide(factor * there["weight"], weight, out=np.zeros_like(weight), where=weight > 0)
-    apart = {name: there[name] - here[name][cells] for name in ("mean_high", "mean_low")}
-    between = here["weight"][cells] * share * apart["mean_high"] * apart["mean_low"]
-    here["product"][cells] += factor * there["product"] + between
-    for name, away in apart.items():
-        here[name][cells] += away * share
-    here["weight"][cells] = weight
 
 
 def _add(

@@ -40,6 +40,7 @@ def weights_by_name(encoder: Encoder, tables: Tables) -> dict[tuple[Any, ...], A
         cells = zip(layout.triples_of(used), _together(used, 3), strict=True)
         _name_cells(grid(tables.triples.weight, layout.classes), cells, unit, named, places, labels)
     numbers = tables.gaussians
+    numbers.settle_all()
     for feature in encoder.numeric:
         for code, label in enumerate(labels):
             cell = feature.slot * layout.classes + code
@@ -57,11 +58,10 @@ def _name_co_moments(encoder: Encoder, tables: Tables, named: dict[tuple[Any, ..
     for high, low in ((i, j) for i in range(len(encoder.numeric)) for j in range(i)):
         names = encoder.numeric[high].name, encoder.numeric[low].name
         for code, label in enumerate(encoder.labels.values):
-            cell = (high * (high - 1) // 2 + low) * table.classes + code
-            if table.weight[cell] > 0:
-                weight, product = table.weight[cell] / unit, table.product[cell] / unit
-                named[*names, label] = (weight, table.mean_high[cell], product)
-                named[*names[::-1], label] = (weight, table.mean_low[cell], product)
+            weight, mean, other_mean, product = table.moments(high, low, code, tables.gaussians)
+            if weight > 0:
+                named[*names, label] = (weight / unit, mean, product / unit)
+                named[*names[::-1], label] = (weight / unit, other_mean, product / unit)
 
 
 def _together(used: list[int], size: int) -> Iterator[tuple[int, ...]]:

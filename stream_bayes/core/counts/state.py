@@ -5,15 +5,15 @@ r"""A count store's names and clock as JSON values, and back, with everything ch
           "vocabularies": ["grey\nblue"], "other": [false]},
  "arrays": {"class_weight", "class_peak": (1, C), "weight": (codes, C), "present": (features, C),
             "pairs", "triples": (cells, C), "beside": (codes * features, C),
-            "numeric_weight", "numeric_mean", "numeric_m2", "numeric_peak", "numeric_spread": (numeric, C),
-            "co_weight", "co_mean_high", "co_mean_low", "co_product": (pairs of numeric, C)}}
+            "numeric_weight", "numeric_peak", "numeric_last": (numeric, C), "numeric_sums": (numeric * 8, C),
+            "co_products": (pairs of numeric * 3, C), "co_beside": (pairs of numeric * 9, C)}}
 
 A count store's tables as arrays, and back, with everything checked.
 
 Tables are written without their spare room: the codes of the first feature, then of the second, classes innermost;
 of pairs the triangle that `_layout` draws, of triples the tetrahedron. Arrays of samples are there unless all weights
-were whole, `beside` where the store has it. The kernels run unchecked, so nothing enters the tables from here that
-was not looked at.
+were whole, `beside` and `co_beside` where the store has them. The kernels run unchecked, so nothing enters the tables
+from here that was not looked at.
 
 Copying is what a stream waits for. Tables that were loaded have no spare room: they are filled as a whole.
 """
@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.counts._layout import Layout, gather, gather_pairs
+from stream_bayes.core.counts._moments import ROWS_BESIDE, ROWS_OF_FEATURE, ROWS_OF_PRODUCT
 from stream_bayes.core.counts._tables import Tables
 from stream_bayes.core.encoding._features import Encoder, RowEncoder
 from stream_bayes.core.encoding._vocabulary import Vocabulary
@@ -54,15 +55,9 @@ __all__ = [
 
 Array = NDArray[Any]
 
-MOMENTS = (
-    "weight",
-    "mean",
-    "m2",
-    "peak",
-    "spread",
-    "samples",
-)  # of numeric features; samples only where they differ
-CO_MOMENTS = ("weight", "mean_high", "mean_low", "product")  # of pairs of numeric features
+# The arrays of numeric features and of their pairs, with the rows of each of these; samples only where they differ.
+MOMENTS = {"weight": 1, "peak": 1, "last": 1, "sums": ROWS_OF_FEATURE, "samples": 1}
+CO_MOMENTS = {"products": ROWS_OF_PRODUCT, "beside": ROWS_BESIDE}
 SAMPLES_OF = {  # which weights each array of samples belongs to
     "class_samples": "class_weight",
     "samples": "weight",
@@ -91,45 +86,39 @@ def sizes(encoder: Encoder) -> tuple[Array, Array]:
 
 
 def clock_state(tables: Tables) -> dict[str, Any]:
-    """Return the time, and the time at which the tables' present scale began."""
-    clock = {"clock": tables.clock, "origin": tables.origin, "exact": bool(tables.exact)}
+    """Return the time, and the half-life at which the tables' present scale began."""
+    clock = {"clock": tables.clock, "origin": int(tables.origin), "exact": bool(tables.exact)}
     return clock | {"time": tables.time if tables.has_time else None} if tables.timed else clock
 
 
 def load_clock(tables: Tables, meta: Mapping[str, Any]) -> None:
     """Set empty tables to a saved time."""
     clock, origin, exact = meta["clock"], meta["origin"], meta["exact"]
-    expect(type(clock) is int and type(origin) is int and 0 <= clock < 2**62, "its clock is invalid")
-    expect(tables.timed or 0 <= origin <= clock, "its origin is after its clock")
+    expect(type(clock) is int and 0 <= clock < 2**62, "its clock is invalid")
+    expect(type(origin) is int and abs(origin) < 2**73, "its origin is invalid")
     expect(type(exact) is bool, "it does not say whether its counts are exact")
-    if tables.timed:
-        _load_time(tables, meta["time"], origin)
-        expect(not exact, "it lacks the sample counts that fading needs")
-        tables.clock = clock
-        return
-    if tables.half_life:
-        expect(not exact, "it lacks the sample counts that fading needs")
-        expect(clock - origin <= MOST_HALF_LIVES * tables.half_life, "its clock is too far from its origin")
-    else:
-        expect(origin == 0, "it fades, the learner does not")
-    if not exact:
+    expect(not (exact and tables.half_life), "it lacks the sample counts that fading needs")
+    expect(tables.timed or origin >= 0, "its origin is negative")
+    expect(bool(tables.half_life) or origin == 0, "it fades, the learner does not")
+    if not tables.half_life and not exact:
         tables.leave_exact()
-    tables.clock, tables.origin = clock, origin
-    tables.unit = tables.unit_at(clock)
+    tables.clock = clock
+    if not tables.timed or _load_time(tables, meta["time"], origin):
+        tables.origin = origin
+        tables.unit = tables.unit_at(tables.time if tables.timed else clock)
+        expect(0.0 < tables.unit <= 2.0**MOST_HALF_LIVES, "its clock is too far from its origin")
+        expect(not tables.half_life or tables.unit >= 1.0, "its origin is after its clock")
 
 
-def _load_time(tables: Tables, time: object, origin: int) -> None:
-    """Set empty tables that fade by time to a saved time, and to the unit of their weights."""
+def _load_time(tables: Tables, time: object, origin: int) -> bool:
+    """Set empty tables that fade by time to a saved time; return False if they have none."""
     if time is None:
         expect(origin == 0, "it has a unit, and no time")
-        return
-    half_life = int(tables.half_life)
-    if type(time) is not int or abs(time) >= 2**61 or abs(origin) >= 2**61:
-        raise BadState(f"the state does not fit: its time is {time!r}, in units of {origin!r}")
-    expect(origin % half_life == 0, "its unit is no whole number of half-lives")
-    expect(0 <= time - origin <= (MOST_HALF_LIVES + 1) * half_life, "its time is too far from its unit")
-    tables.has_time, tables.time, tables.origin = True, time, origin
-    tables.unit = tables.unit_at(time)
+        return False
+    if type(time) is not int or abs(time) >= 2**61:
+        raise BadState(f"the state does not fit: its time is {time!r}")
+    tables.has_time, tables.time = True, time
+    return True
 
 
 class Names(NamedTuple):
@@ -200,15 +189,12 @@ def _load_vocabulary(vocabulary: Vocabulary, values: list[Value], other: object)
         vocabulary.add(OTHER)
 
 
-ANY_SIGN = ("numeric_mean", "co_mean_high", "co_mean_low", "co_product")
-FRACTIONS = (
-    "class_peak",
-    "numeric_m2",
-    "numeric_peak",
-    "numeric_spread",
-    *ANY_SIGN,
-)  # also of whole weights
+ANY_SIGN = ("numeric_sums", "co_products", "co_beside")
+FRACTIONS = ("class_peak", "numeric_peak", "numeric_last", *ANY_SIGN)  # also of whole weights
 ROUNDING = 1e-9  # of the largest magnitude held: what is promised of floats
+LARGEST_NUMBER = 1e100  # an encoder takes no larger one
+MOST_ROUNDING = 1e-6  # of a sum: the second and third of its doubles, after 1e10 samples
+UNDERFLOW = 1e-290  # sums of so small products have no second double
 AT_ONCE = 2**15  # numbers that stay in the cache while they are looked at twice
 
 
@@ -260,6 +246,30 @@ class _SparsePairs(_Part):
         grid(self.table, self.classes)[self.layout.pairs_of(self.used), : array.shape[1]] = array
 
 
+@dataclass(frozen=True)
+class _PairSums(_Part):
+    """Sums of pairs of numbers, whose table has the classes outermost; `cells` are the pairs in use."""
+
+    rows: int
+
+    @property
+    def size(self) -> int:
+        return super().size * self.rows
+
+    @property
+    def by_pair(self) -> Array:
+        """The table in use with the pairs outermost."""
+        pairs = len(self.table) // (self.classes * self.rows)
+        return np.asarray(self.table).reshape(self.classes, self.rows, pairs).transpose(2, 1, 0)[self.cells]
+
+    def copied(self, labels: int) -> Array:
+        return np.array(self.by_pair[:, :, :labels], order="C").reshape(self.size, labels)
+
+    def fill(self, array: Array) -> None:
+        shape = len(array) // self.rows, self.rows, array.shape[1]
+        self.by_pair[:, :, : array.shape[1]] = array.reshape(shape)
+
+
 def _parts(encoder: Encoder, tables: Tables) -> dict[str, _Part]:
     """Return the tables by name."""
     used, _ = sizes(encoder)
@@ -291,14 +301,15 @@ def _parts(encoder: Encoder, tables: Tables) -> dict[str, _Part]:
         triples = slice(layout.triples) if compact else layout.triples_of(used)
         found["triples"] = _Part(tables.triples.weight, classes, triples)
     if encoder.numeric:
-        measured = slice(len(encoder.numeric))
-        for name in MOMENTS[: 5 if tables.exact else 6]:
-            found[f"numeric_{name}"] = _Part(getattr(numbers, name), numbers.classes, measured)
+        for name, rows in MOMENTS.items():
+            if name != "samples" or not tables.exact:
+                measured = slice(len(encoder.numeric) * rows)
+                found[f"numeric_{name}"] = _Part(getattr(numbers, name), numbers.classes, measured)
     if tables.co_moments is not None:
-        pairs_of_numbers = slice(_pairs(len(encoder.numeric)))
-        for name in CO_MOMENTS:
-            table = getattr(tables.co_moments, name)
-            found[f"co_{name}"] = _Part(table, tables.co_moments.classes, pairs_of_numbers)
+        for name, rows in CO_MOMENTS.items():
+            table, pairs_of_numbers = getattr(tables.co_moments, name), slice(_pairs(len(encoder.numeric)))
+            if table is not None:
+                found[f"co_{name}"] = _PairSums(table, tables.co_moments.classes, pairs_of_numbers, rows)
     return found
 
 
@@ -331,7 +342,8 @@ def check_shapes(encoder: Encoder, order: int, arrays: Mapping[str, Array], co_m
         )
     if co_moments:
         cells = _pairs(len(encoder.numeric))
-        expect(np.shape(arrays["co_weight"]) == (cells, labels), "its numbers do not match their co-moments")
+        rows = cells * ROWS_OF_PRODUCT
+        expect(np.shape(arrays["co_products"]) == (rows, labels), "its numbers do not match their co-moments")
     if encoder.numeric:
         expect(
             np.shape(arrays["numeric_weight"]) == (len(encoder.numeric), labels), "its numbers do not match"
@@ -343,6 +355,8 @@ def load_arrays(encoder: Encoder, tables: Tables, arrays: Mapping[str, Array]) -
     labels = len(encoder.labels)
     if tables.pairs is not None and "beside" in arrays:
         tables.pairs.count_beside()
+    if tables.co_moments is not None and "co_beside" in arrays:
+        tables.co_moments.count_beside(tables.gaussians)
     expected = _parts(encoder, tables)
     expect(set(arrays) == set(expected), f"its arrays are {sorted(arrays)}, expected {sorted(expected)}")
     for name, part in expected.items():
@@ -356,12 +370,59 @@ def load_arrays(encoder: Encoder, tables: Tables, arrays: Mapping[str, Array]) -
     expect(
         bool((tables.heaviest() <= most).all()), "a class weighs more than it is said to have ever weighed"
     )
+    _check_sums(encoder, tables, arrays)
     tables.values.recount()
     tables.gaussians.changed()
     if tables.values.histogram is not None:
         tables.values.rebuild_histogram()
     if tables.pairs is not None and tables.pairs.beside is None:
         expect(tables.is_complete(), "it lacks the table beside its pairs that missing values need")
+
+
+def _check_sums(encoder: Encoder, tables: Tables, arrays: Mapping[str, Array]) -> None:
+    """Raise `BadState` for sums that no numbers can have: each double but the first is the rounding of those before."""
+    labels, features = len(encoder.labels), len(encoder.numeric)
+    if not features:
+        return
+    heaviest, peak = np.asarray(tables.class_peak)[:labels], arrays["numeric_peak"]
+    expect(float(peak.max(initial=0.0)) <= LARGEST_NUMBER, "numeric_peak holds a number beyond 1e100")
+    sums = arrays["numeric_sums"].reshape(features, ROWS_OF_FEATURE, labels)
+    _check_sum("numeric_sums", arrays["numeric_weight"], sums[:, :2], heaviest)
+    for power in (1, 2):
+        rows = sums[:, 3 * power - 1 : 3 * power + 2]
+        _check_sum("numeric_sums", arrays["numeric_weight"], rows, heaviest, peak**power)
+    if tables.co_moments is None:
+        return
+    high, low = np.tril_indices(features, -1)
+    products = arrays["co_products"].reshape(len(high), ROWS_OF_PRODUCT, labels)
+    if "co_beside" not in arrays:
+        weight = arrays["numeric_weight"]
+        is_even = (weight == weight.max(axis=0, initial=0.0)) | (weight == 0.0).all(axis=1)[:, None]
+        expect(bool(is_even.all()), "it lacks the sums of pairs that missing numbers need")
+        weight = np.minimum(weight[high], weight[low])
+    else:
+        beside = arrays["co_beside"].reshape(len(high), ROWS_BESIDE, labels)
+        weight = beside[:, 0]
+        expect(float(weight.min(initial=0.0)) >= 0.0, "co_beside holds negative weights")
+        expect(bool((weight <= heaviest * (1.0 + ROUNDING)).all()), "co_beside weighs more than its class")
+        _check_sum("co_beside", weight, beside[:, 1:3], heaviest)
+        _check_sum("co_beside", weight, beside[:, 3:6], heaviest, peak[high])
+        _check_sum("co_beside", weight, beside[:, 6:9], heaviest, peak[low])
+    _check_sum("co_products", weight, products, heaviest, peak[high] * peak[low])
+
+
+def _check_sum(name: str, weight: Array, rows: Array, heaviest: Array, most: Any = None) -> None:
+    """Check the rest of a weight, or where there is a largest term `most`, a sum and the two roundings below it."""
+    if most is None:
+        expect(
+            bool((np.abs(rows) <= ROUNDING * heaviest).all()), f"{name} holds a rest larger than its weight"
+        )
+        return
+    largest = weight * most * (1.0 + ROUNDING) + ROUNDING * heaviest * most + UNDERFLOW
+    expect(bool((np.abs(rows.sum(axis=1)) <= largest).all()), f"{name} holds more than its weight of numbers")
+    lower = np.abs(rows[:, 1:]).max(axis=1, initial=0.0)
+    rounding = MOST_ROUNDING * heaviest * most + UNDERFLOW
+    expect(bool((lower <= rounding).all()), f"{name} holds rounding larger than its sums allow")
 
 
 def _checked(name: str, array: object, shape: tuple[int, int], *, exact: bool) -> Array:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from stream_bayes.core.counts._co_moments import CoMoments
 from stream_bayes.core.counts._families import FamilyTables
+from stream_bayes.core.counts._moments import CoMoments
 from stream_bayes.core.counts._sample_rows import SampleRows
 from stream_bayes.core.counts._tables import Tables
 from stream_bayes.core.counts.discretizer import Discretizer
@@ -93,10 +93,11 @@ class CountStore:
 
     Notes
     -----
-    Memory: 8 bytes for each class and value (16 with fractional weights or fading), 32 for each class and numeric
-    feature, from order 2 on also 8 for each class and pair of values, and for each class, value and other feature, in
-    order 3 also 8 for each class and triple of values, with up to as much again in each direction as room to grow; and
-    about 40 bytes a value for its name's code.
+    Memory: 8 bytes for each class and value (16 with fractional weights or fading), 120 for each class and numeric
+    feature, with `co_moments` 24 for each class and pair of them (96 where numbers are missing), from order 2 on also 8
+    for each class and pair of values, and for each class, value and other feature, in order 3 also 8 for each class and
+    triple of values, with up to as much again in each direction as room to grow; and about 40 bytes a value for its
+    name's code.
 
     Examples
     --------

@@ -13,9 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core.counts._co_moments import CoMoments
-from stream_bayes.core.counts._gaussians import Gaussians
 from stream_bayes.core.counts._layout import Layout
+from stream_bayes.core.counts._moments import ROWS_BESIDE, CoMoments, Gaussians
 from stream_bayes.core.counts._pairs import PairCounts, TripleCounts
 from stream_bayes.core.counts._tables import Tables
 from stream_bayes.core.counts._values import ValueCounts
@@ -278,10 +277,10 @@ def _move(tables: Tables, layout: Layout, numeric: int, order: int, word_histogr
             (
                 getattr(gaussians, name),
                 getattr(tables.gaussians, name),
-                slice(numbers),
-                slice(numbers),
+                slice(numbers * rows),
+                slice(numbers * rows),
             )
-            for name in MOMENTS
+            for name, rows in MOMENTS.items()
         ),
     ):
         grid(new, classes)[rows, :kept] = grid(now, kept)[old_rows]
@@ -304,10 +303,16 @@ def _move(tables: Tables, layout: Layout, numeric: int, order: int, word_histogr
         ]
     if tables.co_moments is not None:
         co_moments = CoMoments(numeric, classes)
-        cells = slice(numbers * (numbers - 1) // 2)
-        for name in CO_MOMENTS:
-            now = grid(getattr(tables.co_moments, name), tables.co_moments.classes)
-            grid(getattr(co_moments, name), classes)[cells, : now.shape[1]] = now[cells]
+        if tables.co_moments.beside is not None:
+            co_moments.beside = np.zeros(classes * ROWS_BESIDE * co_moments.pairs)
+        for name, rows in CO_MOMENTS.items():
+            if getattr(tables.co_moments, name) is not None:
+                now = np.asarray(getattr(tables.co_moments, name)).reshape(
+                    kept, rows, tables.co_moments.pairs
+                )
+                wide = np.asarray(getattr(co_moments, name)).reshape(classes, rows, co_moments.pairs)
+                shared = min(wide.shape[2], now.shape[2])
+                wide[:kept, :, :shared] = now[:, :, :shared]
         tables.co_moments = co_moments
     if word_histogram and tables.exact:
         values.rebuild_histogram()

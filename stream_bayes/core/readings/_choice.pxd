@@ -1,4 +1,4 @@
-from stream_bayes.core.counts._gaussians cimport Gaussians
+from stream_bayes.core.counts._moments cimport Gaussians
 from stream_bayes.core.readings._aode cimport AverageReading
 from stream_bayes.core.readings._reading cimport Reading, log_of
 from stream_bayes.core.encoding._rows cimport Row

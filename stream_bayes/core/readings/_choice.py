@@ -14,7 +14,7 @@ import numpy as np
 from cython.cimports.libc.math import exp
 
 if not cython.compiled:
-    from stream_bayes.core.counts._gaussians import Gaussians
+    from stream_bayes.core.counts._moments import Gaussians
     from stream_bayes.core.encoding._rows import Row
     from stream_bayes.core.readings._a2de import PairAverageReading
     from stream_bayes.core.readings._aode import AverageReading

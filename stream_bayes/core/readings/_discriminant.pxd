@@ -1,5 +1,4 @@
-from stream_bayes.core.counts._co_moments cimport CoMoments
-from stream_bayes.core.counts._gaussians cimport Gaussians
+from stream_bayes.core.counts._moments cimport CoMoments, Gaussians
 from stream_bayes.core.encoding._rows cimport Row
 from stream_bayes.core.readings._naive_bayes cimport ValueReading
 
@@ -23,7 +22,7 @@ cdef class DiscriminantReading(ValueReading):
     cdef reserve_groups(self, long long[::1] slots, Py_ssize_t groups)
     cdef derive_group(self, Py_ssize_t g)
     cdef double variance_of(self, Py_ssize_t g, long long slot)
-    cdef double covariance_of(self, Py_ssize_t g, long long high, long long low)
+    cdef double covariance_of(self, Py_ssize_t g, long long high, long long low, double scale)
     cdef double oas(self, Py_ssize_t g)
     cdef shrink(self, Py_ssize_t g, double share)
     cdef factorise(self, Py_ssize_t g)

@@ -17,8 +17,7 @@ from cython.cimports.libc.math import log, sqrt
 from stream_bayes.core.readings.schedule import next_check
 
 if not cython.compiled:
-    from stream_bayes.core.counts._co_moments import CoMoments
-    from stream_bayes.core.counts._gaussians import Gaussians
+    from stream_bayes.core.counts._moments import CoMoments, Gaussians
     from stream_bayes.core.encoding._rows import Row
     from stream_bayes.core.readings._naive_bayes import ValueReading
 
@@ -161,13 +160,14 @@ class DiscriminantReading(ValueReading):
         i: cython.Py_ssize_t
         j: cython.Py_ssize_t
         square: cython.double
+        scale: cython.double
         share: cython.double
         for i in range(n):
             square = self.variance_of(g, self.slots[i])
             self.deviation[g * n + i] = sqrt(square)
             for j in range(i):
-                square = self.covariance_of(g, self.slots[i], self.slots[j])
-                square /= self.deviation[g * n + i] * self.deviation[g * n + j]
+                scale = self.deviation[g * n + i] * self.deviation[g * n + j]
+                square = self.covariance_of(g, self.slots[i], self.slots[j], scale) / scale
                 square = max(-1.0, min(1.0, square))
                 self.correlation[(g * n + i) * n + j] = self.correlation[(g * n + j) * n + i] = square
             self.correlation[(g * n + i) * n + i] = 1.0
@@ -207,22 +207,26 @@ class DiscriminantReading(ValueReading):
 
     @cython.cfunc
     def covariance_of(
-        self, g: cython.Py_ssize_t, high: cython.longlong, low: cython.longlong
+        self, g: cython.Py_ssize_t, high: cython.longlong, low: cython.longlong, scale: cython.double
     ) -> cython.double:
-        """Return the covariance of two features in a group, over the samples that have both; 0 without any."""
+        """Return the covariance of two features in a group, over the samples that have both; 0 without any.
+
+        `scale` is the product of their deviations.
+        """
         pairs: CoMoments = self.tables.co_moments
-        cell: cython.longlong = (high * (high - 1) // 2 + low) * pairs.classes
+        numbers: Gaussians = self.tables.gaussians
         unit: cython.double = self.tables.unit
         y: cython.Py_ssize_t
         spare: cython.double
         product: cython.double = 0.0
         freedom: cython.double = 0.0
-        if not self.shares_covariance and pairs.weight[cell + g] > unit * MORE_THAN_ONE:
-            return pairs.product[cell + g] / (pairs.weight[cell + g] - self.ddof * unit)
+        if not self.shares_covariance and pairs.weight(high, low, g, numbers) > unit * MORE_THAN_ONE:
+            spare = pairs.weight(high, low, g, numbers) - self.ddof * unit
+            return pairs.product(high, low, g, numbers, scale) / spare
         for y in range(self.tables.labels):
-            spare = pairs.weight[cell + y] - self.ddof * unit
+            spare = pairs.weight(high, low, y, numbers) - self.ddof * unit
             if spare > 0.0:
-                product += pairs.product[cell + y]
+                product += pairs.product(high, low, y, numbers, scale)
                 freedom += spare
         return product / freedom if freedom > 0.0 else 0.0
 
@@ -373,17 +377,19 @@ class DiscriminantReading(ValueReading):
         i: cython.Py_ssize_t
         j: cython.Py_ssize_t
         slot: cython.longlong
-        mean: cython.double
+        cell: cython.longlong
         total: cython.double
         square: cython.double = 0.0
         for i in range(m):
             slot = self.slots[self.place[i]]
-            if numbers.weight[slot * numbers.classes + y] > 0.0:
-                mean = numbers.mean[slot * numbers.classes + y]
+            cell = slot * numbers.classes + y
+            if numbers.weight[cell] > 0.0:
+                numbers.settle(cell)
+                total = (self.number[i] - numbers.mean[cell]) - numbers.mean_rest[cell]
             else:
                 self.overall(slot)  # no sample of the class has the feature: use all classes
-                mean = self.mean_of_all
-            total = (self.number[i] - mean) / self.deviation[g * n + self.place[i]]
+                total = (self.number[i] - self.center) - self.mean_of_all
+            total /= self.deviation[g * n + self.place[i]]
             total = max(-1e100, min(1e100, total))
             for j in range(i):
                 total -= factor[i * m + j] * self.away[j]

@@ -1,4 +1,4 @@
-from stream_bayes.core.counts._gaussians cimport BLOCK, Gaussians
+from stream_bayes.core.counts._moments cimport BLOCK, Gaussians
 from stream_bayes.core.readings._reading cimport Reading, log_of
 from stream_bayes.core.counts._layout cimport Layout
 from stream_bayes.core.encoding._bins cimport Bins
@@ -31,6 +31,7 @@ cdef class ValueReading(Reading):
     cdef double weight_of_samples
     cdef double weight_of_numbers
     cdef double weight_of_all
+    cdef double center
     cdef double mean_of_all
     cdef double variance_of_all
     cdef double pooled
@@ -44,6 +45,7 @@ cdef class ValueReading(Reading):
     cdef add_students(self, Row row)
     cdef update(self, Py_ssize_t feature)
     cdef overall(self, Py_ssize_t feature)
+    cdef double mean_from_center(self, Py_ssize_t cell) noexcept
     cdef pool(self, Py_ssize_t first, Py_ssize_t step, Py_ssize_t cells)
     cdef share_variances(self)
     cdef estimate(self, Py_ssize_t feature)

@@ -7,8 +7,8 @@ import numpy as np
 from cython.cimports.libc.math import exp, lgamma, log, log1p, sqrt
 
 if not cython.compiled:
-    from stream_bayes.core.counts._gaussians import BLOCK, Gaussians
     from stream_bayes.core.counts._layout import Layout
+    from stream_bayes.core.counts._moments import BLOCK, Gaussians
     from stream_bayes.core.counts._tables import Tables
     from stream_bayes.core.counts._values import ValueCounts
     from stream_bayes.core.encoding._bins import Bins
@@ -23,9 +23,7 @@ LARGEST = cython.declare(cython.double, 1.7976931348623157e308)
 TINIEST = cython.declare(cython.double, 1e-300)
 LOG_TAU = cython.declare(cython.double, 1.8378770664093453)  # log(2 pi)
 LOG_PI = cython.declare(cython.double, 1.1447298858494002)
-PRECISION = cython.declare(
-    cython.double, 1e-18
-)  # of the square of the largest number: less is rounding noise
+EQUAL = cython.declare(cython.double, 1e-40)  # of the square of the mean: numbers that differ vary by more
 PRIOR_MEANS = cython.declare(
     cython.double, 0.1
 )  # "kappa_0": fresh samples that the prior of a class's mean weighs
@@ -332,22 +330,28 @@ class ValueReading(Reading):
 
     @cython.cfunc
     def overall(self, feature: cython.Py_ssize_t):
-        """Set `mean_of_all` and `variance_of_all`: a feature's over all classes."""
+        """Set `mean_of_all` and `variance_of_all`: a feature's over all classes.
+
+        Means are measured from `center`, the mean of one of the classes, so that a large offset costs no digits.
+        """
         numbers: Gaussians = self.tables.gaussians
         cell: cython.Py_ssize_t = feature * numbers.classes
         y: cython.Py_ssize_t
         weight: cython.double = 0.0
         mean: cython.double = 0.0
         m2: cython.double = 0.0
-        peak: cython.double = 0.0
         away: cython.double
+        self.center = 0.0
         for y in range(self.tables.labels):
             if numbers.weight[cell + y] > 0.0:
-                peak = max(peak, numbers.peak[cell + y])
+                numbers.settle(cell + y)
+                if weight == 0.0:
+                    self.center = numbers.mean[cell + y]
                 weight += numbers.weight[cell + y]
-                away = numbers.mean[cell + y] - mean
+                away = self.mean_from_center(cell + y) - mean
                 mean += away * (numbers.weight[cell + y] / weight)
-                m2 += numbers.m2[cell + y] + numbers.weight[cell + y] * away * (numbers.mean[cell + y] - mean)
+                m2 += numbers.m2[cell + y]
+                m2 += numbers.weight[cell + y] * away * (self.mean_from_center(cell + y) - mean)
         self.weight_of_all = weight
         self.mean_of_all = mean
         self.variance_of_all = 0.0
@@ -357,10 +361,18 @@ class ValueReading(Reading):
             self.variance_of_all = (
                 m2 / weight
             )  # little is left of samples that faded: their spread is still known
-        self.constant = self.variance_of_all <= PRECISION * peak * peak
+        mean += self.center
+        self.constant = self.variance_of_all <= EQUAL * mean * mean
         if self.constant:
             # One value only: the scale is unknown. Its magnitude stands in, so that no other value is impossible.
-            self.variance_of_all = mean * mean if mean * mean > max(TINIEST, PRECISION * peak * peak) else 1.0
+            self.variance_of_all = mean * mean if mean * mean > TINIEST else 1.0
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def mean_from_center(self, cell: cython.Py_ssize_t) -> cython.double:
+        """Return the mean of a settled cell, from `center`."""
+        numbers: Gaussians = self.tables.gaussians
+        return (numbers.mean[cell] - self.center) + numbers.mean_rest[cell]
 
     @cython.cfunc
     def pool(self, first: cython.Py_ssize_t, step: cython.Py_ssize_t, cells: cython.Py_ssize_t):
@@ -371,6 +383,7 @@ class ValueReading(Reading):
         freedom: cython.double = 0.0
         for _ in range(cells):
             if numbers.weight[cell] > self.ddof * self.tables.unit:
+                numbers.settle(cell)
                 m2 += numbers.m2[cell]
                 freedom += numbers.weight[cell] - self.ddof * self.tables.unit
             cell += step
@@ -392,7 +405,7 @@ class ValueReading(Reading):
 
     @cython.cfunc
     def estimate(self, feature: cython.Py_ssize_t):
-        """Set `mean`, `variance` and `freedom` of each class for the density of a feature."""
+        """Set `mean`, from `center`, `variance` and `freedom` of each class for the density of a feature."""
         numbers: Gaussians = self.tables.gaussians
         classes: cython.Py_ssize_t = self.tables.labels
         unit: cython.double = self.tables.unit
@@ -401,7 +414,7 @@ class ValueReading(Reading):
         y: cython.Py_ssize_t
         self.overall(feature)
         for y in range(classes):
-            self.mean[y] = numbers.mean[cell + y]
+            self.mean[y] = self.mean_from_center(cell + y)
             if self.shared_variance >= 2 and self.shared[y] >= 0.0:
                 self.variance[y] = self.shared[y]
                 self.freedom[y] = self.shared_freedom[y]
@@ -447,7 +460,7 @@ class ValueReading(Reading):
         self.estimate(feature)
         weight = numbers.weight[feature * numbers.classes + label] / self.tables.unit
         return (
-            float(self.mean[label]),
+            float(self.center + self.mean[label]),
             float(self.variance[label]),
             float(weight),
             float(self.freedom[label]),
@@ -476,7 +489,7 @@ class ValueReading(Reading):
             self.estimate(row.numeric_feature[k])
             if self.weight_of_all <= 0.0:
                 continue  # no sample holds it
-            number = row.number[k]
+            number = row.number[k] - self.center
             nearest = LARGEST
             for y in range(classes):
                 away = number - mean[y]
@@ -503,7 +516,7 @@ class ValueReading(Reading):
 
     @cython.cfunc
     def update(self, feature: cython.Py_ssize_t):
-        """Set `mean`, `variance` and `freedom` of each class to those of its posterior; `overall` is set too."""
+        """Set `mean`, from `center`, `variance` and `freedom` of each class to its posterior's; `overall` too."""
         numbers: Gaussians = self.tables.gaussians
         unit: cython.double = self.tables.unit
         cell: cython.Py_ssize_t = feature * numbers.classes
@@ -517,7 +530,7 @@ class ValueReading(Reading):
             self.pool(cell, 1, self.tables.labels)
         for y in range(self.tables.labels):
             weight = numbers.weight[cell + y] / unit
-            away = numbers.mean[cell + y] - self.mean_of_all
+            away = self.mean_from_center(cell + y) - self.mean_of_all
             if weight <= 0.0:
                 away = weight = 0.0
             squares = (
@@ -561,10 +574,11 @@ class ValueReading(Reading):
         for y in range(self.tables.labels):
             self.share[y] = 1.0
         for k in range(row.numbers):
-            feature, number = row.numeric_feature[k], row.number[k]
+            feature = row.numeric_feature[k]
             self.update(feature)
             if self.weight_of_all <= 0.0:
                 continue  # no sample holds it
+            number = row.number[k] - self.center
             prior = log_cauchy(
                 number - self.mean_of_all, max(TINIEST, self.variance_of_all) * (1.0 + 1.0 / PRIOR_MEANS)
             )

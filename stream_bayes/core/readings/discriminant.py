@@ -69,9 +69,16 @@ class Discriminant(DiscriminantReading):
         classes = np.flatnonzero(np.asarray(tables.class_samples)[: tables.labels] > 0.0)
         moments = tables.gaussians
         weight = np.asarray(moments.weight).reshape(-1, moments.classes)[np.ix_(slots, classes)]
-        mean = np.asarray(moments.mean).reshape(-1, moments.classes)[np.ix_(slots, classes)]
-        overall = (weight * mean).sum(axis=1) / weight.sum(axis=1)
-        away = np.where(weight > 0.0, mean - overall[:, None], 0.0)
+        moments.settle_all()
+        mean, rest = (
+            np.asarray(part).reshape(-1, moments.classes)[np.ix_(slots, classes)]
+            for part in (moments.mean, moments.mean_rest)
+        )
+        center = np.take_along_axis(mean, weight.argmax(axis=1)[:, None], axis=1)
+        away = (mean - center) + rest
+        overall = (weight * away).sum(axis=1) / weight.sum(axis=1)
+        away = np.where(weight > 0.0, away - overall[:, None], 0.0)
+        overall += center[:, 0]
         deviation = np.asarray(self.deviation)[:features]
         factor = np.linalg.cholesky(np.asarray(self.correlation)[: features**2].reshape(features, features))
         prior = np.asarray(tables.class_weight)[classes]

@@ -12,7 +12,9 @@ class Promise(StrEnum):
     """A law that a learner obeys, and that `stream_bayes.testing.check_learner` checks."""
 
     COUNTS = "plain counts: online = batch = any order = any split and merge = after unlearning, exactly"
-    FLOATS = "Gaussians, fractional weights and fading: the same to 1e-9 of the largest magnitude held"
+    FLOATS = (
+        "sums of numbers: the same to 1e-9 of themselves; fractional weights, fading: of the largest weight"
+    )
     ORDERED = "order-dependent parts: the same events from the same state give the same bytes"
 
 

@@ -132,9 +132,10 @@ class LDA(_DiscriminantAnalysis):
     events have grown by a hundredth, or by `rederive()`. Without shrinkage, probabilities are those of scikit-learn's
     `LinearDiscriminantAnalysis` over the same samples.
 
-    Promises: equal to 1e-9 of the largest magnitude held in any order, split, merge, and after unlearning, once
-    rederived. With d numeric features, learning and predicting cost d^2, a derivation d^3; memory is 32 bytes for each
-    class and pair of numeric features.
+    Promises: moments and probabilities are equal to 1e-9 of themselves in any order, split, merge, and after
+    unlearning, also of numbers of up to 1e18 times the deviation of the others, once rederived. With d numeric
+    features, learning and predicting cost d^2, a derivation d^3; memory is 24 bytes for each class and pair of numeric
+    features, 96 where samples lack numbers.
 
     Examples
     --------

@@ -80,9 +80,9 @@ class LiveChoice(PairClassifier):
     replaying the same events gives the same bytes; merging adds the counts and resets the losses. The readings share
     one pass over an event's pairs, so that an event takes little longer than with the slowest of them.
 
-    `"gaussian"`, `"lda"` and `"qda"` have the numbers counted as moments besides; those are equal to 1e-9 of the
-    largest magnitude held in any order, split, merge, and after unlearning. With `"kdb3"` learners cannot be merged,
-    and unlearn as `KDB(k=3)` does.
+    `"gaussian"`, `"lda"` and `"qda"` have the numbers counted as moments besides; those are equal to 1e-9 of
+    themselves in any order, split, merge, and after unlearning. With `"kdb3"` learners cannot be merged, and unlearn
+    as `KDB(k=3)` does.
 
     Examples
     --------

@@ -191,10 +191,12 @@ class NaiveBayes(_GaussianOrCounted):
     with f, N_y the sum of n_yf over sparse f, and L the average of sparse numbers a sample.
 
     Promises: with nominal features, whole weights, no `max_values` and no fading, learning online, in batches, in any
-    order, in shards that are merged, and unlearning give equal counts, exactly; with numeric features, fractional
-    weights or fading to 1e-9 of the largest magnitude held. A sample costs time in proportion to its features; by
-    `"student-t"` a prediction also sums the weights of all numeric features. Memory is 8 bytes for each class and
-    value, 32 for each class and numeric feature, and about 40 for each value's name.
+    order, in shards that are merged, and unlearning give equal counts, exactly. Numeric features
+    give moments and probabilities that are equal to 1e-9 of themselves, also after learning and unlearning numbers of
+    up to 1e18 times the deviation of the others. Fractional weights and fading give counts equal to 1e-9 of the
+    largest weight held. A sample costs time in proportion to its features; by `"student-t"` a prediction also sums
+    the weights of all numeric features. Memory is 8 bytes for each class and value, 120 for each class and numeric
+    feature, and about 40 for each value's name.
 
     Examples
     --------
@@ -277,8 +279,9 @@ class GaussianNB(_GaussianOrCounted):
 
     Notes
     -----
-    Promises: equal to 1e-9 of the largest magnitude held in any order, split, merge, and after unlearning.
-    Memory: 32 bytes for each class and feature (40 with fractional weights or fading).
+    Promises: moments and probabilities are equal to 1e-9 of themselves in any order, split, merge, and after
+    unlearning, also of numbers of up to 1e18 times the deviation of the others.
+    Memory: 120 bytes for each class and feature (128 with fractional weights or fading).
 
     Examples
     --------

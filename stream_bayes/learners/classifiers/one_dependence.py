@@ -108,7 +108,7 @@ class AODE(PairClassifier):
     -----
     Promises: with nominal features, or numeric ones whose cuts the schema declares, whole weights, no `max_values`
     and no fading, learning online, in batches, in any order, in shards that are merged, and unlearning give equal
-    counts, exactly; with fractional weights or fading to 1e-9 of the largest magnitude held. Cuts found in a stream
+    counts, exactly; with fractional weights or fading to 1e-9 of the largest weight held. Cuts found in a stream
     depend on the order of its events, and learners whose cuts differ refuse to be merged. Learning and predicting
     cost time in proportion to the pairs of an event's features; memory is 8 bytes for each class and pair of values
     of different features.

@@ -38,10 +38,10 @@ class SlidingWindow(BayesClassifier):
     Notes
     -----
     The counts are those of a learner that has learned these events and no others: exactly if all weights are whole and
-    nothing fades, otherwise to 1e-9 of the largest magnitude held. Structures are derived from them when the learner
-    does so, or by `rederive()`. Cut points of numbers were set from earlier events, and with `max_values` earlier
-    events have decided which values share a code. `KDB` counts families from the whole of this window, and has none of
-    its own.
+    nothing fades, otherwise to 1e-9 of the largest weight held; moments of numbers to 1e-9 of themselves. Structures
+    are derived from them when the learner does so, or by `rederive()`. Cut points of numbers were set from earlier
+    events, and with `max_values` earlier events have decided which values share a code. `KDB` counts families from the
+    whole of this window, and has none of its own.
 
     Promises: the same events from the same state give the same bytes. It cannot be merged. Only an event that is held
     can be unlearned. `clone` passes arguments on to the learner.

@@ -48,7 +48,7 @@ def table_bytes(store: CountStore) -> int:
             "beside",
         ):
             found[id(holder), name] = getattr(holder, name, None)
-        for name in ("mean", "m2"):
+        for name in ("peak", "last", "sums", "mean", "mean_rest", "m2"):
             found[id(holder), name] = getattr(holder, name, None)
     arrays = [np.asarray(array) for array in found.values() if array is not None]
     places = {array.__array_interface__["data"][0]: array.nbytes for array in arrays if array.nbytes}

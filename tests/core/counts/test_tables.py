@@ -76,7 +76,7 @@ def test_moments_far_from_zero_keep_their_variance(offset):
     weight, mean, m2 = moments
     assert weight == 100
     assert mean == pytest.approx(offset + 10.0, abs=1e-9 * max(1.0, abs(offset)))
-    assert m2 == pytest.approx(2250.0, rel=1e-3 if abs(offset) > 1e9 else 1e-6)
+    assert m2 == pytest.approx(2250.0, rel=1e-12)
 
 
 def test_whole_counts_are_exact_past_what_single_precision_holds():
