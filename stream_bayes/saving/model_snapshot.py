@@ -15,6 +15,7 @@ SECTION = "model"
 def snapshot_of(
     model: Any,
     *,
+    learner: str | None = None,
     clock: int | None = None,
     beside: Mapping[str, Mapping[str, Any]] | None = None,
     **others: Any,
@@ -25,6 +26,8 @@ def snapshot_of(
     ----------
     model
         As `save` takes it.
+    learner
+        The name of the class that reads the state; None: that of the model.
     clock
         The number of events processed; None: those that the model has learned.
     beside
@@ -53,7 +56,7 @@ def snapshot_of(
         state = model_state(model)
     sections = {SECTION: state, **(beside or {})}
     clock = _events_learned(model) if clock is None else clock
-    return Snapshot(learner=type(model).__name__, sections=sections, clock=clock, **others)
+    return Snapshot(learner=learner or type(model).__name__, sections=sections, clock=clock, **others)
 
 
 def has_own_state(model: Any) -> bool:

@@ -181,7 +181,9 @@ class SpamHome:
 
     def snapshot_of(self, model: SpamFilter, following: int) -> Snapshot:
         """Return a snapshot of the filter before a change."""
-        return snapshot_of(model, positions={CHANGES: following} if following else {})
+        return snapshot_of(
+            model, learner=SpamFilter.__name__, positions={CHANGES: following} if following else {}
+        )
 
     def _clean(self) -> None:
         """Delete what processes that were killed have left."""
