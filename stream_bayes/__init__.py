@@ -85,6 +85,8 @@ _build.install_finder()
 
 
 def _path_of_learner(name: str) -> str | None:
+    if name not in __all__:  # a room, which Python imports itself
+        return None
     from stream_bayes.learners.catalogue import path_of_class
 
     return path_of_class(name)

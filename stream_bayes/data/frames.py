@@ -211,7 +211,7 @@ def read_table(frame: Native) -> NamedColumns:
     Examples
     --------
     >>> read_table([{"a": 1}, {"b": "x"}])
-    Table(rows=2, columns={'a': [1, None], 'b': [None, 'x']})
+    NamedColumns(rows=2, columns={'a': [1, None], 'b': [None, 'x']})
     """
     if is_frame(frame):
         return _frame_table(nw.to_native(frame, pass_through=True))

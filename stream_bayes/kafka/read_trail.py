@@ -62,7 +62,7 @@ def mark_of(message: Message) -> Mark:
     Examples
     --------
     >>> mark_of(Message(Partition("days"), 7, 1.5, b"day-7", b"{}", 3))
-    Mark(offset=7, epoch=3, time=1500, checksum=2671042475)
+    Mark(offset=7, epoch=3, time=1500, checksum=4057589844)
     """
     key, value = message.key, message.value
     sizes = b"%d %d" % (-1 if key is None else len(key), -1 if value is None else len(value))

@@ -47,7 +47,7 @@ class ColumnKinds:
     Examples
     --------
     >>> rows = np.array([["grey", 1.5], ["blue", 2.0]], dtype=object)
-    >>> columns = Columns.of(rows, ("sky", "wind"))
+    >>> columns = ColumnKinds.of(rows, ("sky", "wind"))
     >>> columns.nominal
     (True, False)
     >>> batch = columns.encode(rows)

@@ -227,7 +227,7 @@ def test_a_changed_setting_is_named_and_refused(pipeline: Path) -> None:
 
 def test_what_no_state_depends_on_may_change(pipeline: Path) -> None:
     run("run", pipeline, "--limit", 100)
-    text = pipeline.read_text().replace("batch = 50", "batch = 7\nmax_dead_share = 0.4")
+    text = pipeline.read_text().replace("batch = 50", 'batch = 7\nmax_dead_share = 0.4\nmax_skew = "3d"')
     text = text.replace("every_events = 100", "every_events = 30\nevery_seconds = 5.0\nkeep = 2")
     text = (
         text.replace('path = "weather.csv"', 'path = "moved.csv"\nfollow = true')

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
+import numpy as np
 import pytest
 
 from stream_bayes import GaussianNB, MultinomialNB, NaiveBayes, SlidingWindow
@@ -75,6 +76,22 @@ class UnlearnsAnyNumber(GaussianNB):
             super().unlearn_one(x, y, w, at)
         except NotLearned:
             super().unlearn_one({}, y, w, at)
+
+
+class FarNumbersStay(GaussianNB):
+    """Takes back less of a far number than was learned."""
+
+    def unlearn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0, at: float | None = None) -> None:
+        near = {k: min(v, 1e5) if isinstance(v, float) else v for k, v in x.items()}
+        super().unlearn_one(near, y, w, at)
+
+
+class OffsetsCostDigits(GaussianNB):
+    """Learns numbers in single precision."""
+
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0, at: float | None = None) -> None:
+        rounded = {k: float(np.float32(v)) if isinstance(v, float) else v for k, v in x.items()}
+        super().learn_one(rounded, y, w, at)
 
 
 class LearnsOrderly(MultinomialNB):
@@ -208,6 +225,8 @@ BROKEN: list[tuple[BayesClassifier, str]] = [
     (ImproperProbabilities(), "answers are probabilities"),
     (MissingIsAValue(), "missing is missing"),
     (ForgetsHalf(), "counts form a group"),
+    (FarNumbersStay(), "far numbers leave nothing"),
+    (OffsetsCostDigits(), "offset numbers keep their digits"),
     (UnlearnsAnyNumber(), "numbers never learned are not unlearned"),
     (LearnsOrderly(), "counts form a group"),
     (SavesNotAll(), "saving loses nothing"),

@@ -102,7 +102,7 @@ def test_a_key_never_seen_is_a_problem_and_the_stream_goes_on(weather: tuple[Eng
 
 def test_a_label_for_a_topic_has_its_key_in_the_field_of_the_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[tuple[object, ...]] = []
-    monkeypatch.setattr("stream_bayes.kafka.producing.produce_one", lambda *given: written.append(given[1:]))
+    monkeypatch.setattr("stream_bayes.kafka.labels.produce_one", lambda *given: written.append(given[1:]))
     for field, value in (('key = "id", ', b'{"id":7,"y":"rain"}'), ("", b'{"y":"rain"}')):
         text = f"""
 name = "days"

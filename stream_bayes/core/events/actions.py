@@ -45,7 +45,7 @@ class RefusalReason(Enum):
 
     Examples
     --------
-    >>> Reason.CORRECTION_TOO_LATE.value
+    >>> RefusalReason.CORRECTION_TOO_LATE.value
     'correction_too_late'
     """
 
@@ -199,7 +199,7 @@ def admitted(event: Event) -> Event | RefusalReason:
     >>> admitted(Event({}, 1, key=b"a", weight=2, kind=Kind.LABEL))
     Event(x={}, y=1, key=b'a', weight=2.0, kind=<Kind.LABEL: 'label'>)
     >>> admitted(Event({"sky": "grey"}))
-    <Reason.NO_KEY: 'no_key'>
+    <RefusalReason.NO_KEY: 'no_key'>
     """
     kind, key, label, weight = event.kind, event.key, event.y, event.weight
     if type(key) is str and type(weight) is float and 0.0 <= weight < math.inf:

@@ -23,7 +23,7 @@ class DecodeReason(Enum):
 
     Examples
     --------
-    >>> Reason.TOO_LONG.value
+    >>> DecodeReason.TOO_LONG.value
     'too_long'
     """
 

@@ -83,10 +83,14 @@ def test_where_everything_does_not_fit_a_question_about_little_is_answered():
     answer = engine.query((0, 0), row)
     assert dict(answer) == pytest.approx(dict(Inference(network).query((0, 0), row)), abs=1e-12)
     assert "for this question" in answer.reason
+    together = Inference(network).marginals(method="exact")
+    for variable, answer in engine.marginals(method="exact").items():  # one by one
+        assert dict(answer) == pytest.approx(dict(together[variable]), abs=1e-12)
+    little = Inference(network, memory_budget=100)
     with pytest.raises(
         BudgetExceeded, match=r"would need [\d,]+ bytes, the budget is [\d,]+; raise memory_budget"
     ):
-        engine.marginals(method="exact")
+        little.marginals(method="exact")
 
 
 def test_what_does_not_fit_is_refused_before_anything_is_allocated():

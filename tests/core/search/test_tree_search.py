@@ -75,12 +75,12 @@ def test_pairs_are_weighed_over_the_rows_that_have_both(drawn: Drawn) -> None:
 
 
 def test_a_pair_that_few_rows_have_is_not_the_weaker_for_it() -> None:
-    """Summed over rows a and c have the most information; per row a and b have, then b and c."""
+    """In the chain a, b, c few rows have a and b, and most have a and c: their sum is the largest, a row's is not."""
     pairs = {
-        ("a", "b"): (100, 0),
-        ("b", "c"): (360, 40),
-        ("a", "c"): (1600, 400),
-    }  # how often they agree, and do not
+        ("a", "b"): (380, 20),
+        ("b", "c"): (720, 80),
+        ("a", "c"): (1720, 280),
+    }  # how often they agree, and do not: 0.95, 0.9, and what follows from these
     rows = [
         {one: value, other: value if like else 1 - value}
         for (one, other), times in pairs.items()

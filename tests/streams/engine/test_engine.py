@@ -292,7 +292,7 @@ def test_it_is_not_healthy_while_snapshots_cannot_be_written(tmp_path: Path) -> 
     )
     engine.watch(on_progress)
     engine.run()
-    assert healthy == [True, True, True, False, False, True, True]
+    assert healthy == [True, False, False, False, False, True, True]
     assert not engine.healthy  # it has ended
 
 
