@@ -104,6 +104,7 @@ test-apart: setup  ## run the tests of what is left without mail, Kafka, workers
 	@tar -cf - --exclude=__pycache__ stream_bayes tests examples docs conftest.py pyproject.toml | tar -xf - -C $(APART)
 	@cd $(APART) && rm -rf $(foreach room,mail kafka workers serve,stream_bayes/$(room) tests/$(room)) \
 		tests/kafka_broker tests/mail_systems tests/browser tests/repository
+	@cd $(APART) && rm -f $$(grep -rlE 'from tests\.(mail|kafka|workers|serve)' tests)
 	@cd $(APART) && PYTHONPATH=$(CURDIR)/$(APART) $(CURDIR)/$(BIN)/python $(PYTEST) --build=compiled tests/streams tests/cli tests/saving/snapshots \
 		tests/evaluation tests/door
 

@@ -100,6 +100,7 @@ def test_a_mistake_is_one_line_and_a_code(
     assert message in result.stderr
 
 
+@pytest.mark.needs("mail")
 def test_the_spam_filter_of_a_pipeline_explains_its_verdict_on_a_message(tmp_path: Path) -> None:
     model = SpamFilter()
     for number in range(8):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 import stream_bayes
 from stream_bayes import AdaptiveBayes, HalfLifeChoice
 from stream_bayes.learners.base.base import BayesClassifier
@@ -23,6 +25,7 @@ def test_each_can_be_made_by_its_name() -> None:
         assert type(make_learner(name, declaration_of(name).example)) is made
 
 
+@pytest.mark.needs("mail")
 def test_the_list_names_all_and_one_shows_its_arguments() -> None:
     assert [row["name"] for row in json.loads(run("models", "--json").stdout)] == [*LEARNERS, "spam-filter"]
     (row,) = json.loads(run("models", "aode", "--json").stdout)

@@ -46,6 +46,7 @@ def test_importing_the_package_loads_next_to_nothing() -> None:
     }
 
 
+@pytest.mark.needs("mail")
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["models", "--help"], ["spam", "--help"]])
 def test_help_loads_no_learner_and_nothing_that_computes(arguments: list[str]) -> None:
     modules = called(*arguments)

@@ -135,6 +135,7 @@ def test_a_challenger_is_promoted_where_the_kinds_of_columns_were_guessed(days: 
     assert engine.challengers.by_name["trees"].step.learned == engine.step.learned == ROWS
 
 
+@pytest.mark.needs("mail")
 def test_wrong_challengers_are_refused_with_what_to_do(days: Path) -> None:
     for pipeline, said in (
         (text(NB, ("a", NB), ("a", TAN)), "two are named 'a'"),

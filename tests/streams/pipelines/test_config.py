@@ -197,6 +197,7 @@ host = ""
 """
 
 
+@pytest.mark.needs("kafka")
 def test_whatever_is_wrong_is_said_in_plain_words_a_line_for_each_key():
     with pytest.raises(BadConfig) as refused:
         parse_config(EVERYTHING_WRONG)
@@ -235,6 +236,7 @@ kafka = { servers = ["localhost:9092"] }
 """
 
 
+@pytest.mark.needs("kafka")
 @pytest.mark.parametrize(
     ("text", "key"),
     [
@@ -273,6 +275,7 @@ def test_a_number_of_thousands_of_digits_is_refused_in_a_line() -> None:
     assert message.startswith("not TOML: ") and "digits" in message and len(message) < 300
 
 
+@pytest.mark.needs("kafka")
 @pytest.mark.parametrize(("installed", "client"), [(True, "confluent-kafka"), (False, "kafka-python")])
 def test_the_default_client_is_the_fast_one_where_it_is_installed(
     monkeypatch: pytest.MonkeyPatch, installed: bool, client: str
@@ -287,6 +290,7 @@ def test_the_default_client_is_the_fast_one_where_it_is_installed(
     assert connection.Connection(servers=("localhost:9092",)).client == client
 
 
+@pytest.mark.needs("kafka")
 def test_servers_and_topics_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     text = KAFKA.replace('["localhost:9092"]', '"${SERVERS}"').replace('"days"', '"${STAGE}.days"')
     assert complaint(text) == (
@@ -302,6 +306,7 @@ def test_servers_and_topics_are_read_from_the_environment(monkeypatch: pytest.Mo
     assert complaint(text).startswith("source.topic: expected a topic's name")
 
 
+@pytest.mark.needs("kafka")
 @pytest.mark.parametrize(
     ("client", "name", "value"),
     [
@@ -322,6 +327,7 @@ def test_further_settings_reach_the_client(client: str, name: str, value: object
         assert made.confluent_settings()[name] == value
 
 
+@pytest.mark.needs("kafka")
 @pytest.mark.parametrize(
     ("client", "name", "message"),
     [
@@ -336,6 +342,7 @@ def test_a_wrong_or_reserved_setting_of_the_client_is_refused(client: str, name:
     assert message in complaint(text)
 
 
+@pytest.mark.needs("kafka")
 def test_a_secret_among_the_settings_is_read_from_the_environment_and_not_shown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -96,6 +96,7 @@ def test_every_detector_has_a_name(directory: Path, detector: str) -> None:
     assert found is not None and found.snapshot.learner == "DriftAdaptive"
 
 
+@pytest.mark.needs("mail")
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -134,6 +135,7 @@ def test_a_value_that_an_argument_cannot_have_is_told_when_the_pipeline_is_built
         build(config, directory)
 
 
+@pytest.mark.needs("kafka")
 def test_a_pipeline_over_kafka_may_have_a_log_of_drifts_too() -> None:
     over_kafka = """
 name = "lights"

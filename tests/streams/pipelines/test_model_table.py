@@ -78,6 +78,7 @@ def test_costs_in_a_file_decide(directory: Path) -> None:
     assert {answer["prediction"] for answer in decided[10:]} > {"no"}
 
 
+@pytest.mark.needs("mail")
 @pytest.mark.parametrize(
     ("model", "message"),
     [

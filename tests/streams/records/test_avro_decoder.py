@@ -302,6 +302,7 @@ def pipeline(url: str, **source: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.needs("kafka")
 def test_a_pipeline_file_names_the_registry_and_its_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REGISTRY", "registry.example.org")
     monkeypatch.setenv("REGISTRY_PASSWORD", "sesame")
@@ -314,12 +315,14 @@ def test_a_pipeline_file_names_the_registry_and_its_secrets(monkeypatch: pytest.
     assert "sesame" not in repr(config) + repr(vars(samples))
 
 
+@pytest.mark.needs("kafka")
 def test_labels_may_have_another_format() -> None:
     config = checked(pipeline("http://r") | {"labels": {"topic": "l", "wait_for": 5.0, "decoder": "json"}})
     source: Any = kafka_parts(config, None).source
     assert [decoder.name for decoder in source.decoders.values()] == ["avro", "json"]
 
 
+@pytest.mark.needs("kafka")
 def test_a_decoder_of_a_user_may_use_the_registry_too(monkeypatch: pytest.MonkeyPatch) -> None:
     class Proto(AvroDecoder):
         name = "proto"
@@ -334,6 +337,7 @@ def test_a_decoder_of_a_user_may_use_the_registry_too(monkeypatch: pytest.Monkey
         checked(pipeline("", decoder="proto", registry=None))
 
 
+@pytest.mark.needs("kafka")
 def test_the_service_offers_labels_only_where_they_are_read_as_the_json_that_it_writes() -> None:
     config = checked(pipeline("http://r") | {"labels": {"topic": "l", "wait_for": 5.0}})
     assert 'labels.decoder = "json"' in (reason_for_no_labels(config) or "")
@@ -341,6 +345,7 @@ def test_the_service_offers_labels_only_where_they_are_read_as_the_json_that_it_
     assert reason_for_no_labels(config) is None
 
 
+@pytest.mark.needs("kafka")
 @pytest.mark.parametrize(
     ("table", "message"),
     [

@@ -340,6 +340,7 @@ kafka = { servers = ["localhost:9092"] }
 """
 
 
+@pytest.mark.needs("kafka")
 def test_a_pipeline_file_names_the_decoder_of_an_installed_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
