@@ -92,7 +92,10 @@ class KafkaTopics:
             "replication_factor": -1,
             "configs": {key.replace("_", "."): value for key, value in settings.items()},
         }
-        self.admin.create_topics({name: told}, wait_for_metadata=True)
+        self.admin.create_topics({name: told})
+        self.admin.wait_for_topics(
+            [name], timeout_ms=int(1000 * PATIENCE)
+        )  # a busy machine takes longer than 10 s
         return name
 
     def add_partitions(self, topic: str, count: int) -> None:
