@@ -61,5 +61,6 @@ def test_the_server_takes_its_sockets_from_systemd(tmp_path: Path) -> None:
     with running([activate, *addresses, sys.executable, "-c", program], spamd, tmp_path):
         request = b"CHECK SPAMC/1.5\r\nContent-length: %d\r\n\r\n%b" % (len(CERTAIN_SPAM), CERTAIN_SPAM)
         assert b"Spam: True" in exchanged(f"127.0.0.1:{spamd}", request)
-        request = b"POST /judge HTTP/1.0\r\nContent-Length: %d\r\n\r\n%b" % (len(CERTAIN_SPAM), CERTAIN_SPAM)
-        assert b'"verdict": "spam"' in exchanged(f"127.0.0.1:{web}", request)
+        head = f"POST /judge HTTP/1.0\r\nHost: 127.0.0.1:{web}\r\nContent-Type: message/rfc822\r\n".encode()
+        request = head + b"Content-Length: %d\r\n\r\n%b" % (len(CERTAIN_SPAM), CERTAIN_SPAM)
+        assert b'"verdict":"spam"' in exchanged(f"127.0.0.1:{web}", request)
