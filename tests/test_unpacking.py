@@ -1,4 +1,4 @@
-"""What is compressed expands within bounds, whoever reads it."""
+"""Compressed bytes expand within bounds, whoever reads them."""
 
 from __future__ import annotations
 

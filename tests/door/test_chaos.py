@@ -31,7 +31,7 @@ MEGABYTE = 1_000_000
 
 @dataclass(frozen=True)
 class Scale:
-    """How much of each attack, and for how long an honest client is measured."""
+    """The size of each attack, and the time for which an honest client is measured."""
 
     idle: int
     slow_bodies: int
@@ -47,7 +47,7 @@ LARGE = Scale(idle=10_000, slow_bodies=3_000, readers=500, predictions=100_000, 
 
 @dataclass
 class Honest:
-    """What an honest client has seen."""
+    """The answers and times of an honest client."""
 
     seconds: list[float] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)

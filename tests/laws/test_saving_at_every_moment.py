@@ -1,4 +1,4 @@
-"""What is saved can be loaded, at every moment of a stream whose names grow, and goes on with equal bytes and answers.
+"""Saved models load, at every moment of a stream whose names grow, and goes on with equal bytes and answers.
 
 Every learner that the package offers is here, also those around others; budgets are hit, cuts are set again, experts
 sleep and wake, and structures change within the few hundred events of a stream.

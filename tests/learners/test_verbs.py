@@ -1,4 +1,4 @@
-"""What the catalogue says that each learner can do is tried on it, in every setting that the laws are checked on."""
+"""Each verb that the catalogue gives a learner is tried on it, in every setting that the laws are checked on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reader does not see takes no room from what is read, and what is not read is no reason to call a mail ham."""
+"""Parts that a reader does not see take no room from those that are read, and make no mail ham."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What another package adds to stream_bayes; see pyproject.toml for the names."""
+"""An example of another package that adds to stream_bayes; see pyproject.toml for the names."""
