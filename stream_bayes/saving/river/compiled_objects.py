@@ -18,19 +18,23 @@ at a bucket that is not there or a NaN among sorted heights, the state is refuse
 Windows are not written at all: their content is given to a fresh object, as it was given to the first.
 
 The forms are those of River 0.26. Before one is trusted, a fresh object must have exactly the bytes that are expected
-of it; another version that keeps something else is refused at start.
+of it; another version that keeps something else is refused, at start and when a state is read.
 """
 
 from __future__ import annotations
 
 import math
 import struct
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from river._river_rust import drift, stats
+try:
+    from river._river_rust import drift, stats
+except ImportError:  # another version of River: none of its compiled objects is known
+    drift = stats = None  # type: ignore[assignment]  # as said
 
 from stream_bayes.core.values.values import JSONValue
 from stream_bayes.saving.river.codecs import FLAG, REAL, ListOf, PayloadCodec, ValueCodec, number_between
@@ -53,7 +57,25 @@ MARKERS = 5  # of a quantile
 NUMBERS = {"real": REAL, "flag": FLAG, "height": number_between(-math.inf, math.inf)}
 
 
-class _FixedLayout(ValueCodec):
+class _CompiledCodec(ValueCodec):
+    """An object that is read from its bytes."""
+
+    @cached_property
+    def is_known(self) -> bool:
+        """True if this version of River writes the bytes that are expected."""
+        return stats is not None and self.has_form()
+
+    @abstractmethod
+    def has_form(self) -> bool:
+        """Return True if a fresh object has the bytes that are expected of it."""
+
+    def check_form(self, held: Any, location: Location) -> None:
+        """Raise the error for a version of River whose bytes have another form."""
+        if not self.is_known:
+            raise location.other_parts(held, "the bytes of its pickle")
+
+
+class _FixedLayout(_CompiledCodec):
     """An object whose bytes have one layout.
 
     Parameters
@@ -80,15 +102,12 @@ class _FixedLayout(ValueCodec):
         self.fresh = fresh
         self.fits = fits
 
-    @cached_property
-    def is_known(self) -> bool:
-        """True if this version of River has this layout."""
+    def has_form(self) -> bool:
         make, expected = self.fresh
         return bool(make().__getstate__() == self.form.pack(*expected))
 
     def encode(self, held: Any, location: Location) -> JSONValue:
-        if not self.is_known:
-            raise unknown_layout(held, location)
+        self.check_form(held, location)
         numbers = self.form.unpack(held.__getstate__())
         if not self.fits(numbers):
             raise location.cannot_save("it holds NaN, and River cannot continue from that")
@@ -99,6 +118,7 @@ class _FixedLayout(ValueCodec):
         ]
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        self.check_form(made, location)
         numbers = list(self.form.unpack(made.__getstate__()))
         free = [index for index, role in enumerate(self.roles) if role != "same"]
         if len(location.items(saved)) != len(free):
@@ -115,14 +135,6 @@ class _FixedLayout(ValueCodec):
 
 def _kind(role: str) -> PayloadCodec:
     return NUMBERS[role]
-
-
-def unknown_layout(held: object, location: Location) -> Exception:
-    """Return the error for a version of River whose compiled objects have another layout."""
-    return location.cannot_save(
-        f"this version of River keeps its {type(held).__name__} in a form that is not known here; "
-        "use a River version that this package supports"
-    )
 
 
 def _quantile_fits(numbers: Sequence[Any]) -> bool:
@@ -167,7 +179,7 @@ IQR = _FixedLayout(
     lambda numbers: _quantile_fits(numbers[:23]) and _quantile_fits(numbers[23:46]),
 )
 LARGEST = 1.7976931348623157e308
-PEAK_TO_PEAK = _FixedLayout("<2d", "real real", (stats.RsPeakToPeak, (LARGEST, -LARGEST)))
+PEAK_TO_PEAK = _FixedLayout("<2d", "real real", (lambda: stats.RsPeakToPeak(), (LARGEST, -LARGEST)))
 MOMENTS = " ".join(["real"] * 7)
 KURTOSIS = _FixedLayout(
     "<?7d?", f"same {MOMENTS} same", (lambda: stats.RsKurtosis(True), (True, *[0.0] * 7, True))
@@ -175,7 +187,7 @@ KURTOSIS = _FixedLayout(
 SKEW = _FixedLayout("<7d??", f"{MOMENTS} same same", (lambda: stats.RsSkew(True), (*[0.0] * 7, True, True)))
 
 
-class _SortedWindow(ValueCodec):
+class _SortedWindow(_CompiledCodec):
     """A rolling quantile or IQR: the window in the order of arrival, given to a fresh object once more.
 
     The bytes begin with two vectors, the numbers sorted and in the order of arrival.
@@ -185,8 +197,7 @@ class _SortedWindow(ValueCodec):
         PayloadCodec("a number that is no NaN", lambda x: type(x) is float and not math.isnan(x))
     )
 
-    @cached_property
-    def is_known(self) -> bool:
+    def has_form(self) -> bool:
         probe = stats.RsRollingQuantile(0.5, 3)
         for number in (9.0, 1.0, 3.0, 2.0):
             probe.update(number)
@@ -194,13 +205,13 @@ class _SortedWindow(ValueCodec):
         return bool(probe.__getstate__().startswith(begin))
 
     def encode(self, held: Any, location: Location) -> JSONValue:
-        if not self.is_known:
-            raise unknown_layout(held, location)
+        self.check_form(held, location)
         kept = held.__getstate__()
         (length,) = struct.unpack_from("<Q", kept)
         return self.NUMBERS.encode(struct.unpack_from(f"<{length}d", kept, 16 + 8 * length), location)
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        self.check_form(made, location)
         numbers = self.NUMBERS.decode(saved, None, location)
         parameters = made.__getnewargs__()
         if len(numbers) > parameters[-1]:
@@ -211,7 +222,7 @@ class _SortedWindow(ValueCodec):
         return fresh
 
 
-class _Curve(ValueCodec):
+class _Curve(_CompiledCodec):
     """The window of a rolling ROC or PR curve: a label and a score each, given to a fresh object once more.
 
     The bytes: positive label, window size, positives, next number | length | score, and its number with the label as
@@ -222,16 +233,14 @@ class _Curve(ValueCodec):
     HEAD = struct.Struct("<iQQQQ")
     ENTRY = struct.Struct("<dQ")
 
-    @cached_property
-    def is_known(self) -> bool:
+    def has_form(self) -> bool:
         probe = stats.RsRollingROCAUC(1, 3)
         probe.update_many([1, 0], [0.25, 0.5])
         begin = self.HEAD.pack(1, 3, 1, 2, 2) + self.ENTRY.pack(0.25, 1 << 63) + self.ENTRY.pack(0.5, 1)
         return bool(probe.__getstate__().startswith(begin))
 
     def encode(self, held: Any, location: Location) -> JSONValue:
-        if not self.is_known:
-            raise unknown_layout(held, location)
+        self.check_form(held, location)
         kept = held.__getstate__()
         length = self.HEAD.unpack_from(kept)[-1]
         entries = self.ENTRY.iter_unpack(kept[self.HEAD.size : self.HEAD.size + length * self.ENTRY.size])
@@ -239,6 +248,7 @@ class _Curve(ValueCodec):
         return [[number >> 63 for number in numbered], self.PAIRS.encode(scores, location)]
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        self.check_form(made, location)
         if len(location.items(saved)) != 2:
             raise location.altered("labels and scores", saved)
         labels, scores = location.items(saved[0]), self.PAIRS.decode(saved[1], None, location)
@@ -256,7 +266,7 @@ SORTED_WINDOW = _SortedWindow()
 CURVE = _Curve()
 
 
-class _AdaptiveWindow(ValueCodec):
+class _AdaptiveWindow(_CompiledCodec):
     """ADWIN's window: exponentially larger buckets, of which each holds a total and a variance.
 
     The state: four sums, four counters, and for each size of bucket a list [[total, variance], ...].
@@ -271,8 +281,7 @@ class _AdaptiveWindow(ValueCodec):
         PayloadCodec("a whole number of 32 bits", lambda n: type(n) is int and -(2**31) <= n < 2**31)
     )
 
-    @cached_property
-    def is_known(self) -> bool:
+    def has_form(self) -> bool:
         probe = drift.AdaptiveWindowing(0.1, 4, 1, 2, 3)
         for number in (1.0, 5.0):
             probe.update(number)
@@ -282,8 +291,7 @@ class _AdaptiveWindow(ValueCodec):
         return bool(probe.__getstate__() == begin + lists + self.PARAMETERS.pack(*parameters))
 
     def encode(self, held: Any, location: Location) -> JSONValue:
-        if not self.is_known:
-            raise unknown_layout(held, location)
+        self.check_form(held, location)
         kept = held.__getstate__()
         _, _, most, _, _, *sums_and_counters, sizes = self.HEAD.unpack_from(kept)
         bucket = struct.Struct(f"<QQQ{most + 1}dQ{most + 1}d")
@@ -297,6 +305,7 @@ class _AdaptiveWindow(ValueCodec):
         return [self.SUMS.encode(sums, location), self.COUNTERS.encode(counters, location), lists]
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        self.check_form(made, location)
         if len(location.items(saved)) != 3:
             raise location.altered("sums, counters and buckets", saved)
         sums = self.SUMS.decode(saved[0], None, location)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from importlib.metadata import version
 from typing import Any
 
 from numpy.typing import NDArray
@@ -12,8 +13,9 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadState, CannotSave
 from stream_bayes.learners.base.state import LearnerContent
 
-__all__ = ["MAX_DEPTH", "Location"]
+__all__ = ["MAX_DEPTH", "RIVER", "Location"]
 
+RIVER = version("river")
 MAX_DEPTH = (
     16  # objects within objects: each takes up to five of the levels that `sections` leaves around payloads
 )
@@ -37,6 +39,7 @@ class Location:
     learners: list[tuple[dict[str, Any], LearnerContent]] = field(default_factory=list)
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)  # of the whole state that is read
     taken: set[str] = field(default_factory=set)  # names of those that were given back
+    saved_with: str | None = None  # the version of River that wrote the state that is read
 
     def __str__(self) -> str:
         return ", ".join(self.names) or "the model"
@@ -58,6 +61,27 @@ class Location:
     def cannot_save(self, why: str) -> CannotSave:
         """Return the error for a value here that no snapshot can hold."""
         return CannotSave(f"{self}: {why}")
+
+    def other_parts(self, held: object, which: str) -> CannotSave | BadState:
+        """Return the error for an object here that this version of River keeps in parts that are not known.
+
+        Examples
+        --------
+        >>> Location().other_parts(1.5, "numerator")
+        CannotSave('the model: River ... keeps a float in other parts than are known here: numerator; use River 0.26')
+        >>> Location(saved_with="0.26.1").other_parts(1.5, "numerator")
+        BadState('the model: the state was saved with River 0.26.1, and River ... keeps a float in other parts: \
+numerator; load it with River 0.26.1, or start over without it')
+        """
+        kind = type(held).__name__
+        if self.saved_with is None:
+            return self.cannot_save(
+                f"River {RIVER} keeps a {kind} in other parts than are known here: {which}; use River 0.26"
+            )
+        return BadState(
+            f"{self}: the state was saved with River {self.saved_with[:20]}, and River {RIVER} keeps a {kind} in other "
+            f"parts: {which}; load it with River {self.saved_with[:20]}, or start over without it"
+        )
 
     def altered(self, expected: str, got: object) -> BadState:
         """Return the error for a saved value here that was never written so."""

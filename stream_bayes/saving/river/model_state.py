@@ -1,6 +1,6 @@
 """The state of a whole model: a learner and everything around it.
 
-    {"format": 1,
+    {"format": 1, "river": "0.26.1",
      "model": {"class": "Pipeline", "steps": [["StandardScaler", {"class": ..., "parameters": {...}, "holds": {...}}],
                                               ["NaiveBayes", {"class": "NaiveBayes", "state": {...}, "number": 0}]]},
      "arrays": {"0-weight": ..., "0-present": ...}}
@@ -16,6 +16,7 @@ import copy
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from river import compose
@@ -29,7 +30,7 @@ from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifie
 from stream_bayes.learners.wrappers.decision_rules import Costs, Thresholds
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.saving.river import adaptive_learners, composition, drift_learners, statistics  # noqa: F401  # they register
-from stream_bayes.saving.river.location import Location
+from stream_bayes.saving.river.location import RIVER, Location
 from stream_bayes.saving.river.parameters import compare_parameters, encode_parameter
 from stream_bayes.saving.river.registry import (
     ObjectCodec,
@@ -73,7 +74,7 @@ class ModelContent(NamedTuple):
             state = content.state()
             arrays.update({f"{number}-{name}": array for name, array in state.pop("arrays").items()})
             written.update(state)
-        return {"format": FORMAT, "model": self.model, "arrays": arrays}
+        return {"format": FORMAT, "river": RIVER, "model": self.model, "arrays": arrays}
 
 
 def model_content(model: Any) -> ModelContent:
@@ -141,15 +142,31 @@ def restore_model(model: Any, state: Mapping[str, Any]) -> Any:
             f"the model's state has format {shown(state['format'])}, this version reads {FORMAT}; "
             "a newer version of stream_bayes wrote it, upgrade to read it"
         )
-    with refusing_bad_state():
-        location = Location(arrays=dict(state["arrays"]))
-        saved, _, _ = location.fields(state, "model", "format", "arrays")
+    saved_with = state.get("river")
+    if type(saved_with) is not str:
+        raise BadState(
+            f"the model's state does not say which River wrote it, but {shown(saved_with)}: it was altered"
+        )
+    with _naming_other_version(saved_with), refusing_bad_state():
+        location = Location(arrays=dict(state["arrays"]), saved_with=saved_with)
+        saved, *_ = location.fields(state, "model", "format", "river", "arrays")
         restored = decode_object(copy.deepcopy(model), saved, location)
         if location.taken != location.arrays.keys():
             raise location.altered(
                 "no arrays but those of its learners", sorted(location.arrays.keys() - location.taken)
             )
         return restored
+
+
+@contextmanager
+def _naming_other_version(saved_with: str) -> Iterator[None]:
+    """Add the versions of River to the error for a state that another one wrote, and that does not fit."""
+    try:
+        yield
+    except BadState as error:
+        if saved_with == RIVER or isinstance(error, OtherConfiguration):
+            raise
+        raise BadState(f"{error} (saved with River {saved_with[:20]}, read with River {RIVER})") from error
 
 
 def check_saveable(model: Any) -> None:

@@ -18,10 +18,10 @@ from types import ModuleType
 from typing import Any
 
 from stream_bayes.core.values.values import JSONValue, shown
-from stream_bayes.errors import BadValue, OtherConfiguration
+from stream_bayes.errors import BadValue, CannotSave, OtherConfiguration
 from stream_bayes.registry import Registry
 from stream_bayes.saving.river.codecs import ListOf, ValueCodec
-from stream_bayes.saving.river.location import Location
+from stream_bayes.saving.river.location import RIVER, Location
 from stream_bayes.saving.river.parameters import decode_parameter, encode_parameter, objects_in
 
 __all__ = [
@@ -88,7 +88,12 @@ CODECS: Registry[ModuleType] = Registry(
 
 def _load_codecs_of(*packages: str) -> None:
     for package in packages:
-        CODECS.get(package)
+        try:
+            CODECS.get(package)
+        except (ImportError, AttributeError) as error:
+            raise CannotSave(
+                f"River {RIVER} lacks a part that saving needs: {error}; use River 0.26"
+            ) from error
 
 
 def _package_of(kind: type) -> str:
@@ -261,10 +266,7 @@ class Attributes(ObjectCodec):
         unknown = vars(held).keys() - self.known - holds.keys()
         missing = holds.keys() - vars(held).keys()
         if unknown or missing:
-            raise location.cannot_save(
-                f"a {type(held).__name__} of this version of River has other attributes than expected: "
-                f"{', '.join(sorted(unknown | missing))}; use a River version that this package supports"
-            )
+            raise location.other_parts(held, ", ".join(sorted(unknown | missing)))
 
     def decode(self, made: Any, saved: dict[str, Any], location: Location) -> Any:
         parameters, held = location.fields(saved, "parameters", "holds")
@@ -272,6 +274,7 @@ class Attributes(ObjectCodec):
         for (name, read), value in zip(self.readers.items(), values, strict=True):
             decode_parameter(read(made), value, location.at(name), is_known, decode_object)
         holds = self.holds(made)
+        self._check_attributes(made, holds, location)
         for (name, kind), value in zip(holds.items(), location.fields(held, *holds), strict=True):
             setattr(made, name, kind.decode(value, vars(made)[name], location.at(name)))
         if not self.fits(made):

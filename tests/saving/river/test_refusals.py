@@ -62,8 +62,39 @@ def test_a_model_that_no_snapshot_can_hold_is_refused_at_start(model: Any, said:
 def test_an_attribute_that_is_not_known_is_not_lost_silently() -> None:
     model = preprocessing.StandardScaler()
     model.added_by_a_newer_river = 1  # type: ignore[attr-defined]  # that is the point
-    with pytest.raises(CannotSave, match="has other attributes than expected: added_by_a_newer_river"):
+    with pytest.raises(
+        CannotSave, match=r"River .* in other parts than are known here: added_by_a_newer_river"
+    ):
         check_saveable(model)
+
+
+def test_a_state_names_its_river_and_is_refused_where_another_keeps_other_parts() -> None:
+    model = preprocessing.StandardScaler() | GaussianNB()
+    state = {**model_state(model), "river": "0.1"}
+    assert restore_model(model, state)  # an older one that kept the same
+    model["StandardScaler"].added_by_a_newer_river = 1  # that is the point
+    with pytest.raises(
+        BadState, match=r"saved with River 0.1, and River .* StandardScaler in other parts: added_by"
+    ):
+        restore_model(model, state)
+    state["model"]["steps"][0][1]["parameters"]["of_old"] = 1
+    with pytest.raises(BadState, match=r"\(saved with River 0.1, read with River "):
+        restore_model(model, state)
+    for altered in (None, 26, ["0.26"]):
+        with pytest.raises(BadState, match="does not say which River wrote it"):
+            restore_model(model, {**state, "river": altered})
+
+
+def test_compiled_objects_of_another_form_are_refused_when_they_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    state = model_state(stats.EWMean())
+    monkeypatch.setattr(natives, "stats", None)
+    monkeypatch.delattr(natives.EW_MEAN, "is_known", raising=False)
+    with pytest.raises(
+        BadState, match="keeps a RsEWMean in other parts: the bytes of its pickle; load it with River"
+    ):
+        restore_model(stats.EWMean(), state)
 
 
 @pytest.mark.parametrize("value", [np.float32(0.1), "five", 10**400, [1]])
@@ -188,5 +219,5 @@ def test_compiled_objects_of_another_form_are_refused_at_start(
 ) -> None:
     assert kind.is_known
     monkeypatch.setattr(kind, "is_known", False)
-    with pytest.raises(CannotSave, match="in a form that is not known here; use a River version"):
+    with pytest.raises(CannotSave, match="in other parts than are known here: the bytes of its pickle"):
         check_saveable(model)
