@@ -62,6 +62,10 @@ TABLE = {
         "stream_bayes.cli.commands.explain:explain",
         "Show the probability of each label for an event, and each feature's contribution.",
     ),
+    "network": (
+        "stream_bayes.cli.commands.network:network",
+        "Write the network of a saved model to a BIF file, or make a model of one.",
+    ),
     "models": (
         "stream_bayes.cli.commands.models:models",
         "List the models, or the arguments of one model.",

@@ -9,13 +9,16 @@ from typing import Any
 from river import base
 
 from stream_bayes.cli.arguments import learner_arguments
+from stream_bayes.cli.networks import named_network
 from stream_bayes.data.schema import Schema
+from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.catalogue import DEFAULT, LEARNERS
 from stream_bayes.learners.factory import arguments_of, make_learner
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
 from stream_bayes.names import Imported, check_arguments, check_known, closest, construction_errors
+from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.saving.river.catalogue import make_adaptive
 
 __all__ = ["MODELS", "PEERS", "compared_models"]
@@ -36,8 +39,8 @@ MODELS = (DEFAULT, "nb", "tan", "aode", "live-choice")
 
 
 def compared_models(
-    models: Sequence[str], arguments: Sequence[str], schema: Schema | None
-) -> dict[str, base.Classifier]:
+    models: Sequence[str], arguments: Sequence[str], schema: Schema | None, *, has_target: bool = True
+) -> dict[str, Any]:
     """Return the models by name.
 
     Parameters
@@ -48,6 +51,8 @@ def compared_models(
         Each as `name=value`, for all models that accept it, or as `model.name=value`.
     schema
         The schema of the stream, if it has one.
+    has_target
+        False for networks without a class.
 
     Raises
     ------
@@ -82,20 +87,34 @@ def compared_models(
                 f"--arg {argument}: no model {model!r} in this comparison{closest(model, kinds)} "
                 f"The models are {', '.join(kinds)}"
             )
-        takers = [model] if dot else [name for name, kind in kinds.items() if argument in _arguments(kind)]
+        takers = (
+            [model]
+            if dot
+            else [name for name, kind in kinds.items() if argument in _arguments(kind, has_target)]
+        )
         if not takers:
-            known = sorted({each for kind in kinds.values() for each in _arguments(kind)})
+            known = sorted({each for kind in kinds.values() for each in _arguments(kind, has_target)})
             raise BadValue(
                 f"--arg {argument}: no model has this argument{closest(argument, known)} See `stream-bayes models "
                 "NAME`"
             )
         for name in takers:
             given[name][own if dot else argument] = value
+    if not has_target:
+        return {name: _network(kind, given[name], schema) for name, kind in kinds.items()}
     return {name: _made(name, kind, given[name], schema) for name, kind in kinds.items()}
 
 
-def _arguments(kind: str) -> list[str]:
+def _network(kind: str, arguments: dict[str, Any], schema: Schema | None) -> BayesNet | DriftAdaptive:
+    _, plus, detector = kind.partition("+")
+    network = named_network(arguments, schema)
+    return make_adaptive(network, detector) if plus else network
+
+
+def _arguments(kind: str, has_target: bool = True) -> list[str]:
     plain = kind.partition("+")[0]
+    if not has_target:
+        return [name for name in inspect.signature(BayesNet).parameters if name != "schema"]
     return (
         arguments_of(LEARNERS[plain])
         if plain in LEARNERS
@@ -117,7 +136,7 @@ def _made(name: str, kind: str, arguments: dict[str, Any], schema: Schema | None
         if isinstance(learner, HalfLifeChoice):
             raise BadValue(f"--model {kind}: {plain} forgets by itself; compare it as --model {plain}")
         return make_adaptive(learner, detector)
-    known = _arguments(kind)
+    known = _arguments(kind, has_target=True)
     check_arguments(kind, arguments, known)
     seed = {"seed": SEED} if "seed" in known else {}
     made: type[base.Classifier] = PEERS[kind]

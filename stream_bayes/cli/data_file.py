@@ -59,7 +59,13 @@ File = Annotated[
         help="CSV, TSV, JSON lines, ARFF, Parquet or Avro; plain, .gz or .zst.", show_default=False
     ),
 ]
-Target = Annotated[str, typer.Option(help="Column with the labels.", show_default=False)]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        help="Column with the labels. Needed, except for --model bayes-net, which then learns all columns.",
+        show_default=False,
+    ),
+]
 Delimiter = Annotated[
     str | None,
     typer.Option(

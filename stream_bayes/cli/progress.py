@@ -49,6 +49,8 @@ def bar_over(engine: Engine, total: int | None, *, quiet: bool = False) -> Itera
         def show(reached: Reached) -> None:
             measures = engine.step.losses.windowed
             right = f"{measures.accuracy:.1%} correct recently" if measures.weight else ""
+            if (surprises := engine.step.surprises) is not None and surprises.weight:
+                right = f"{surprises.recent_mean:.2f} nats an event recently"
             rate = reached.processed_in_run / reached.seconds if reached.seconds else 0.0
             place = max(engine.positions.values(), default=0)
             bar.update(task, completed=place, events=reached.processed, rate=rate, right=right)
@@ -83,6 +85,7 @@ def summary(engine: Engine) -> dict[str, Any]:
         "records_a_second": reached.processed_in_run / reached.seconds if reached.seconds else 0.0,
         "cumulative": step.losses.cumulative.as_dict(),
         "last_1000": step.losses.windowed.as_dict(),
+        "surprise": None if step.surprises is None else step.surprises.as_dict(),
         "challengers": {name: _challenger(each) for name, each in engine.challengers.by_name.items()},
     }
 
@@ -96,6 +99,7 @@ def _challenger(each: Challenger) -> dict[str, Any]:
         "failure": each.failure,
         "cumulative": each.step.losses.cumulative.as_dict(),
         "last_1000": each.step.losses.windowed.as_dict(),
+        "surprise": None if each.step.surprises is None else each.step.surprises.as_dict(),
     }
 
 
@@ -109,6 +113,11 @@ def _standings(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
             "since record": each.get("since", 0),
             "learned": each["learned"],
             **{f"{loss.replace('_', ' ')}, last 1,000": recent[loss] for loss in ("accuracy", "log_loss")},
+            **(
+                {}
+                if each["surprise"] is None
+                else {"nats an event, last 1,000": each["surprise"]["last_1000"]}
+            ),
             "failure": each.get("failure") or "",
         }
 
@@ -137,10 +146,27 @@ def print_summary(engine: Engine, json: bool) -> None:
     title += f", {result['records_a_second']:,.0f} per second" * bool(run)
     if run != result["records"]:
         title += f"; including earlier runs {result['records']:,} records, {result['learned']:,} learned"
-    if engine.step.losses.cumulative.weight:
+    if result["surprise"] is not None:
+        own = result["surprise"]
+        measures.insert(
+            0,
+            {
+                "measure": "surprise, nats an event",
+                "whole stream": own["nats_per_event"],
+                "last 1,000": own["last_1000"],
+            },
+        )
+        if not engine.step.losses.cumulative.weight:
+            measures = measures[:1]
+    if engine.step.losses.cumulative.weight or (result["surprise"] is not None and run):
         print_table(title, measures, right=("whole stream", "last 1,000"))
     else:
         typer.echo(title)
+    if result["surprise"] is not None and result["surprise"]["impossible"]:
+        typer.echo(
+            f"{result['surprise']['impossible']:,} events were impossible before they were learned; the mean leaves "
+            "them out"
+        )
     if result["challengers"]:
         print_table("challengers, on the same records", list(_standings(result)))
     if lacks_labels(engine):

@@ -2,6 +2,7 @@
 
 evaluation     evaluate one learner, and keep its answers
 comparison     compare several learners on one stream
+network_comparison   compare networks without a class on one stream
 contestants    one learner of a comparison: its calls, its scores, its time and memory
 baselines      majority and no-change
 steps          a stream as steps: predict, learn, both, forget; delayed labels

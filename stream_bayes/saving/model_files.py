@@ -29,13 +29,14 @@ from stream_bayes.learners.catalogue import DECLARED, class_named
 from stream_bayes.learners.factory import Learner
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
 from stream_bayes.networks.bayes_net import BayesNet
+from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.registry import Registry
 from stream_bayes.saving.model_snapshot import SECTION, has_own_state, snapshot_of
 from stream_bayes.saving.snapshots.file import read_snapshot, write_snapshot
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.saving.snapshots.store import SnapshotStore
 
-__all__ = ["load", "load_explainable", "load_learner", "restored", "save"]
+__all__ = ["load", "load_answering", "load_learner", "load_network", "restored", "save"]
 
 
 def save(model: Any, path: str | os.PathLike[str], *, key: bytes | None = None) -> None:
@@ -206,19 +207,36 @@ def load_learner(path: Path, key: bytes | None = None) -> Learner:
     NotSupported
         If the snapshot holds no classifier of this package.
     """
-    learner: Learner = load_explainable(path, key)
-    if _is_of_a_product(learner):
-        raise _no_learner(path, type(learner).__name__)
+    model = load_answering(path, key)
+    if _is_of_a_product(model) or isinstance(model, BayesNet):
+        raise _no_learner(path, type(model).__name__)
+    learner: Learner = model
     return learner
 
 
-def load_explainable(path: Path, key: bytes | None = None) -> Any:
-    """Return the classifier or the spam filter in a file or directory.
+def load_network(path: Path, key: bytes | None = None) -> BayesNet | BayesNetClassifier:
+    """Return the network in a file or directory; of a `DriftAdaptive`, its present model.
 
     Raises
     ------
     NotSupported
-        If the snapshot holds neither, or a filter whose tokens are hashed.
+        If the snapshot holds no network.
+    """
+    model = load_answering(path, key)
+    if not isinstance(model, BayesNet | BayesNetClassifier):
+        raise NotSupported(
+            f"{path}: expected a network, as BayesNet or BayesNetClassifier, got a {type(model).__name__}"
+        )
+    return model
+
+
+def load_answering(path: Path, key: bytes | None = None) -> Any:
+    """Return the classifier, network or spam filter in a file or directory; of a `DriftAdaptive`, its present model.
+
+    Raises
+    ------
+    NotSupported
+        If the snapshot holds none of these, or a filter whose tokens are hashed.
     """
     from stream_bayes.saving.river.drift_logs import answering_state
 
@@ -230,16 +248,16 @@ def load_explainable(path: Path, key: bytes | None = None) -> Any:
     answering = answering_state(state)
     name, state = (snapshot.learner, state) if answering is None else (str(answering["learner"]), answering)
     kind = STATES[name] if name in STATES else _kind_of(name)
-    if kind is None or not (name in STATES or issubclass(kind, BayesClassifier)):
+    if kind is None or not (name in STATES or issubclass(kind, BayesClassifier | BayesNet)):
         raise _no_learner(path, name)
     return kind.from_state(state)
 
 
 def _no_learner(path: Path, name: str) -> NotSupported:
-    return NotSupported(
-        f"{path} holds a {name}, which only the program that made it can load; expected one of "
-        f"{', '.join(declared.class_name for declared in DECLARED.values())}"
-    )
+    expected = f"expected one of {', '.join(declared.class_name for declared in DECLARED.values())}"
+    if name == BayesNet.__name__:
+        return NotSupported(f"{path} holds a {name}, which is a network without a class; {expected}")
+    return NotSupported(f"{path} holds a {name}, which only the program that made it can load; {expected}")
 
 
 def _adaptive_bayes(state: Mapping[str, Any]) -> AdaptiveBayes:

@@ -156,7 +156,7 @@ def test_a_bar_tells_events_a_second_and_how_many_were_right(
         ),
         (("replay", "{}", "--target", "rain", "--arg", "min_count"), 3, "expected name=value"),
         (("replay", "{}", "--target", "rain", "--speed", "2"), 3, "--speed needs --time"),
-        (("replay", "{}"), 2, "--target"),
+        (("replay", "{}"), 3, "--target"),
         (("compare", "{}", "--target", "rain", "--model", "river-gaussian-nb"), 3, "river-gaussian-nb"),
         (("compare", "phising"), 3, "did you mean 'phishing'"),
         (("compare", "{}"), 3, "--target"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -21,14 +22,14 @@ from stream_bayes.cli.data_file import (
     DataFile,
     DataOptions,
     label_cuts,
-    listed,
     merged_with,
     open_table,
     warn_of_misfits,
 )
 from stream_bayes.cli.decision_rules import DecisionOptions
 from stream_bayes.cli.exit_codes import exit_on_error
-from stream_bayes.cli.output import JSON, checked_output, console, note, print_json
+from stream_bayes.cli.networks import check_target
+from stream_bayes.cli.output import JSON, checked_output, console, note, print_json, print_table
 from stream_bayes.core.events.event import Event
 from stream_bayes.data.schema import Schema
 from stream_bayes.drift.adaptive import DriftAdaptive
@@ -38,10 +39,11 @@ from stream_bayes.evaluation.baselines import BASELINES
 from stream_bayes.evaluation.comparison import Comparison
 from stream_bayes.evaluation.comparison import compare as compare_learners
 from stream_bayes.evaluation.details import Details
+from stream_bayes.evaluation.network_comparison import NetworkStanding, compare_networks
 from stream_bayes.evaluation.report import report
 from stream_bayes.learners.catalogue import class_named
 from stream_bayes.names import Imported, closest
-from stream_bayes.saving.model_files import save
+from stream_bayes.saving.model_files import save as save_model
 from stream_bayes.saving.snapshots.file_system import write_private
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.sources.binned_labels import BinnedLabels
@@ -121,7 +123,10 @@ def compare(
     serve: ServeOptions,
     json: JSON = False,
 ) -> None:
-    """Compare models on one stream: each predicts, then learns, every event. Report accuracy and speed."""
+    """Compare models on one stream: each predicts, then learns, every event. Report accuracy and speed.
+
+    Without --target, networks (bayes-net, bayes-net+adwin) are compared by the mean surprise of the events, in nats.
+    """
     with exit_on_error():
         if drift is not None:  # an option of `replay`
             raise BadValue(f"--drift {drift}: name the detector with each model instead: --model tan+{drift}")
@@ -134,6 +139,23 @@ def compare(
         serve.check()
         costs = decisions.costs()
         file = files[0]
+        if target is None and (file.exists() or str(file) not in DATASETS):
+            if not file.exists():
+                _refuse_absent(file)
+            check_target(file, target, model or MODELS, options)
+            refused = {
+                "--bins": bins is not None,
+                "--delay": delay > 0,
+                "--html": html is not None,
+                "--picture": picture is not None,
+                "--checkpoints": checkpoints is not None,
+                "--serve": serve.is_wanted,
+                "--costs": costs is not None,
+            }
+            if given := [option for option, is_given in refused.items() if is_given]:
+                raise BadValue(f"{given[0]}: is for models of a class; name it with --target")
+            _compare_networks(files, model or MODELS, arg, options, shuffle, limit, save, json)
+            return
         source, schema, table = _stream(files, target, options, bins)
         with closing(source), ExitStack() as around:
             if table is not None:
@@ -213,14 +235,7 @@ def _stream(
     if not file.exists() and str(file) in DATASETS:
         return IterableSource(DATASETS[str(file)](), str(file)), None, None
     if not file.exists():
-        hint = closest(str(file), DATASETS)
-        raise BadValue(f"there is no file {file}{hint} River's datasets are {', '.join(DATASETS)}")
-    if target is None:
-        columns = open_table(file, None, options)
-        columns.source.close()
-        raise BadValue(
-            f"--target is missing: name the column with the labels. {file} has {listed(list(columns.profiles), 20)}"
-        )
+        _refuse_absent(file)
     table = open_table(file, target, options)
     source = table.source if len(files) == 1 else merged_with(table, files[1:], options)
     if bins is None:
@@ -230,6 +245,67 @@ def _stream(
     except BadValue:
         source.close()
         raise
+
+
+def _refuse_absent(file: Path) -> NoReturn:
+    hint = closest(str(file), DATASETS)
+    raise BadValue(f"there is no file {file}{hint} River's datasets are {', '.join(DATASETS)}")
+
+
+def _compare_networks(
+    files: Sequence[Path],
+    models: Sequence[str],
+    arguments: Sequence[str],
+    options: DataOptions,
+    shuffle: bool,
+    limit: int | None,
+    save_to: Path | None,
+    json: bool,
+) -> None:
+    """Compare networks without a class by their nats per event, and print the result."""
+    table = open_table(files[0], None, options)
+    source = table.source if len(files) == 1 else merged_with(table, files[1:], options)
+    with closing(source):
+        note(table.described(), quiet=json)
+        if len(files) > 1:
+            note([_merging(files, options.time)], quiet=json)
+        networks = compared_models(models, arguments, table.schema, has_target=False)
+        records = _shuffled(source) if shuffle else records_of(source)
+        with _bar(limit, quiet=json) as show:
+            standings, bad = compare_networks(networks, records, limit=limit, progress=show)
+        warn_of_misfits(source, lambda line: note([line], quiet=json))
+    ranked = sorted(standings.items(), key=lambda item: _mean_or_infinity(item[1]))
+    if save_to is not None:
+        save_model(ranked[0][1].model, save_to)
+    if json:
+        print_json({"models": {name: each.to_dict() for name, each in ranked}, "skipped": bad})
+        return
+    rows = [
+        {
+            "model": name,
+            "events": each.events,
+            "nats an event": each.surprises.mean,
+            "last 1,000": each.surprises.recent_mean,
+            "events/s": round(each.events / max(each.seconds, 1e-9)),
+        }
+        for name, each in ranked
+    ]
+    print_table("surprise, the least first", rows, right=tuple(rows[0])[1:])
+    for name, each in ranked:
+        if each.surprises.impossible:
+            typer.echo(f"{name}: {each.surprises.impossible:,} impossible events, which the mean leaves out")
+        for reason, count in each.refused.items():
+            typer.echo(f"{name}: refused {count:,} events: {reason}")
+        if each.stopped is not None:
+            typer.echo(f"{name}: stopped after {each.events:,} events: {each.stopped}")
+    for reason, count in bad.items():
+        typer.echo(f"{count:,} records skipped: {reason}")
+
+
+def _mean_or_infinity(standing: NetworkStanding) -> float:
+    """Return the mean surprise; infinite for a network that stopped, as it is of other events."""
+    mean = standing.surprises.mean
+    return math.inf if standing.stopped is not None or math.isnan(mean) else mean
 
 
 def _merging(files: Sequence[Path], time: str | None) -> str:
@@ -330,4 +406,4 @@ def _save(path: Path, learners: Mapping[str, Any], result: Comparison) -> None:
     """Save the most accurate learner of this package."""
     best = _best_own(learners, result)
     assert best is not None
-    save(learners[best], path)
+    save_model(learners[best], path)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +18,8 @@ from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes, Opinion
 from stream_bayes.learners.factory import Learner
 from stream_bayes.names import closest
-from stream_bayes.saving.model_files import load_explainable
+from stream_bayes.networks.bayes_net import BayesNet
+from stream_bayes.saving.model_files import load_answering
 from stream_bayes.streams.served_models.product_models import product_model_of
 
 __all__ = ["explain"]
@@ -36,14 +39,20 @@ def explain(
     key_env: Key = None,
     json: JSON = False,
 ) -> None:
-    """Show the probability of each label for an event, and each feature's contribution."""
+    """Show the probability of each label for an event, and each feature's contribution.
+
+    Of a network without a class, show how unexpected each value of the event is, in nats.
+    """
     with exit_on_error():
-        model = load_explainable(snapshot, key_of(key_env))
+        model = load_answering(snapshot, key_of(key_env))
         product = product_model_of(model)
         if product is not None:
             product.print_explanation(model, event, json)
             return
         x = _features(sys.stdin.read() if event == "-" else event)
+        if isinstance(model, BayesNet):
+            _print_surprise(model, x, json)
+            return
         answer = model.predict_proba_one(x)
         if not answer:
             raise NotSupported("the model has not learned anything yet")
@@ -87,10 +96,51 @@ def explain(
             {"": "probability", "value": "", **percent},
         ]
         print_table(f"{explanation.kind} of {type(model).__name__}", rows, right=tuple(percent))
-        known = model._store.encoder.features
-        for name in x:
-            if name not in known:
-                typer.echo(f"{name}: no such feature{closest(name, known)}")
+        _print_unknown(x, model._store.encoder.features)
+
+
+def _print_unknown(x: Mapping[str, Any], known: Collection[Any]) -> None:
+    """Print a line for each feature of an event that the model does not have."""
+    for name in x:
+        if name not in known:
+            typer.echo(f"{name}: no such feature{closest(name, list(map(str, known)))}")
+
+
+def _print_surprise(network: BayesNet, x: dict[str, Any], json: bool) -> None:
+    """Print how unexpected each value of an event is to a network without a class."""
+    if not network.clock:
+        raise NotSupported("the network has not learned anything yet")
+    surprise = network.explain_one(x)
+    if json:
+        parts = [
+            {
+                "variable": name,
+                "value": x[name],
+                "nats": _finite(surprise[name]),
+                "expected": surprise.expected[name],
+                "novel": name in surprise.novel,
+            }
+            for name in surprise.oddest
+        ]
+        print_json({"score": _finite(surprise.total), "surprise": parts})
+        return
+    rows = [
+        {
+            "variable": str(name),
+            "value": f"{x[name]!r}{' (never learned)' * (name in surprise.novel)}",
+            "nats": f"{surprise[name]:.3f}",
+            "expected": f"{surprise.expected[name]:.3f}",
+        }
+        for name in surprise.oddest
+    ]
+    rows.append({"variable": "event", "value": "", "nats": f"{surprise.total:.3f}", "expected": ""})
+    print_table(f"surprise, by {type(network).__name__}, the oddest first", rows, right=("nats", "expected"))
+    _print_unknown(x, network.structure.variables)
+
+
+def _finite(nats: float) -> float | None:
+    """Return a surprise for JSON, which has no infinity: None for what is impossible."""
+    return nats if math.isfinite(nats) else None
 
 
 def _print_opinions(opinions: dict[str, Opinion], answer: dict[Any, float], json: bool) -> None:

@@ -18,18 +18,22 @@ import typer
 from numpy.typing import NDArray
 
 from stream_bayes.cli.commands.snapshots import Key, key_of
-from stream_bayes.cli.data_file import CSVOptions, File, warn_of_misfits
+from stream_bayes.cli.commands.train import records_of
+from stream_bayes.cli.data_file import CSVOptions, File, warn_of_misfits, with_nominal
 from stream_bayes.cli.decision_rules import UNSURE, DecisionOptions, MistakeCosts
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, checked_output, note, print_json
 from stream_bayes.core.events.event import Event
+from stream_bayes.core.values.unknown_names import unknown_variable
 from stream_bayes.core.values.values import name_order
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import BadValue, Exhausted, NotSupported, SchemaError
+from stream_bayes.errors import BadValue, Exhausted, NotSupported, SchemaError, StreamBayesError
 from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.base.predictions import most_probable
 from stream_bayes.learners.base.samples import process_samples
 from stream_bayes.learners.factory import Learner
-from stream_bayes.saving.model_files import load_learner
+from stream_bayes.networks.bayes_net import BayesNet
+from stream_bayes.saving.model_files import load_answering, load_learner
 from stream_bayes.saving.snapshots.file_system import open_private
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.files.column_profile import inferred_schema
@@ -56,6 +60,12 @@ def predict(
     key: Annotated[
         str | None, typer.Option(help="Column to copy to the predictions. Default: the number of the row.")
     ] = None,
+    variable: Annotated[
+        str | None,
+        typer.Option(
+            help="Variable to predict from the others, of a network without a class.", show_default=False
+        ),
+    ] = None,
     decisions: DecisionOptions,
     options: CSVOptions,
     key_env: Key = None,
@@ -64,13 +74,22 @@ def predict(
     """Predict each row of a file with a saved model. The file needs no labels.
 
     The output has a row for each row of the file: the key, the prediction, the decision (with costs or thresholds), and
-    the probability of each label.
+    the probability of each label. Of a network without a class, it has the key, the surprise of the row in nats, the
+    variables with new values, and with `--variable` its prediction and the probability of each value.
     """
     with exit_on_error():
         if out is not None:
             checked_output("--out", out)
         if json and out is None:
             raise BadValue("--json prints a summary, so the predictions need --out")
+        answering = load_answering(model, key_of(key_env))
+        if isinstance(answering, BayesNet):
+            if decisions.costs() is not None:
+                raise BadValue("costs and thresholds are for a class, and this network has none")
+            _score(answering, variable, file, out, key, options, json)
+            return
+        if variable is not None:
+            raise BadValue(f"--variable {variable}: is for a network without a class; {model} has one")
         learner = load_learner(model, key_of(key_env))
         labels = list(learner._store.encoder.labels.values)
         if not labels:
@@ -90,6 +109,79 @@ def predict(
             print_json({"rows": rows, "bad": bad, "seconds": seconds, "labels": labels})
         elif out is not None:
             typer.echo(f"{rows:,} predictions in {out}, {rows / max(seconds, 1e-9):,.0f} per second")
+
+
+def _score(
+    network: BayesNet,
+    variable: str | None,
+    file: Path,
+    out: Path | None,
+    key: str | None,
+    options: CSVOptions,
+    json: bool,
+) -> None:
+    """Write the surprise of each row, and the probabilities of a variable that the other values give."""
+    if variable is not None and variable not in network.structure:
+        raise unknown_variable(variable, network.structure)
+    values = [] if variable is None else [value for value in network.states[variable] if value is not None]
+    if variable is not None and not values:
+        raise NotSupported(f"the network has not learned any value of {variable!r} yet")
+    values.sort(key=name_order)
+    heading = [key or "row", "score", "novel", *["prediction"] * bool(values), *(f"p({v})" for v in values)]
+    rows, bad = 0, Counter[str]()
+    start = time.perf_counter()
+    with closing(_source_of_network(file, network, variable, key, options)) as source, _written(out) as text:
+        text.write(",".join(map(_cell, heading)) + "\n")
+        for record in records_of(source):
+            if not isinstance(record, Event):
+                bad[record.reason] += 1
+                continue
+            rows += 1
+            try:
+                log_likelihood, novel = network._judge(record.x)
+                shares = {} if variable is None else network.predict_proba_one(record.x, variable)
+            except StreamBayesError as error:
+                raise BadValue(f"{file}, at {record.position}: {error}") from error
+            cells = [
+                rows if key is None else record.key,
+                f"{0.0 - log_likelihood:.6g}",
+                " ".join(map(str, novel)),
+            ]
+            if values:
+                cells += [most_probable(shares), *(f"{shares[v]:.6g}" if shares else "" for v in values)]
+            text.write(",".join(map(_cell, cells)) + "\n")
+        warn_of_misfits(source, lambda line: note([line]))
+    seconds = time.perf_counter() - start
+    for reason, count in bad.items():
+        note([f"warning: {count:,} rows have no prediction: {reason}"])
+    if json:
+        print_json({"rows": rows, "bad": bad, "seconds": seconds, "values": values})
+    elif out is not None:
+        typer.echo(f"{rows:,} scores in {out}, {rows / max(seconds, 1e-9):,.0f} per second")
+
+
+def _source_of_network(
+    file: Path, network: BayesNet, variable: str | None, key: str | None, options: CSVOptions
+) -> Source:
+    """Return the file as a source of a network's variables; the one to predict may be absent."""
+    known: list[Any] = list(network.structure)
+    needed = [name for name in known if name != variable]
+    if format_of(file) != "csv":
+        options.refuse(file)
+        source = from_file(file, key=key)
+        if hasattr(source, "columns"):
+            _check_features(file, needed, source.columns)
+        return source
+    form = options.form_of(file)
+    names = first_cells(file, form)
+    _check_features(file, needed, names)
+    only = [name for name in names if name in known]
+    schema: Schema | None = network.schema
+    if schema is None:
+        # Cells of a variable with texts alone are texts; the kinds of other columns are inferred from the rows.
+        texts = [name for name in only if all(isinstance(value, str) for value in network.states[name])]
+        schema = with_nominal(inferred_schema(file, Fields(key=key, only=only), form=form), texts)
+    return CSVSource(file, Fields(key=key, only=only), schema, form=form, misfits="missing")
 
 
 @contextmanager

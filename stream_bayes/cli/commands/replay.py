@@ -13,10 +13,12 @@ from stream_bayes.cli.commands.run import run_engine, size_of
 from stream_bayes.cli.commands.service import ServeOptions, service_of
 from stream_bayes.cli.data_file import DataOptions, File, Target, open_table
 from stream_bayes.cli.exit_codes import exit_on_error
+from stream_bayes.cli.networks import check_target
 from stream_bayes.cli.output import JSON, note
 from stream_bayes.drift.detectors import DETECTORS
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.catalogue import DEFAULT
+from stream_bayes.networks.growth import LEARN
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
 from stream_bayes.streams.sources.paced import Paced
@@ -29,7 +31,7 @@ ADAPTED = "nb"  # the default of a replay with a detector: the other default ada
 def replay(
     file: File,
     *,
-    target: Target,
+    target: Target = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -50,6 +52,10 @@ def replay(
     drift_log: Annotated[
         Path | None, typer.Option(help="Write the drift log to this file, as JSON lines.")
     ] = None,
+    predict: Annotated[
+        list[str],
+        typer.Option("--predict", help="Variable to predict from the others, without --target. Repeatable."),
+    ] = [],
     options: DataOptions,
     speed: Annotated[
         float | None, typer.Option(help="Replay at this multiple of the original speed; needs --time.")
@@ -64,8 +70,14 @@ def replay(
     serve: ServeOptions,
     json: JSON = False,
 ) -> None:
-    """Predict each event of a file, then learn it, and report the accuracy of the predictions."""
+    """Predict each event of a file, then learn it, and report the accuracy of the predictions.
+
+    Without --target, a bayes-net scores each event: its mean surprise is in nats an event.
+    """
     with exit_on_error():
+        check_target(file, target, [model or ""], options)
+        arguments = learner_arguments(arg)
+        structure = arguments.pop("structure", LEARN) if target is None else None
         if speed is not None and options.time is None:
             raise BadValue("--speed needs --time, the column with the event time")
         table: dict[str, Any] = {
@@ -73,11 +85,12 @@ def replay(
             "source": {
                 "kind": "csv",
                 "path": str(file),
-                "target": target,
+                **({} if target is None else {"target": target}),
             },  # its roles; the file is opened below
             "model": {
                 "kind": model or (DEFAULT if drift is None else ADAPTED),
-                "arguments": learner_arguments(arg),
+                "arguments": arguments,
+                "predict": predict,
             },
         }
         if drift is not None:
@@ -90,6 +103,10 @@ def replay(
             table["predictions"] = {"kind": "jsonl", "path": str(predictions)}
         if snapshots is not None:
             table["snapshots"] = {"directory": str(snapshots)}
+        if isinstance(structure, str):
+            table["model"]["structure"] = structure
+        elif structure is not None:
+            arguments["structure"] = structure
         config = checked(table)
         opened = open_table(file, target, options)
         note([*opened.described(), *opened.warnings()], quiet=json)

@@ -13,7 +13,8 @@ from stream_bayes.cli.output import JSON, checked_output, print_json, print_tabl
 from stream_bayes.errors import BadSnapshot, BadState, BadValue, CannotMerge, NoSnapshot
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
 from stream_bayes.masking import remember_secret
-from stream_bayes.saving.model_files import load_learner, save
+from stream_bayes.networks.bayes_net import BayesNet
+from stream_bayes.saving.model_files import load_answering, load_learner, save
 from stream_bayes.saving.snapshots.file_system import write_private
 from stream_bayes.saving.snapshots.snapshot import describe, head_size
 from stream_bayes.saving.snapshots.store import SnapshotStore
@@ -213,12 +214,18 @@ def merge(
         checked_output("FILE", file)
         if file.exists():
             raise BadValue(f"{file} exists; name a file that does not")
-        merged = load_learner(one, key_of(key_env))
+        merged, added = (_mergeable(path, key_of(key_env)) for path in (one, other))
         if isinstance(merged, HalfLifeChoice):
             raise CannotMerge("a HalfLifeChoice forgets by the events it has seen, so two cannot be summed")
-        merged.merge(load_learner(other, key_of(key_env)))  # type: ignore[arg-type]  # other classes are refused
+        merged.merge(added)  # other classes are refused
         save(merged, file)
         typer.echo(f"wrote {file}: a {type(merged).__name__} with the counts of both")
+
+
+def _mergeable(path: Path, key: bytes | None) -> Any:
+    """Return the learner or the network in a file or directory."""
+    model = load_answering(path, key)
+    return model if isinstance(model, BayesNet) else load_learner(path, key)
 
 
 @snapshots.command()

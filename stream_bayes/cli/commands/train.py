@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from stream_bayes.cli.arguments import learner_arguments
 from stream_bayes.cli.data_file import DataOptions, File, Target, open_table, warn_of_misfits
 from stream_bayes.cli.exit_codes import exit_on_error
+from stream_bayes.cli.networks import check_target, named_network
 from stream_bayes.cli.output import JSON, checked_output, note, print_json
 from stream_bayes.core.events.event import Event
 from stream_bayes.errors import BadValue, BudgetExceeded, Exhausted, SchemaError, StreamBayesError
@@ -30,7 +31,7 @@ BATCH = 1000
 def train(
     file: File,
     *,
-    target: Target,
+    target: Target = None,
     out: Annotated[
         Path, typer.Option(help="Save the model to this file, such as model.zip.", show_default=False)
     ],
@@ -41,27 +42,37 @@ def train(
     options: DataOptions,
     json: JSON = False,
 ) -> None:
-    """Train a model on a data file, and save it for `predict`, `explain` and `run --warm-start`."""
+    """Train a model on a data file, and save it for `predict`, `explain` and `run --warm-start`.
+
+    Without --target, a bayes-net learns the joint distribution of all columns.
+    """
     with exit_on_error():
         checked_output("--out", out)
+        check_target(file, target, [model], options)
         table = open_table(file, target, options)
         note([*table.described(), *table.warnings()], quiet=json)
         learned = unlabelled = 0
         bad: Counter[str] = Counter()
         with closing(table.source):
             try:
-                learner = make_learner(model, learner_arguments(arg), table.schema)
+                learner: Any
+                if target is None:
+                    learner = named_network(learner_arguments(arg), table.schema)
+                else:
+                    learner = make_learner(model, learner_arguments(arg), table.schema)
             except SchemaError as error:
                 raise SchemaError(f"{model!r} cannot learn from this file: {error}") from error
             timed = learner if isinstance(learner, BayesClassifier) and learner._store.tables.timed else None
             for record in records_of(table.source):
                 if not isinstance(record, Event):
                     bad[record.reason] += 1
-                elif record.y is None:
+                elif record.y is None and target is not None:
                     unlabelled += 1
                 else:
                     try:
-                        if timed is None:
+                        if target is None:
+                            learner.learn_one(record.x)
+                        elif timed is None:
                             learner.learn_one(record.x, record.y)
                         else:
                             timed.learn_one(record.x, record.y, at=record.time)
@@ -71,6 +82,8 @@ def train(
                         raise BadValue(f"{file}, at {record.position}: {error}") from error
                     learned += 1
             warn_of_misfits(table.source, lambda line: note([line], quiet=json))
+        if not learned and target is None:
+            raise BadValue(f"{file}: there is no row to learn")
         if not learned:
             raise BadValue(f"{file}: no row has a label in the column {target!r}, so nothing was learned")
         save(learner, out)
@@ -82,7 +95,10 @@ def train(
         text = f"{type(learner).__name__} learned {learned:,} rows"
         text += f"; {unlabelled:,} rows without a label were skipped" * bool(unlabelled)
         text += "".join(f"; {count:,} rows skipped: {reason}" for reason, count in bad.items())
-        typer.echo(f"{text}\nsaved to {out}; next: stream-bayes predict {out} NEW.csv --out answers.csv")
+        next_step = f"stream-bayes predict {out} NEW.csv --out answers.csv"
+        if target is None:
+            next_step += f", or stream-bayes network export {out} network.bif"
+        typer.echo(f"{text}\nsaved to {out}; next: {next_step}")
 
 
 def records_of(source: Source) -> Iterator[Record]:

@@ -17,6 +17,7 @@ from stream_bayes.core.events.event import SAMPLE, BadRecord, Event
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.core.events.unlearn_spans import Rejoined, span_of
 from stream_bayes.core.measures.losses import Losses
+from stream_bayes.core.measures.surprises import Surprises
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.errors import BadValue, BudgetExceeded, StreamBayesError, TooManyDeadLetters
 from stream_bayes.streams.contracts.sink import (
@@ -74,6 +75,8 @@ class Step:
         Number of records processed.
     learned
         Number of samples learned.
+    surprises
+        The mean surprise of events, of a network without a class; None for other models.
     drifts
         Drift entries since `clear_results`, each with position and time of the record that caused it.
     raw_of
@@ -102,6 +105,7 @@ class Step:
         self.model = model
         self.name = name
         self.losses = Losses() if losses is None else losses
+        self.surprises = Surprises() if model.is_unsupervised else None
         self.pending = pending
         self.dead_letters = DeadLetters(max_dead_share)
         self.processed = 0
@@ -187,6 +191,9 @@ class Step:
             if stop > start:
                 labels = ys[start:stop]
                 answers.score(self.losses, labels, weights[start:stop])
+                if self.surprises is not None:
+                    assert isinstance(answers, NetworkAnswers)
+                    self.surprises.add(answers.scores, weights[start:stop])
                 self._add_answers(events[start:stop], answers, version)
                 self._record_drifts(events[stop - 1])
                 self.processed += stop - start
@@ -360,10 +367,13 @@ class Step:
             "dead_letters": self.dead_letters.state(),
         }
         model, losses = self.model.freeze(), self.losses.state()
+        surprises = None if self.surprises is None else self.surprises.state()
         held = None if self.pending is None else self.pending.content()
 
         def sections() -> dict[str, dict[str, Any]]:
             states = {"step": own, "model": model(), "losses": losses}
+            if surprises is not None:
+                states["surprises"] = surprises
             return states if held is None else states | {"pending": held.state()}
 
         return sections
@@ -382,6 +392,7 @@ class Step:
             If they are not valid.
         """
         kept = {"step", "model", "losses"} | ({"pending"} if self.pending is not None else set())
+        kept |= {"surprises"} if self.surprises is not None else set()
         with refusing_bad_state():
             expect(set(sections) == kept, f"it has the sections {sorted(sections)}, expected {sorted(kept)}")
             own = sections["step"]
@@ -390,6 +401,8 @@ class Step:
             DeadLetters.check(own["dead_letters"])
         self.load_model(sections["model"])
         self.losses.load(sections["losses"])
+        if self.surprises is not None:
+            self.surprises.load(sections["surprises"])
         if self.pending is not None:
             self.pending.load(sections["pending"])
         self.processed, self.learned, self.unlearned = own["processed"], own["learned"], own["unlearned"]

@@ -51,7 +51,6 @@ from stream_bayes.streams.pipelines.config import (
     DriftConfig,
     JSONLinesConfig,
     LabelsConfig,
-    ModelConfig,
     PipelineConfig,
     SnapshotsConfig,
 )
@@ -65,7 +64,7 @@ from stream_bayes.streams.sources.journaled import JOURNAL, JournaledSource
 from stream_bayes.streams.sources.labelled import LabelledSource
 from stream_bayes.streams.sources.merged import MergedSource
 
-__all__ = ["build", "make_model", "make_pending", "make_source", "warm_start"]
+__all__ = ["build", "make_model", "make_pending", "make_source", "structure_arguments", "warm_start"]
 
 logger = logging.getLogger(__name__)
 
@@ -203,7 +202,8 @@ def make_model(config: PipelineConfig, schema: Schema | None, directory: Path = 
         if isinstance(arguments.get("search"), Mapping):
             arguments["search"] = make_search(arguments["search"])
         if own.structure is not None:
-            arguments |= _structure(own, directory, has_class=config.source.target is not None)
+            takes_tables = "network_weight" in arguments and config.source.target is None
+            arguments |= structure_arguments(own.structure, directory, takes_tables=takes_tables)
         if config.source.target is None:
             return _network(config, arguments, schema)
         arguments.setdefault("target", config.source.target)
@@ -248,6 +248,11 @@ def _network(
             f"model.costs, model.thresholds: are for a class; a {NETWORK} without source.target has none"
         )
     network = make_network(arguments, schema)
+    if network.unseen == "error" and (empty := network._without_values()):
+        raise BadConfig(
+            f"model.arguments.unseen: 'error' refuses values that were never learned, so that no event with "
+            f"{shown(empty)} would ever be learned; declare their values in [schema.features], or choose 'novel'"
+        )
     unknown = (
         [] if network.is_growing else [name for name in config.model.predict if name not in network.structure]
     )
@@ -262,23 +267,29 @@ def _network(
     return network
 
 
-def _structure(own: ModelConfig, directory: Path, *, has_class: bool) -> dict[str, Any]:
-    """Return the arguments for the structure of a network: from a file, or one that grows.
+def structure_arguments(
+    structure: str | Path, directory: Path = Path(), *, takes_tables: bool = False
+) -> dict[str, Any]:
+    """Return the arguments for the structure of a network: from a .bif or .json file, or one that grows.
 
-    The tables of a BIF file are the prior if the weight of their rows is given, as `network_weight`.
+    With `takes_tables`, the tables of a BIF file are the prior.
+
+    Examples
+    --------
+    >>> structure_arguments("learn")
+    {'structure': 'learn'}
     """
-    assert own.structure is not None
-    if str(own.structure) == LEARN:
+    if str(structure) == LEARN:
         return {"structure": LEARN}
-    path = directory / own.structure
+    path = directory / structure
     if path.suffix == ".bif":
         network = read_bif(path)
-        if "network_weight" in own.arguments and not has_class:
+        if takes_tables:
             return {"network": network}
         return {"structure": network.structure}
     if path.suffix != ".json":
         raise BadConfig(
-            f"model.structure: expected a .bif or .json file, or {LEARN!r}, got {str(own.structure)!r}"
+            f"model.structure: expected a .bif or .json file, or {LEARN!r}, got {str(structure)!r}"
         )
     try:
         return {"structure": Structure(json.loads(path.read_text("utf-8")))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,7 +13,15 @@ from stream_bayes.core.values.payloads import Payload
 from stream_bayes.core.values.values import canonical, is_missing, shown
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.drift.log import DriftLog
-from stream_bayes.errors import BadLabel, BadState, BadValue, NotSupported, StreamBayesError
+from stream_bayes.errors import (
+    BadLabel,
+    BadState,
+    BadValue,
+    BudgetExceeded,
+    NotSupported,
+    NoValueKnown,
+    StreamBayesError,
+)
 from stream_bayes.learners.base.predictions import most_probable
 from stream_bayes.learners.base.state import saved_parameter
 from stream_bayes.networks.bayes_net import BayesNet
@@ -22,6 +31,8 @@ from stream_bayes.streams.served_models.background import Background
 from stream_bayes.streams.served_models.name_limit import NameLimit
 
 __all__ = ["NetworkAnswers", "ServedNetwork"]
+
+logger = logging.getLogger(__name__)
 
 
 class NetworkAnswers:
@@ -124,6 +135,7 @@ class ServedNetwork:
         self.name = type(model).__name__
         self.predict = tuple(predict)
         self._hidden = frozenset(self.predict)
+        self._warned: set[Any] = set()  # variables for which a prediction could not be computed
         self._max_names = max_names
         self._settings: dict[str, Any] = {"learner": self.name, "predict": list(self.predict)}
         if isinstance(model, BayesNet):
@@ -171,7 +183,7 @@ class ServedNetwork:
                     limit.check(x)
                 network = self.network
                 log_likelihood, novel = network._judge(x)
-                shares = [network.predict_proba_one(x, name, self._hidden) for name in self.predict]
+                shares = [self._predict_one(network, x, name) for name in self.predict]
                 truths = [_value_of(x.get(name)) for name in self.predict]
                 self.learn(x, None, w)
                 answers.add(-log_likelihood, novel, shares, truths)
@@ -180,6 +192,18 @@ class ServedNetwork:
         except StreamBayesError as error:
             return answers, error
         return answers, None
+
+    def _predict_one(self, network: BayesNet, x: Any, name: Any) -> Answer:
+        """Return the probabilities of a variable; empty if they cannot be computed, so that the event is learned."""
+        try:
+            return network.predict_proba_one(x, name, self._hidden)
+        except (BudgetExceeded, NoValueKnown) as error:
+            if name not in self._warned:
+                self._warned.add(name)
+                logger.warning(
+                    "no prediction of %s; its events are learned all the same: %s", shown(name), error
+                )
+            return {}
 
     def answer(self, x: Any, /) -> Answer:
         raise NotSupported("a BayesNet has no class, so it answers no single event by the label")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -212,3 +213,28 @@ def test_a_class_in_the_source_makes_a_classifier_of_the_same_file(tmp_path: Pat
     engine.run()
     assert type(engine.step.model.model) is BayesNetClassifier
     assert engine.step.losses.cumulative.accuracy > 0.9
+
+
+def test_a_prediction_that_cannot_be_computed_stops_no_learning(caplog: pytest.LogCaptureFixture) -> None:
+    causes = [f"c{k}" for k in range(16)]
+    effects = {f"{a}{b}": [a, b] for k, a in enumerate(causes) for b in causes[:k]}
+    structure: dict[str, list[str]] = {cause: [] for cause in causes} | effects
+    rng = random.Random(1)
+    events = [{v: str(rng.randrange(2)) for v in structure} for _ in range(12)]
+    model = BayesNet(structure, memory_budget=300_000)  # without its causes, an event needs 2**16 cells
+    outputs, result = run(events, model, predict=causes)
+    assert (result.learned, len(outputs), result.dead_letters) == (12, 12, {})
+    assert outputs[-1].probabilities["c1"] == {}
+    assert "no prediction of 'c1'; its events are learned all the same" in caplog.text
+
+
+def test_a_policy_that_would_refuse_every_event_for_ever_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "days.csv").write_text("user,country\nann,DE\n", "utf-8")
+    table = (
+        'name = "net"\n[source]\nkind = "csv"\npath = "days.csv"\n[model]\nkind = "bayes-net"\nstructure = "s.json"\n'
+        '[model.arguments]\nunseen = "error"\n'
+    )
+    (tmp_path / "s.json").write_text('{"user": [], "country": ["user"]}', "utf-8")
+    (tmp_path / "net.toml").write_text(table, "utf-8")
+    with pytest.raises(BadConfig, match=r"unseen: 'error' .* \['country', 'user'\] would ever be learned"):
+        streams.pipeline(tmp_path / "net.toml")
