@@ -15,10 +15,10 @@ from kafka.structs import OffsetAndMetadata
 
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import BrokerError
+from stream_bayes.kafka.clients import kafka_python_parts as inner
 from stream_bayes.kafka.clients.client import Interrupted
 from stream_bayes.kafka.clients.connection import Connection
 from stream_bayes.kafka.clients.kafka_python import (
-    fetch_epoch_ends,
     make_client,
     not_allowed,
     translated_errors,
@@ -198,14 +198,14 @@ class Cluster:
         -------
         dict
             The largest epoch up to that one which the partition has, and the offset after its last record; -1 for both
-            if the partition has none. Partitions that do not report it, and all of a cluster that is too old, are left
-            out.
+            if the partition has none. Partitions that do not report it, and all of a cluster that is too old or by a
+            client that cannot ask, are left out.
         """
-        if not epochs:
+        if not epochs or not inner.are_tried():
             return {}
         wanted = {TopicPartition(*partition): epoch for partition, epoch in epochs.items()}
         try:
-            ends = self._call(lambda admin: admin._manager.run(fetch_epoch_ends, admin, wanted))
+            ends = self._call(lambda admin: inner.fetch_epoch_ends(admin, wanted))
         except BrokerError as error:
             if isinstance(error.__cause__, kafka_errors.UnsupportedVersionError):
                 return {}

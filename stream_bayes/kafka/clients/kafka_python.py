@@ -1,16 +1,7 @@
 """Reader and writer over kafka-python.
 
-Some calls go past kafka-python's public methods, which are slow or may wait for ever:
-
-    KafkaProducer._accumulator.append, ._sender.wakeup, .force_close and .join, ._closed
-    KafkaProducer._transaction_manager: maybe_add_partition_to_transaction, send_offsets_to_transaction, begin_commit,
-        begin_abort
-    KafkaConsumer._fetcher._next_partition_records
-    KafkaAdminClient._manager.run and .send, ._async_get_leader_for_partitions, and OffsetForLeaderEpochRequest
-    KafkaNetClient, its ._net.stop and ._net.close, its .cluster.config, and the logger "kafka.net.manager"
-
-So pyproject.toml bounds kafka-python from above. A test lists these parts; raise the bound after a run of
-tests/kafka_broker.
+Where the installed version has been tried, they call its inner parts, all of which are in `kafka_python_parts.py`; with
+another version they keep to its public methods.
 """
 
 from __future__ import annotations
@@ -20,16 +11,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
+from importlib.metadata import version
 from typing import Any, TypeVar
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka import errors as kafka_errors
-from kafka.net.compat import KafkaNetClient
-from kafka.protocol.consumer import OffsetForLeaderEpochRequest
 from kafka.structs import OffsetAndMetadata
 
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import BrokerAway, BrokerError, SinkError, SourceError, StreamBayesError
+from stream_bayes.kafka.clients import kafka_python_parts as inner
 from stream_bayes.kafka.clients.client import ClientFailed, EpochLost, Interrupted, Message, Send
 from stream_bayes.kafka.clients.connection import Connection
 from stream_bayes.kafka.clients.time_limits import CLOSE_SECONDS, GRACE_SECONDS, LOCAL_SECONDS, bounded
@@ -38,7 +29,6 @@ __all__ = [
     "PythonReader",
     "PythonWriter",
     "client_failed",
-    "fetch_epoch_ends",
     "make_client",
     "not_allowed",
     "position_lost",
@@ -115,25 +105,16 @@ def _message_of(error: BaseException) -> str:
 
 def make_client(client: Callable[..., T], seconds: float, **settings: Any) -> T:
     """Make a client. On failure, end its thread, and raise a broker's refusal rather than a time-out."""
-    parts: list[KafkaNetClient] = []
-
-    def network(**inner: Any) -> KafkaNetClient:
-        part = KafkaNetClient(**inner)
-        # The client accepts this setting and does not pass it on.
-        part.cluster.config["allow_auto_create_topics"] = False
-        parts.append(part)
-        return part
-
+    network = inner.NetworkParts() if inner.are_tried() else None
     refusals = _RefusalFilter()
     log = logging.getLogger(CONNECTION_LOGGER)
     log.addFilter(refusals)
     try:
-        return bounded(lambda: client(kafka_client=network, **settings), seconds + GRACE_SECONDS)
+        settings |= network.settings if network else {}
+        return bounded(lambda: client(**settings), seconds + GRACE_SECONDS)
     except BaseException:
-        for part in parts:
-            part._net.stop(1000 * CLOSE_SECONDS)  # or its thread goes on trying to connect
-            with suppress(Exception):  # if it did not stop in time; the first error is the one to raise
-                part._net.close()
+        if network:
+            network.stop()
         if refusals.last is not None:
             raise refusals.last from None
         raise
@@ -189,8 +170,9 @@ class PythonReader:
     def poll(self, limit: int, seconds: float) -> list[Message]:
         try:
             with translated_errors(self._connection):
+                if inner.are_tried():
+                    inner.drop_exhausted(self._consumer)
                 # The client waits for its thread without a limit, and the thread may have ended.
-                self._drop_exhausted()
                 poll = partial(self._consumer.poll, int(1000 * seconds), limit)
                 polled = bounded(poll, seconds + LOCAL_SECONDS)
         except Interrupted as error:
@@ -209,16 +191,6 @@ class PythonReader:
             for place, records in polled.items()
             for record in records
         ]
-
-    def _drop_exhausted(self) -> None:
-        """Drop the client's present portion if nothing is left of it.
-
-        What the client had fetched of a resumed partition takes the place of that portion only if there is none. If no
-        other partition has records, it would stay aside for ever.
-        """
-        fetcher = self._consumer._fetcher
-        if not fetcher._next_partition_records:
-            fetcher._next_partition_records = None
 
     def position(self, partition: Partition) -> Position:
         fetch = partial(
@@ -274,6 +246,8 @@ class PythonWriter:
                 )
         except Interrupted as error:
             raise unreachable(connection, error) from error
+        steps = inner.ProducerParts if inner.are_tried() else _PublicSteps
+        self._steps = steps(self._producer, self._timeout)
 
     def fence(self) -> None:
         with translated_errors(self._connection):
@@ -300,29 +274,19 @@ class PythonWriter:
         return offset
 
     def send_all(self, sends: Iterable[Send]) -> None:
-        # Past the client's `send`: that checks sizes and partitions again for every record, and after a full batch
-        # wakes its thread for each, which takes longer than everything else.
-        append, wake = self._producer._accumulator.append, self._producer._sender.wakeup
-        places: dict[tuple[str, int], Any] = {}
         with translated_errors(self._connection):
-            for topic, partition, key, value, headers in sends:
-                place = places.get((topic, partition))
-                if place is None:
-                    place = places[topic, partition] = self._join_transaction(topic, partition)
-                future, _, is_first, _ = append(place, None, key, value, headers)
-                if is_first:  # of its batch: the previous batch is full
-                    wake()
-                if self._checks_each_send:
-                    self._sent.append(future)
+            futures = self._steps.send_all(sends, self._join_transaction)
+        if self._checks_each_send:
+            self._sent += futures
 
     def _join_transaction(self, topic: str, partition: int) -> Any:
-        """Add a partition to the transaction, if there is one."""
+        """Return a partition, after it was added to the transaction, if there is one."""
         if topic not in self._known_topics:
             self._fetch_metadata(topic)
-        place = TopicPartition(topic, partition)
+        joined = TopicPartition(topic, partition)
         if not self._checks_each_send:
-            self._transaction.maybe_add_partition_to_transaction(place)
-        return place
+            self._steps.join(joined)
+        return joined
 
     def _fetch_metadata(self, topic: str) -> None:
         """Let the client fetch a topic's partitions; retry every second, for a request may get lost."""
@@ -344,7 +308,8 @@ class PythonWriter:
 
     def send_offsets(self, group: str, positions: Mapping[Partition, Position]) -> None:
         offsets = {TopicPartition(*part): OffsetAndMetadata(at, "", -1) for part, at in positions.items()}
-        self._call(self._transaction.send_offsets_to_transaction, offsets, group)
+        with translated_errors(self._connection):
+            self._steps.send_offsets(offsets, group)
 
     def add_partitions(self, partitions: Iterable[Partition], group: str) -> None:
         """Add partitions and a group's offsets to the transaction without writing to them, so that it ends there."""
@@ -354,22 +319,12 @@ class PythonWriter:
         self.send_offsets(group, {})
 
     def commit(self) -> None:
-        self._call(self._transaction.begin_commit)
+        with translated_errors(self._connection):
+            self._steps.commit()
 
     def abort(self) -> None:
-        self._call(self._transaction.begin_abort)
-
-    @property
-    def _transaction(self) -> Any:
-        return self._producer._transaction_manager
-
-    def _call(self, request: Callable[..., Any], *arguments: Any) -> None:
-        """Make a request and wait for its answer: the client's own methods wait for ever if no broker answers."""
         with translated_errors(self._connection):
-            result = request(*arguments)
-            self._producer._sender.wakeup()
-            if not result.wait(1000 * self._timeout):
-                raise kafka_errors.KafkaTimeoutError(f"no answer in {self._timeout:g} seconds")
+            self._steps.abort()
 
     def flush(self) -> None:
         sent, self._sent = self._sent, []
@@ -379,39 +334,44 @@ class PythonWriter:
                 future.get(timeout=0)
 
     def close(self) -> None:
-        # First of all: `close` alone leaves the thread running while there is something to send.
-        sender = self._producer._sender
         with suppress(BrokerError), translated_errors(self._connection):
-            sender.force_close()
-            sender.join(CLOSE_SECONDS)
-            self._producer.close(timeout=0)
-        self._producer._closed = True  # else its `__del__` waits for what was not sent
+            self._steps.close()
 
 
-async def fetch_epoch_ends(admin: Any, wanted: Mapping[Any, int]) -> dict[Any, tuple[int, Position]]:
-    """Return the end of an epoch of each partition; those with an error that stays are left out."""
-    ends: dict[Any, tuple[int, Position]] = {}
-    leaders = await admin._async_get_leader_for_partitions(set(wanted))
-    for leader, places in leaders.items():
-        by_topic: dict[str, list[Any]] = {}
-        for place in places:
-            partition = OffsetForLeaderEpochRequest.OffsetForLeaderTopic.OffsetForLeaderPartition(
-                partition=place.partition, current_leader_epoch=-1, leader_epoch=wanted[place]
-            )
-            by_topic.setdefault(place.topic, []).append(partition)
-        request = OffsetForLeaderEpochRequest(replica_id=-1, topics=list(by_topic.items()))
-        response = await admin._manager.send(request, node_id=leader)
-        for topic in response.topics:
-            for answer in topic.partitions:
-                fault = kafka_errors.for_code(answer.error_code)
-                if fault is kafka_errors.NoError:
-                    ends[TopicPartition(topic.topic, answer.partition)] = (
-                        answer.leader_epoch,
-                        answer.end_offset,
-                    )
-                elif fault.retriable:
-                    raise fault()
-    return ends
+class _PublicSteps:
+    """The steps of `ProducerParts` by public methods. Each is given so many seconds, in a thread of its own."""
+
+    def __init__(self, producer: Any, seconds: float) -> None:
+        self._producer = producer
+        self._seconds = seconds
+
+    def send_all(self, sends: Iterable[Send], join: Callable[[str, int], Any]) -> list[Any]:
+        return [
+            self._producer.send(topic, value, key, list(headers), partition)
+            for topic, partition, key, value, headers in sends
+        ]
+
+    def join(self, partition: Any) -> None:
+        """Refuse: public methods add a partition to a transaction by writing to it."""
+        raise BrokerError(
+            "a transaction was left open by the cluster, and kafka-python "
+            f"{version('kafka-python')} cannot end it: install 'kafka-python<3.1', start once, and go on as before"
+        )
+
+    def send_offsets(self, offsets: Mapping[Any, Any], group: str) -> None:
+        self._bounded(partial(self._producer.send_offsets_to_transaction, offsets, group))
+
+    def commit(self) -> None:
+        self._bounded(self._producer.commit_transaction)
+
+    def abort(self) -> None:
+        self._bounded(self._producer.abort_transaction)
+
+    def _bounded(self, call: Callable[[], Any]) -> None:
+        bounded(call, self._seconds)
+
+    def close(self) -> None:
+        bounded(partial(self._producer.close, timeout=CLOSE_SECONDS), CLOSE_SECONDS + GRACE_SECONDS)
 
 
 def not_allowed(connection: Connection, reason: str) -> BrokerError:
