@@ -102,8 +102,9 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
     retired
         The number of replaced models that are kept, with all their counts, as candidates at the next drift.
     renew
-        True to try candidates also without a drift, as a detector does not see a world that becomes easier: a fresh
-        model of the newest events, each time the events since the last change have doubled, or 20 windows have passed.
+        True to try candidates also without a drift, as a detector of rising losses stays silent if the task gets
+        easier: a fresh model of the newest events, each time the events since the last change have doubled, or 20
+        windows have passed.
         Likewise the structure of a `BayesNetClassifier` is searched again, and one without structure gets one, unless
         `policy="refit"`. What is found is adopted if a trial proves it better. False leaves the model as it is until
         the detector fires.

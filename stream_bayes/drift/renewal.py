@@ -4,10 +4,10 @@ From the start of a stream, and after an adoption, two kinds of candidates take 
 
     grown    a network's structure, searched again in all events kept since the last change, each time their number has
              doubled; its trial doubles from an eighth of them up to half: small gains take long to prove
-    fresh    a model of the newest quarter of them, half-way between: a detector does not see a world that becomes
-             easier, or changes slowly; it must be better by three standard errors in two trials, the second twice as
-             long, with a gain that lasts: probabilities of few events are less extreme, which alone may be a gain while
-             a model is young, if its independence assumptions do not hold
+    fresh    a model of the newest quarter of them, half-way between: a detector of rising losses stays silent
+             if the task gets easier, or changes slowly; it must be better by three standard errors in two trials, the
+             second twice as long, with a gain that lasts: probabilities of few events are less extreme, which alone may
+             be a gain while a model is young, if its independence assumptions do not hold
 
 Both wait for no more than `RENEWAL_WINDOWS` windows of events, so that an old world is followed as well.
 """

@@ -84,9 +84,9 @@ class ValueReading(Reading):
     over all classes; k_0 = 0.1. So mean and variance are integrated over a normal-inverse-gamma prior of v_0 with one
     degree of freedom, and one sample more is expected to come from the prior, whatever the class.
 
-    Student: the presence of a number that less than half of the samples have is evidence, too, as that of a word in a
-    bag. It is a Poisson variable for each class and number. Its rate has a Gamma prior of one sample around the share
-    of samples with the number:
+    Student: whether a number is there at all is evidence too, if fewer than half of the samples have it, as with a word
+    in a bag. It is a Poisson variable for each class and number. Its rate has a Gamma prior of one sample around the
+    share of samples with the number:
 
         rate        p (n(y, f) + 1) / (n(y) p + 1)      p = n(f) / n
         evidence    product over the row's sparse numbers of their rates * exp(-(n(y, sparse) + L) / (n(y) + 1))

@@ -57,8 +57,8 @@ class Connection:
         `host:port` of some brokers.
     client
         The client for records: `"kafka-python"`, or `"confluent-kafka"`, which is installed with the extra `fast` and
-        takes 0.4 of the time per record, end to end. Default: confluent-kafka if it is installed, else kafka-python. All
-        other requests use kafka-python.
+        takes 0.4 of the time per record, end to end. Default: confluent-kafka if it is installed, else kafka-python.
+        All other requests use kafka-python.
     tls
         True to encrypt.
     ca_file, cert_file, key_file, key_password

@@ -261,8 +261,8 @@ class GaussianNB(_GaussianOrCounted):
     By default the density of a number is a Student's t, as in `NaiveBayes`. With `predictive="plug-in"` it is the
     Gaussian of variance M2 / (W - ddof), as in scikit-learn (`ddof=0`) and River (`ddof=1`): a class with a weight of
     `ddof` or less uses the variance pooled over classes; a class that never had the feature, the mean and variance of
-    all classes together. With Student's t, the presence of a number that
-    less than half of the samples have is evidence.
+    all classes together. With Student's t, a number that fewer than half of the samples have also counts as a
+    feature by being there or not.
 
     Parameters
     ----------
