@@ -25,7 +25,7 @@ from stream_bayes.mail.filter.learner_scorer import LearnerScorer
 from stream_bayes.mail.filter.messages import FilterBag, Labels, checked_bag, digest_of
 from stream_bayes.mail.filter.profiles import costs_of, neither_of
 from stream_bayes.mail.filter.receipts import Receipt, Receipts
-from stream_bayes.mail.filter.rehearsal import Rehearsal, is_young
+from stream_bayes.mail.filter.rehearsal import Rehearsal
 from stream_bayes.mail.filter.scorer import MessageScore, Scorer
 from stream_bayes.mail.filter.state import FilterParts, load_state, save_settings, save_state
 from stream_bayes.mail.filter.token_scorer import TokenScorer
@@ -201,8 +201,9 @@ class SpamFilter(base.Classifier):
         """Learn a message, or correct it: a message whose id has a receipt never counts twice.
 
         The order of messages makes little difference. Until 600 are learned, all are replayed each time that the
-        filter has grown by a tenth. In a long run of one label, earlier messages of the other one are learned again;
-        a long run after mixed mail is a drift, which the filter follows.
+        filter has grown by a tenth; with fewer than 60 of a label among them, until 200 of it are learned. In a long
+        run of one label, earlier messages of the other one are learned again; a long run after mixed mail is a drift,
+        which the filter follows.
 
         Parameters
         ----------
@@ -237,7 +238,7 @@ class SpamFilter(base.Classifier):
         if parts.scorer.can_replay:
             for _ in range(parts.rehearsal.observe(label, parts.scorer.messages)):
                 self._rehearse(1 - label)
-            if parts.rehearsal.replay_is_due(len(parts.receipts), self.clock):
+            if parts.rehearsal.replay_is_due(parts.receipts.of_each, label, self.clock):
                 self.replay()
         parts.scorer.evict_tokens(self.max_tokens, parts.receipts)
 
@@ -287,7 +288,7 @@ class SpamFilter(base.Classifier):
 
     def _replay_if_young(self) -> None:
         """Replay a young filter after a change of what it has learned."""
-        if is_young(len(self._parts.receipts), self.clock):
+        if self._parts.rehearsal.is_young(self._parts.receipts.of_each, self.clock):
             self.replay()
 
     def id_of(self, x: Message) -> str:
@@ -333,7 +334,7 @@ class SpamFilter(base.Classifier):
         if self._last_scored is not None and self.id_of(self._last_scored.message) == id:
             self._last_scored = None
         parts.scorer.drop_unused_tokens(gone, parts.receipts)
-        if not parts.receipts.holds_both and is_young(len(parts.receipts), self.clock):
+        if not parts.receipts.holds_both and parts.rehearsal.is_young(parts.receipts.of_each, self.clock):
             parts.calibration.clear()  # scores beside a label that was forgotten
 
     def label_of(self, id: str) -> Hashable | None:
@@ -504,7 +505,9 @@ class SpamFilter(base.Classifier):
     def replay_is_due(self) -> bool:
         """True if a replay may change verdicts: of a young filter, or after a long run of one label."""
         parts = self._parts
-        return parts.rehearsal.since_replay > 0.0 or is_young(len(parts.receipts), self.clock)
+        return parts.rehearsal.since_replay > 0.0 or parts.rehearsal.is_young(
+            parts.receipts.of_each, self.clock
+        )
 
     @property
     def tokens(self) -> int:

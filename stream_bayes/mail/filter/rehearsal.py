@@ -5,7 +5,8 @@ drifts to the label of the day, and the calibration sees scores of one label onl
 
 - A replay learns all messages with a receipt again, in the order of a hash of their ids: margin and calibration are
   then those of a mixed stream, in whatever order the messages came. While a filter is young, it is replayed each time
-  it has grown by a tenth, and after each correction.
+  it has grown by a tenth, and after each correction. A filter that learned hardly any messages of one label at first
+  stays young until it has learned 200: the scores that it gave at first are not those that it gives later.
 - During a run of one label each message is followed by earlier ones of the other label, which are taken back, scored
   and learned as if they came now. When that has been done often enough, a replay follows.
 
@@ -21,7 +22,7 @@ from typing import Any, Final
 
 from stream_bayes.core.values.checks import expect
 
-__all__ = ["Rehearsal", "is_young"]
+__all__ = ["Rehearsal"]
 
 CHANCE: Final = math.log(
     1e9
@@ -32,6 +33,8 @@ MAX_REHEARSED: Final = 4.0  # messages for each message of a run
 REPLAY_SHARE: Final = 0.2  # of the receipts; after this share of messages in such runs, all are replayed
 MIN_REPLAY: Final = 30  # messages
 YOUNG: Final = 600  # messages; a filter that has learned no more is replayed as it grows
+RARE: Final = 60  # messages; a label with fewer among the first 600 is rare
+GROWN: Final = 200  # messages; a filter with a rare label is young until it has learned more of it
 FIRST_REPLAY: Final = 10  # messages
 GROWTH: Final = math.log(1.1)  # of the messages between two replays of a young filter
 
@@ -56,6 +59,7 @@ class Rehearsal:
         self.due = 0.0  # messages to rehearse
         self.cursors = ["", ""]  # the id rehearsed last, by label
         self.since_replay = 0.0  # messages of such runs
+        self.has_rare = False  # a label was rare at first
 
     def observe(self, label: int, messages: tuple[float, float]) -> int:
         """Count a message. Return the number of earlier ones of the other label to rehearse.
@@ -89,19 +93,48 @@ class Rehearsal:
         self.due -= count
         return count
 
-    def replay_is_due(self, receipts: int, clock: int) -> bool:
-        """Return True if it is time to replay all receipts, after the message with the number `clock`.
+    def replay_is_due(self, of_each: tuple[int, int], label: int, clock: int) -> bool:
+        """Return True if it is time to replay all receipts.
+
+        Parameters
+        ----------
+        of_each
+            The receipts of each label, with that of the newest message.
+        label
+            Of the newest message.
+        clock
+            Its number.
 
         Examples
         --------
-        >>> [clock for clock in range(1, 30) if Rehearsal().replay_is_due(clock, clock)]
+        >>> [clock for clock in range(1, 30) if Rehearsal().replay_is_due((clock, 0), 0, clock)]
         [10, 11, 12, 14, 15, 16, 18, 20, 22, 24, 26, 29]
+        >>> rehearsal = Rehearsal()
+        >>> [ham for ham in range(1, 20) if rehearsal.replay_is_due((ham, 595), 0, 595 + ham)]
+        [10, 11, 12, 14, 15, 16, 18]
         """
-        if self.since_replay >= max(REPLAY_SHARE * receipts, MIN_REPLAY):
+        if self.since_replay >= max(REPLAY_SHARE * sum(of_each), MIN_REPLAY):
             return True
-        if not is_young(receipts, clock) or clock < FIRST_REPLAY:
+        if clock <= YOUNG:
+            self.has_rare = min(of_each) < RARE
+        if not self.is_young(of_each, clock):
             return False
-        return int(math.log(clock) / GROWTH) > int(math.log(clock - 1) / GROWTH)
+        if clock <= YOUNG:
+            return _has_grown(clock - 1, clock)
+        return _has_grown(min(of_each[label] - 1, of_each[1 - label]), min(of_each))
+
+    def is_young(self, of_each: tuple[int, int], clock: int) -> bool:
+        """Return True for a filter of few messages, or few of a label, of which it can replay the most.
+
+        Parameters
+        ----------
+        of_each
+            The receipts of each label.
+        clock
+            The number of messages learned.
+        """
+        is_small = clock <= YOUNG or (self.has_rare and min(of_each) <= GROWN)
+        return is_small and 2 * sum(of_each) >= clock
 
     def state(self) -> dict[str, Any]:
         """Return everything as JSON."""
@@ -114,6 +147,7 @@ class Rehearsal:
             "before": list(self.before),
             "due": self.due,
             "since_replay": self.since_replay,
+            "has_rare": self.has_rare,
             "cursors": list(self.cursors),
         }
 
@@ -138,11 +172,13 @@ class Rehearsal:
             len(cursors) == 2 and all(type(key) is str for key in cursors),
             "the ids of its rehearsal are no texts",
         )
+        expect(type(state["has_rare"]) is bool, "its rehearsal does not say whether a label was rare")
+        self.has_rare = state["has_rare"]
         self.label, self.before, self.cursors = state["label"], (share, changes), list(cursors)
         for name, number in numbers.items():
             setattr(self, name, number)
 
 
-def is_young(receipts: int, clock: int) -> bool:
-    """Return True for a filter of few messages, of which it can replay the most."""
-    return clock <= YOUNG and 2 * receipts >= clock
+def _has_grown(before: int, now: int) -> bool:
+    """Return True if a number has grown past a power of 1.1, from 10 on."""
+    return now >= FIRST_REPLAY and int(math.log(now) / GROWTH) > int(math.log(max(before, 1)) / GROWTH)

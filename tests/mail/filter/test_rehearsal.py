@@ -147,3 +147,19 @@ def test_receipts_keep_half_of_their_room_for_the_rarer_label() -> None:
     for number in range(40):
         model.learn_one(f"ham {number}", "ham", id=f"h{number}")
     assert model.ids() == [f"s{number}" for number in range(5)] + [f"h{number}" for number in range(35, 40)]
+
+
+def test_a_filter_whose_ham_come_late_is_replayed_as_they_come() -> None:
+    ham, spam = of("ham")[:60], [mail for mail in stream(1_600, seed=5) if mail[1] == "spam"][:640]
+    model = trained(spam[:300] + ham[:3] + spam[300:])  # 643 mails, but hardly any ham
+    assert min(_chances_of_ham(model)) > 0.5 and model.replay_is_due
+    model = SpamFilter.from_state(model.state())
+    for raw, label in ham[3:]:
+        model.learn_one(raw, label)
+    live = _chances_of_ham(model)
+    model.replay()
+    assert np.mean(live) < np.mean(_chances_of_ham(model)) + 0.1
+
+
+def _chances_of_ham(model: SpamFilter) -> list[float]:
+    return [chance for chance, is_spam in model.recent_probabilities() if not is_spam]
