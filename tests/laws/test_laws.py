@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.testing import LAWS, Law, check_law, laws_of, learners
 from stream_bayes.testing.assertions import same_knowledge, state_bytes
 from tests.builds import EVERYTHING
+from tests.shares import share_of
 
 # Far out in a Gaussian's tail a square overflows to infinity, as it should; uncompiled, numpy says so.
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
@@ -25,27 +25,24 @@ EXAMPLES = 40 if EVERYTHING else 15
 SLOW = "LiveChoice(readings=('a2de', 'tan', 'aode'))"
 LEARNERS = {name: one for name, one in learners().items() if stream_bayes.compiled or name != SLOW}
 BOUND = {law.name: [name for name, one in LEARNERS.items() if law in laws_of(one)] for law in LAWS}
-SHARE = 1 if EVERYTHING else 3  # one setting of so many obeys a law; the next ones obey the next laws
-
-
-def cases() -> Iterator[tuple[str, Law]]:
-    """Every learner with every law that binds it; of classes with many settings a share of these, but no class less."""
-    for number, law in enumerate(LAWS):
-        of_class: dict[type, list[str]] = {}
-        for name in BOUND[law.name]:
-            of_class.setdefault(type(LEARNERS[name]), []).append(name)
-        for names in of_class.values():
-            start = number % min(SHARE, len(names))
-            for name in names[start::SHARE]:
-                yield name, law
-
-
-CASES = list(cases())
+CASES = [
+    (name, law)
+    for number, law in enumerate(LAWS)
+    for name in share_of(BOUND[law.name], lambda name: type(LEARNERS[name]), number)
+]
 
 
 @pytest.mark.parametrize(("name", "law"), CASES, ids=[f"{name}-{law.name}" for name, law in CASES])
 def test_a_learner_obeys_its_laws(name: str, law: Law) -> None:
     check_law(law, LEARNERS[name].clone())
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_learner_obeys_every_law(name: str) -> None:
+    for law in LAWS:
+        if name in BOUND[law.name]:
+            check_law(law, LEARNERS[name].clone())
 
 
 def test_what_is_left_out_uncompiled_is_listed() -> None:
@@ -56,7 +53,6 @@ def test_each_class_obeys_each_law_that_binds_it_on_every_build_and_each_setting
     bound = {(type(LEARNERS[name]), law) for law, names in BOUND.items() for name in names}
     assert {(type(LEARNERS[name]), law.name) for name, law in CASES} == bound
     assert {name for name, _ in CASES} == LEARNERS.keys()
-    assert not EVERYTHING or len(CASES) == sum(map(len, BOUND.values()))
 
 
 def test_every_public_learner_is_listed() -> None:

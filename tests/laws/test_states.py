@@ -21,6 +21,7 @@ from stream_bayes.testing.assertions import same_bytes
 from stream_bayes.testing.sample_streams import Streams
 from tests.builds import EVERYTHING
 from tests.resealing import resealed
+from tests.shares import share_of
 
 # Numbers that a forger wrote may overflow; uncompiled, numpy says so. They may also ask for what can never be held.
 pytestmark = [
@@ -30,7 +31,12 @@ pytestmark = [
 
 EXAMPLES = 15 if EVERYTHING else 5
 ALL = learners()
-EVERY_LEARNER = pytest.mark.parametrize("name", ALL)
+
+
+def a_share(number: int) -> pytest.MarkDecorator:
+    names: list[str] = share_of(ALL, lambda name: type(ALL[name]), number)
+    return pytest.mark.parametrize("name", names)
+
 
 JUNK: list[Any] = [
     *(
@@ -113,7 +119,7 @@ def demand_refused_or_sound(model: BayesClassifier, state: dict[str, Any]) -> No
     assert loaded.memory_bytes > 0
 
 
-@EVERY_LEARNER
+@a_share(0)
 @settings(max_examples=EXAMPLES)
 @given(data=st.data())
 def test_altered_names_and_settings_are_refused_or_harmless(name: str, data: st.DataObject) -> None:
@@ -132,7 +138,7 @@ def test_altered_names_and_settings_are_refused_or_harmless(name: str, data: st.
     demand_refused_or_sound(model, forged)
 
 
-@EVERY_LEARNER
+@a_share(1)
 @settings(max_examples=EXAMPLES)
 @given(data=st.data())
 def test_altered_numbers_are_refused_or_harmless(name: str, data: st.DataObject) -> None:
@@ -148,7 +154,7 @@ def test_altered_numbers_are_refused_or_harmless(name: str, data: st.DataObject)
     demand_refused_or_sound(model, resealed({**state, "arrays": arrays}))
 
 
-@EVERY_LEARNER
+@a_share(2)
 @settings(max_examples=EXAMPLES)
 @given(data=st.data())
 def test_arrays_of_another_form_are_refused(name: str, data: st.DataObject) -> None:
@@ -177,7 +183,7 @@ def test_arrays_of_another_form_are_refused(name: str, data: st.DataObject) -> N
         type(model).from_state(forged)
 
 
-@EVERY_LEARNER
+@a_share(3)
 def test_what_is_in_no_state_is_refused(name: str) -> None:
     model = trained(name)
     state = model.state()
