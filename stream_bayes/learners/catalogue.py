@@ -212,7 +212,7 @@ DECLARED: dict[str, Declaration] = {
             {"shrinkage": 0.25, "class_prior": PRIOR},
             {"half_life": 50.0, "max_values": 3},
             {"schema": "measured", "shrinkage": 0.0},
-            {"schema": "open", "ddof": 1.0, "strength": 0.0},
+            {"schema": "open", "predictive": "plug-in", "ddof": 1.0, "strength": 0.0},
         ),
     ),
     "qda": Declaration(
@@ -225,7 +225,7 @@ DECLARED: dict[str, Declaration] = {
         cannot=("intervals",),
         settings=(
             {},
-            {"shrinkage": 0.5, "half_life": 20.0},
+            {"predictive": "plug-in", "shrinkage": 0.5, "half_life": 20.0},
             {"schema": "closed", "prior": "m-estimate"},
             {"schema": "measured", "class_prior": "uniform"},
         ),

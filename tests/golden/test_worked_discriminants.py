@@ -41,7 +41,7 @@ def test_the_densities_are_those_of_the_maximum_likelihood_estimates(x):
     shared = sum(len(CLASSES[y]) * covariance for y, (_, covariance) in each.items()) / 9
     event = {"a": x[0], "b": x[1]}
     for kind in (LDA, QDA):
-        model = learned(kind(shrinkage=0.0, class_prior="uniform"))
+        model = learned(kind(predictive="plug-in", shrinkage=0.0, class_prior="uniform"))
         expected = {
             y: math.log(1 / 2) + log_density(x, mean, shared if kind is LDA else covariance)
             for y, (mean, covariance) in each.items()
@@ -50,7 +50,7 @@ def test_the_densities_are_those_of_the_maximum_likelihood_estimates(x):
 
 
 def test_with_a_diagonal_covariance_that_classes_share_lda_is_naive_bayes_with_pooled_variances():
-    linear = learned(LDA(shrinkage=1.0, class_prior="uniform"))
+    linear = learned(LDA(predictive="plug-in", shrinkage=1.0, class_prior="uniform"))
     naive = learned(GaussianNB(predictive="plug-in", ddof=0.0, variance="classes", class_prior="uniform"))
     for event in ({"a": 4.0, "b": 5.0}, {"a": 7.0}, {"b": 6.0}):
         assert linear.joint_log_likelihood(event) == pytest.approx(

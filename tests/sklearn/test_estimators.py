@@ -90,8 +90,14 @@ def test_each_learner_goes_by_its_short_name(name: str) -> None:
 def test_the_discriminants_agree_with_scikit_learn() -> None:
     X, y = datasets.load_wine(return_X_y=True)
     for ours, theirs in (
-        (estimators.LDAClassifier(shrinkage=0.0, strength=0.0), LinearDiscriminantAnalysis()),
-        (estimators.QDAClassifier(shrinkage=0.0, strength=0.0), QuadraticDiscriminantAnalysis()),
+        (
+            estimators.LDAClassifier(predictive="plug-in", shrinkage=0.0, strength=0.0),
+            LinearDiscriminantAnalysis(),
+        ),
+        (
+            estimators.QDAClassifier(predictive="plug-in", shrinkage=0.0, strength=0.0),
+            QuadraticDiscriminantAnalysis(),
+        ),
     ):
         assert np.allclose(ours.fit(X, y).predict_proba(X), theirs.fit(X, y).predict_proba(X), atol=1e-6)
 

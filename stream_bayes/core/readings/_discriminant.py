@@ -3,6 +3,17 @@
     log P(y, x) = log P(y) - (z z + log det + d log 2 pi) / 2        z solves L z = (x - mean of y) / deviations
     L L' = correlations                                             shrunk towards no correlation
 
+That is the plug-in answer, sure of the covariance it has. Student's t (`_student`) integrates mean and covariance over
+their posterior, under a normal-inverse-Wishart prior. With n and S_y the weight of a class and the squared deviations
+about its mean, in fresh samples, those of the mean about m_0 with them; m_0, v_0 the means and variances over all
+classes, k_0 = 0.1:
+
+    LDA     C = (v_0 + sum of S_y) / (1 + N), its correlations shrunk           1 + N degrees of freedom
+    QDA     C_y = (d C + S_y) / (d + n)                                         d + n
+    mean    (k_0 m_0 + n m) / k        of the weight k = k_0 + n: differences are divided by sqrt(1 + 1 / k)
+
+So a class of QDA begins with the covariance of all classes, worth a sample for each number.
+
 Means and the prior are read from the counts as they are; deviations, correlations and their Cholesky factor are
 derived, because a factor costs d^3. A missing number is integrated out: its row and column are left out, and the rest
 is factored anew. Nominal features are independent of all others given the class.
@@ -12,16 +23,18 @@ from __future__ import annotations
 
 import cython
 import numpy as np
-from cython.cimports.libc.math import log, sqrt
+from cython.cimports.libc.math import log, log1p, sqrt
 
 from stream_bayes.core.readings.schedule import next_check
 
 if not cython.compiled:
     from stream_bayes.core.counts._moments import CoMoments, Gaussians
     from stream_bayes.core.encoding._rows import Row
-    from stream_bayes.core.readings._naive_bayes import ValueReading
+    from stream_bayes.core.readings._naive_bayes import PRIOR_MEANS, ValueReading
+    from stream_bayes.core.readings._student import log_gammas_of
 
 LARGEST = cython.declare(cython.double, 1.7976931348623157e308)
+LARGE = cython.declare(cython.double, 1e150)
 TINIEST = cython.declare(cython.double, 1e-300)
 LOG_TAU = cython.declare(cython.double, 1.8378770664093453)  # log(2 pi)
 SINGULAR = cython.declare(
@@ -69,9 +82,10 @@ class DiscriminantReading(ValueReading):
         True for one covariance.
     shrinkage
         The share of the correlations that is replaced by none; negative: by the oracle approximating shrinkage (OAS,
-        Chen et al., 2010), and a class's variances count one sample more of the variance pooled over classes.
+        Chen et al., 2010). Plug-in: a class's variances then count one sample more of the variance pooled over classes.
+        Student: correlations pooled over classes are shrunk, those of QDA's classes are not.
     settings
-        As `ValueReading` takes them; `ddof` is that of the covariances.
+        As `ValueReading` takes them; `ddof` is that of the plug-in's covariances.
 
     Notes
     -----
@@ -91,6 +105,8 @@ class DiscriminantReading(ValueReading):
         self.factor, self.log_det = np.zeros(0), np.zeros(0)
         self.place, self.number = np.zeros(2, np.longlong), np.zeros(2)
         self.away, self.matrix, self.partial = np.zeros(2), np.zeros(4), np.zeros(4)
+        self.offset, self.prior_variance, self.is_constant = np.zeros(0), np.zeros(0), np.zeros(0, np.uint8)
+        self.center_of, self.prior_mean = np.zeros(2), np.zeros(2)
 
     # -- deriving -----------------------------------------------------------------------------------------------------
 
@@ -123,8 +139,11 @@ class DiscriminantReading(ValueReading):
                     n += 1
                     break
         self.reserve_groups(slots[:n].copy(), 1 if self.shares_covariance else self.tables.labels)
-        for g in range(self.groups):
-            self.derive_group(g)
+        if self.student:
+            self.derive_students()
+        else:
+            for g in range(self.groups):
+                self.derive_group(g)
 
     @cython.cfunc
     def reserve_groups(self, slots: cython.longlong[::1], groups: cython.Py_ssize_t):
@@ -143,6 +162,7 @@ class DiscriminantReading(ValueReading):
             self.factor, self.log_det = np.zeros(groups * n * n), np.zeros(groups)
         if self.place.shape[0] < n:
             self.place, self.number, self.away = np.zeros(n, np.longlong), np.zeros(n), np.zeros(n)
+            self.center_of, self.prior_mean = np.zeros(n), np.zeros(n)
             self.matrix, self.partial = np.zeros(n * n), np.zeros(n * n)
 
     def restore(self, slots, groups: cython.Py_ssize_t, deviation, correlation):
@@ -171,8 +191,7 @@ class DiscriminantReading(ValueReading):
                 square = max(-1.0, min(1.0, square))
                 self.correlation[(g * n + i) * n + j] = self.correlation[(g * n + j) * n + i] = square
             self.correlation[(g * n + i) * n + i] = 1.0
-        share = self.shrinkage if self.shrinkage >= 0.0 else self.oas(g)
-        self.shrink(g, share)
+        self.shrink(self.correlation, g * n * n, self.share_shrunk(self.correlation, g * n * n, g))
         if not self.shares_covariance and self.shrinkage < 0.0:
             share = self.tables.unit / (self.tables.class_weight[g] + self.tables.unit)  # one sample
             for i in range(n):
@@ -231,28 +250,33 @@ class DiscriminantReading(ValueReading):
         return product / freedom if freedom > 0.0 else 0.0
 
     @cython.cfunc
-    def oas(self, g: cython.Py_ssize_t) -> cython.double:
-        """Return the oracle approximating shrinkage of a group's correlations."""
+    def share_shrunk(
+        self, correlation: cython.double[::1], first: cython.Py_ssize_t, g: cython.Py_ssize_t
+    ) -> cython.double:
+        """Return the share of the correlations, which begin at `first`, that is replaced by none.
+
+        The oracle approximating shrinkage takes them as those of a class, or of all classes (-1).
+        """
         n: cython.Py_ssize_t = self.slots.shape[0]
         i: cython.Py_ssize_t
         y: cython.Py_ssize_t
         weight: cython.double = 0.0
         alpha: cython.double = 0.0  # mean square of the correlations
         below: cython.double
+        if self.shrinkage >= 0.0 or n == 0:
+            return max(0.0, self.shrinkage)
         for y in range(self.tables.labels):
-            if self.shares_covariance or y == g:
+            if self.shares_covariance or y == g or g < 0:
                 weight += self.tables.class_weight[y] / self.tables.unit
-        for i in range(g * n * n, (g + 1) * n * n):
-            alpha += self.correlation[i] * self.correlation[i]
-        if n == 0:
-            return 0.0
+        for i in range(first, first + n * n):
+            alpha += correlation[i] * correlation[i]
         alpha /= n * n
         below = (weight + 1.0) * (alpha - 1.0 / n)
         return min(1.0, (alpha + 1.0) / below) if below > 0.0 else 1.0
 
     @cython.cfunc
-    def shrink(self, g: cython.Py_ssize_t, share: cython.double):
-        """Replace a share of a group's correlations by none."""
+    def shrink(self, correlation: cython.double[::1], first: cython.Py_ssize_t, share: cython.double):
+        """Replace a share of the correlations that begin at `first` by none."""
         n: cython.Py_ssize_t = self.slots.shape[0]
         i: cython.Py_ssize_t
         j: cython.Py_ssize_t
@@ -260,9 +284,136 @@ class DiscriminantReading(ValueReading):
             for j in range(n):
                 if i != j:
                     # Adding 0 makes a negative zero positive, which a state would not keep.
-                    self.correlation[(g * n + i) * n + j] = (
-                        self.correlation[(g * n + i) * n + j] * (1.0 - share) + 0.0
-                    )
+                    correlation[first + i * n + j] = correlation[first + i * n + j] * (1.0 - share) + 0.0
+
+    # -- deriving for Student's t -------------------------------------------------------------------------------------
+
+    @cython.cfunc
+    def derive_students(self):
+        """Derive the covariance of all classes together, and from it that of each where they differ."""
+        n: cython.Py_ssize_t = self.slots.shape[0]
+        g: cython.Py_ssize_t
+        deviation: cython.double[::1] = self.deviation
+        correlation: cython.double[::1] = self.correlation
+        if self.groups == 0:
+            return
+        if not self.shares_covariance:
+            deviation, correlation = np.zeros(n), np.zeros(n * n)
+        self.find_offsets()
+        self.pool_deviations(deviation, correlation)
+        self.shrink(correlation, 0, self.share_shrunk(correlation, 0, -1))
+        for g in range(self.groups):
+            if not self.shares_covariance:
+                self.update_group(g, deviation, correlation)
+            self.factorise(g)
+
+    @cython.cfunc
+    def find_offsets(self):
+        """Set `offset` to each feature's mean in each class, from that over all classes, and `prior_variance`."""
+        numbers: Gaussians = self.tables.gaussians
+        n: cython.Py_ssize_t = self.slots.shape[0]
+        classes: cython.Py_ssize_t = self.tables.labels
+        i: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        cell: cython.longlong
+        if self.offset.shape[0] < n * classes:
+            self.offset = np.zeros(2 * n * classes)
+        if self.prior_variance.shape[0] < n:
+            self.prior_variance, self.is_constant = np.zeros(2 * n), np.zeros(2 * n, np.uint8)
+        for i in range(n):
+            self.overall(self.slots[i])
+            self.prior_variance[i] = max(TINIEST, self.variance_of_all)
+            self.is_constant[i] = self.constant
+            for y in range(classes):
+                cell = self.slots[i] * numbers.classes + y
+                self.offset[i * classes + y] = 0.0
+                if numbers.weight[cell] > 0.0 and not self.constant:
+                    self.offset[i * classes + y] = self.mean_from_center(cell) - self.mean_of_all
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def squares_of(
+        self, i: cython.Py_ssize_t, y: cython.Py_ssize_t, weight: cython.double, j: cython.Py_ssize_t
+    ) -> cython.double:
+        """Return what the means of two features in a class add to the squared deviations, in fresh samples."""
+        classes: cython.Py_ssize_t = self.tables.labels
+        share: cython.double = PRIOR_MEANS * weight / (PRIOR_MEANS + weight)
+        return share * self.offset[i * classes + y] * self.offset[j * classes + y]
+
+    @cython.cfunc
+    def pool_deviations(self, deviation: cython.double[::1], correlation: cython.double[::1]):
+        """Write the deviations and correlations of all classes together."""
+        numbers: Gaussians = self.tables.gaussians
+        pairs: CoMoments = self.tables.co_moments
+        unit: cython.double = self.tables.unit
+        n: cython.Py_ssize_t = self.slots.shape[0]
+        i: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        cell: cython.longlong
+        squares: cython.double
+        scale: cython.double
+        weight: cython.double
+        total: cython.double
+        for i in range(n):
+            squares, total = self.prior_variance[i], 1.0
+            for y in range(self.tables.labels):
+                cell = self.slots[i] * numbers.classes + y
+                weight = numbers.weight[cell] / unit
+                if weight > 0.0:
+                    total += weight
+                    squares += numbers.m2[cell] / unit + self.squares_of(i, y, weight, i)
+            deviation[i] = sqrt(max(TINIEST, squares / total, self.variance_floor * self.prior_variance[i]))
+            for j in range(i):
+                scale = deviation[i] * deviation[j]
+                squares, total = 0.0, 1.0
+                for y in range(self.tables.labels):
+                    weight = pairs.weight(self.slots[i], self.slots[j], y, numbers) / unit
+                    if weight > 0.0:
+                        total += weight
+                        squares += pairs.product(self.slots[i], self.slots[j], y, numbers, scale) / unit
+                        squares += self.squares_of(i, y, weight, j)
+                squares = max(-1.0, min(1.0, squares / total / scale))
+                correlation[i * n + j] = correlation[j * n + i] = squares
+            correlation[i * n + i] = 1.0
+
+    @cython.cfunc
+    def update_group(
+        self, g: cython.Py_ssize_t, deviation: cython.double[::1], correlation: cython.double[::1]
+    ):
+        """Write the deviations and correlations of a class, whose prior are those of all classes together."""
+        numbers: Gaussians = self.tables.gaussians
+        pairs: CoMoments = self.tables.co_moments
+        unit: cython.double = self.tables.unit
+        n: cython.Py_ssize_t = self.slots.shape[0]
+        first: cython.Py_ssize_t = g * n * n
+        i: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        cell: cython.longlong
+        squares: cython.double
+        scale: cython.double
+        weight: cython.double
+        for i in range(n):
+            cell = self.slots[i] * numbers.classes + g
+            # The scale of a constant is not known, so it is the same for all classes.
+            weight = 0.0 if self.is_constant[i] else max(0.0, numbers.weight[cell] / unit)
+            squares = n * deviation[i] * deviation[i]
+            if weight > 0.0:
+                squares += numbers.m2[cell] / unit + self.squares_of(i, g, weight, i)
+            squares /= n + weight
+            self.deviation[g * n + i] = sqrt(
+                max(TINIEST, squares, self.variance_floor * self.prior_variance[i])
+            )
+            for j in range(i):
+                scale = self.deviation[g * n + i] * self.deviation[g * n + j]
+                weight = max(0.0, pairs.weight(self.slots[i], self.slots[j], g, numbers) / unit)
+                squares = n * correlation[i * n + j] * (deviation[i] * deviation[j] / scale)
+                if weight > 0.0:
+                    squares += pairs.product(self.slots[i], self.slots[j], g, numbers, scale) / unit / scale
+                    squares += self.squares_of(i, g, weight, j) / scale
+                squares = max(-1.0, min(1.0, squares / (n + weight)))
+                self.correlation[first + i * n + j] = self.correlation[first + j * n + i] = squares
+            self.correlation[first + i * n + i] = 1.0
 
     @cython.cfunc
     def factorise(self, g: cython.Py_ssize_t):
@@ -273,7 +424,7 @@ class DiscriminantReading(ValueReading):
         while not cholesky(
             self.correlation[g * n * n : (g + 1) * n * n], n, self.factor[g * n * n : (g + 1) * n * n]
         ):
-            self.shrink(g, min(1.0, share))
+            self.shrink(self.correlation, g * n * n, min(1.0, share))
             share *= 10.0
         self.log_det[g] = 0.0
         for i in range(n):
@@ -335,6 +486,8 @@ class DiscriminantReading(ValueReading):
         if m == 0:
             return
         self.reserve()
+        if self.student:
+            self.find_weights(m)
         for y in range(classes):
             g = 0 if self.shares_covariance else min(y, self.groups - 1)
             if m == n:
@@ -344,13 +497,55 @@ class DiscriminantReading(ValueReading):
                 if y == 0 or not self.shares_covariance:
                     log_det = self.factor_part(g, m)
                 self.variance[y] = self.square_of(y, g, m, self.partial)
-            self.distance[y] = log_det
+            self.distance[y] = log_det + self.stretch
             if self.variance[y] < nearest and self.is_live(y):
                 nearest = self.variance[y]
+        if self.student:
+            self.add_densities(m)
+            return
         # Only differences between classes go into the scores: numbers far from all would drown the rest.
         self.shift -= 0.5 * (nearest + m * LOG_TAU)
         for y in range(classes):
             self.score[y] -= 0.5 * ((self.variance[y] - nearest) + self.distance[y])
+
+    @cython.cfunc
+    def find_weights(self, m: cython.Py_ssize_t):
+        """Set `freedom` of each class, and for each gathered number its mean over all classes, from `center_of`."""
+        numbers: Gaussians = self.tables.gaussians
+        unit: cython.double = self.tables.unit
+        i: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        cell: cython.longlong
+        total: cython.double
+        least: cython.double = LARGEST  # of all classes: the weight behind the scarcest number
+        for y in range(self.tables.labels):
+            self.freedom[y] = LARGEST
+        for i in range(m):
+            self.overall(self.slots[self.place[i]])
+            self.center_of[i], self.prior_mean[i] = self.center, self.mean_of_all
+            cell = self.slots[self.place[i]] * numbers.classes
+            total = 0.0
+            for y in range(self.tables.labels):
+                total += max(0.0, numbers.weight[cell + y] / unit)
+                self.freedom[y] = min(self.freedom[y], max(0.0, numbers.weight[cell + y] / unit))
+            least = min(least, total)
+        for y in range(self.tables.labels):
+            if self.shares_covariance:
+                self.freedom[y] = 1.0 + least
+            else:
+                self.freedom[y] += self.slots.shape[0]
+
+    @cython.cfunc
+    def add_densities(self, m: cython.Py_ssize_t):
+        """Add Student's log-densities of m numbers; `variance` and `distance` hold distances and determinants."""
+        y: cython.Py_ssize_t
+        gammas: cython.double = 0.0
+        self.shift -= 0.5 * m * LOG_TAU
+        for y in range(self.tables.labels):
+            if y == 0 or self.freedom[y] != self.freedom[y - 1]:
+                gammas = log_gammas_of(self.freedom[y], m)
+            self.score[y] += gammas - 0.5 * self.distance[y]
+            self.score[y] -= 0.5 * (self.freedom[y] + m) * log1p(self.variance[y] / self.freedom[y])
 
     @cython.cfunc
     def factor_part(self, g: cython.Py_ssize_t, m: cython.Py_ssize_t) -> cython.double:
@@ -371,7 +566,11 @@ class DiscriminantReading(ValueReading):
     def square_of(
         self, y: cython.Py_ssize_t, g: cython.Py_ssize_t, m: cython.Py_ssize_t, factor: cython.double[::1]
     ) -> cython.double:
-        """Return the squared distance of the gathered numbers from the means of a class, in deviations."""
+        """Return the squared distance of the gathered numbers from the means of a class, in deviations.
+
+        Student: from the posterior means, in deviations stretched by the doubt about these; `stretch` is the logarithm
+        of what that adds to the determinant.
+        """
         numbers: Gaussians = self.tables.gaussians
         n: cython.Py_ssize_t = self.slots.shape[0]
         i: cython.Py_ssize_t
@@ -379,16 +578,41 @@ class DiscriminantReading(ValueReading):
         slot: cython.longlong
         cell: cython.longlong
         total: cython.double
+        weight: cython.double = -1.0
+        before: cython.double
+        stretch: cython.double = 1.0
+        product: cython.double = 1.0
         square: cython.double = 0.0
+        self.stretch = 0.0
         for i in range(m):
             slot = self.slots[self.place[i]]
             cell = slot * numbers.classes + y
             if numbers.weight[cell] > 0.0:
                 numbers.settle(cell)
                 total = (self.number[i] - numbers.mean[cell]) - numbers.mean_rest[cell]
+            elif self.student:
+                total = (self.number[i] - self.center_of[i]) - self.prior_mean[i]
             else:
                 self.overall(slot)  # no sample of the class has the feature: use all classes
                 total = (self.number[i] - self.center) - self.mean_of_all
+            if self.student:
+                before = weight
+                weight = max(0.0, numbers.weight[cell] / self.tables.unit)
+                if weight > 0.0:
+                    # The posterior mean lies a little towards that of all classes.
+                    total += (
+                        ((self.number[i] - self.center_of[i]) - self.prior_mean[i] - total)
+                        * PRIOR_MEANS
+                        / (PRIOR_MEANS + weight)
+                    )
+                if weight != before:  # as a rule they are all the same
+                    stretch = 1.0 + 1.0 / (PRIOR_MEANS + weight)
+                    self.root = sqrt(stretch)
+                product *= stretch
+                if product > LARGE:
+                    self.stretch += log(product)
+                    product = 1.0
+                total /= self.root
             total /= self.deviation[g * n + self.place[i]]
             total = max(-1e100, min(1e100, total))
             for j in range(i):
@@ -396,4 +620,5 @@ class DiscriminantReading(ValueReading):
             total *= factor[i * m + i]
             self.away[i] = total
             square += total * total
+        self.stretch += log(product)
         return square if square < LARGEST else LARGEST

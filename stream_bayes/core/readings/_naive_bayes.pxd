@@ -1,14 +1,15 @@
 from stream_bayes.core.counts._moments cimport BLOCK, Gaussians
 from stream_bayes.core.readings._reading cimport Reading, log_of
+from stream_bayes.core.readings._student cimport log_gammas
 from stream_bayes.core.counts._layout cimport Layout
 from stream_bayes.core.encoding._bins cimport Bins
 from stream_bayes.core.encoding._rows cimport Row
 from stream_bayes.core.counts._tables cimport Tables
 from stream_bayes.core.counts._values cimport ValueCounts
 
+cdef double PRIOR_MEANS
 cdef double left_share(double inside, long long before) noexcept
 cdef double right_share(double inside, long long after) noexcept
-cdef double log_gammas(double half) noexcept
 cdef double log_cauchy(double away, double scale) noexcept
 
 cdef class ValueReading(Reading):

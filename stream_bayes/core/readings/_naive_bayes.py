@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cython
 import numpy as np
-from cython.cimports.libc.math import exp, lgamma, log, log1p, sqrt
+from cython.cimports.libc.math import exp, log, log1p, sqrt
 
 if not cython.compiled:
     from stream_bayes.core.counts._layout import Layout
@@ -14,6 +14,7 @@ if not cython.compiled:
     from stream_bayes.core.encoding._bins import Bins
     from stream_bayes.core.encoding._rows import Row
     from stream_bayes.core.readings._reading import Reading, log_of
+    from stream_bayes.core.readings._student import log_gammas
 
 SMALL = cython.declare(cython.double, 1e-150)
 LARGE = cython.declare(cython.double, 1e150)
@@ -30,15 +31,6 @@ PRIOR_MEANS = cython.declare(
 OUTLIERS = cython.declare(cython.double, 1.0)  # fresh samples of the prior predictive beside those of a class
 # A number that a smaller share of the samples has is one of a sparse bag; any other is a column, perhaps with gaps.
 SPARSE = cython.declare(cython.double, 0.5)
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def log_gammas(half: cython.double) -> cython.double:
-    """Return log(gamma(half + 1/2) / gamma(half)), above 10 by its series."""
-    if half < 10.0:
-        return lgamma(half + 0.5) - lgamma(half)
-    return 0.5 * log(half) - 0.125 / half + 1.0 / (192.0 * half**3) - 1.0 / (640.0 * half**5)
 
 
 @cython.cfunc

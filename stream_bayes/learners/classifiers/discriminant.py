@@ -18,6 +18,7 @@ from stream_bayes.learners.base.arguments import check_choice, check_number
 from stream_bayes.learners.base.base import BayesClassifier, X
 from stream_bayes.learners.base.feature_tables import FeatureTables
 from stream_bayes.learners.base.row_encoder import row_encoder
+from stream_bayes.learners.classifiers.naive_bayes import PREDICTIVE
 
 __all__ = ["LDA", "QDA"]
 
@@ -27,7 +28,7 @@ class _DiscriminantAnalysis(BayesClassifier):
 
     Parameters
     ----------
-    shrinkage, ddof, prior, strength, class_prior, half_life, schema, max_values, memory_budget
+    predictive, shrinkage, ddof, prior, strength, class_prior, half_life, schema, max_values, memory_budget
         As in `LDA`.
     """
 
@@ -47,14 +48,17 @@ class _DiscriminantAnalysis(BayesClassifier):
         schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = None,
+        predictive: str = "student-t",
     ) -> None:
         self.shrinkage = shrinkage
+        self.predictive = predictive
         self.ddof = ddof
         self.prior = prior
         self.strength = strength
         is_share = isinstance(shrinkage, (int, float)) and not isinstance(shrinkage, bool)
         if shrinkage != "oas" and not (is_share and 0.0 <= float(shrinkage) <= 1.0):
             raise BadValue(f"shrinkage must be 'oas' or a number from 0 to 1, not {shown(shrinkage)}")
+        check_choice("predictive", predictive, PREDICTIVE)
         check_number("ddof", ddof)
         if ddof > 1:
             raise BadValue(f"ddof must be at most 1, not {shown(ddof)}")
@@ -80,6 +84,7 @@ class _DiscriminantAnalysis(BayesClassifier):
             prior_strength=self.strength,
             spread=self.prior == "m-estimate",
             ddof=self.ddof,
+            student=self.predictive == "student-t",
         )
 
     def conditional(self, feature: Any, given: Mapping[Any, Any] | None = None) -> dict[Any, Any]:
@@ -115,7 +120,8 @@ class LDA(_DiscriminantAnalysis):
         approximating shrinkage (Chen, Wiesel, Eldar and Hero, 2010), which falls as more is learned.
         Singular correlations are shrunk until they are regular, with any setting.
     ddof
-        The divisor of a covariance is the weight minus this number for each class: 0 is maximum likelihood, 1 unbiased.
+        Plug-in: the divisor of a covariance is the weight minus this number for each class: 0 is maximum likelihood,
+        1 unbiased.
     prior, strength
         Smoothing of P(y) and of nominal features, as in `NaiveBayes`.
     class_prior
@@ -125,12 +131,17 @@ class LDA(_DiscriminantAnalysis):
         such as `"7d"`: a sample then weighs by its own time, `at`, and the order of samples changes nothing.
     schema, max_values, memory_budget
         As in `NaiveBayes`.
+    predictive
+        `"student-t"`: the density of the numbers is a multivariate Student's t, which integrates over means and
+        covariance under a normal-inverse-Wishart prior, so that few events are no certainty. `"plug-in"`: the Gaussian
+        of the estimates.
 
     Notes
     -----
     Means are read from the counts at each prediction. The covariance is derived from the running moments whenever the
-    events have grown by a hundredth, or by `rederive()`. Without shrinkage, probabilities are those of scikit-learn's
-    `LinearDiscriminantAnalysis` over the same samples.
+    events have grown by a hundredth, or by `rederive()`. The prior has the mean, of a weight of 0.1, and the variances
+    over all classes, worth one sample. `LDA(predictive="plug-in", shrinkage=0.0)` has the probabilities of
+    scikit-learn's `LinearDiscriminantAnalysis` over the same samples.
 
     Promises: moments and probabilities are equal to 1e-9 of themselves in any order, split, merge, and after
     unlearning, also of numbers of up to 1e18 times the deviation of the others, once rederived. With d numeric
@@ -167,19 +178,22 @@ class LDA(_DiscriminantAnalysis):
 class QDA(_DiscriminantAnalysis):
     """Quadratic discriminant analysis: a multivariate Gaussian for each class, each with a covariance of its own.
 
-    The boundaries between classes are quadratic. A class with a weight of 1 or less has the covariance of all classes.
+    The boundaries between classes are quadratic. Plug-in, a class with a weight of 1 or
+    less has the covariance of all classes.
 
     Parameters
     ----------
     shrinkage
-        As in `LDA`. With `"oas"`, a class's variances also count one sample of the variance pooled over classes.
-    ddof, prior, strength, class_prior, half_life, schema, max_values, memory_budget
+        As in `LDA`; it shrinks what is pooled over classes. Plug-in: it shrinks each class's correlations, and with
+        `"oas"` a class's variances also count one sample of the variance pooled over classes.
+    ddof, prior, strength, class_prior, half_life, schema, max_values, memory_budget, predictive
         As in `LDA`.
 
     Notes
     -----
-    As for `LDA`, with d^2 for each class where `LDA` predicts. Without shrinkage, probabilities are those of
-    scikit-learn's `QuadraticDiscriminantAnalysis` over the same samples.
+    As for `LDA`, with d^2 for each class where `LDA` predicts. The prior of a class's covariance is that of `LDA`,
+    worth d samples. `QDA(predictive="plug-in", shrinkage=0.0)` has the probabilities of scikit-learn's
+    `QuadraticDiscriminantAnalysis` over the same samples.
 
     Examples
     --------

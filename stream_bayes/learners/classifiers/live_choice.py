@@ -172,7 +172,7 @@ class LiveChoice(PairClassifier):
             return ValueReading(tables, encoder.labels, student=True, reads_moments=True, **settings)
         if name in ("lda", "qda"):
             return Discriminant(
-                tables, encoder.labels, name == "lda", -1.0, ddof=0.0, reads_moments=True, **settings
+                tables, encoder.labels, name == "lda", -1.0, student=True, reads_moments=True, **settings
             )
         if name == "kdb3":
             return FamilyDependences(store, None, 3, **settings)

@@ -1,0 +1,3 @@
+cdef double log_gammas(double half) noexcept
+cdef double log_gammas_of(double freedom, Py_ssize_t numbers) noexcept
+cdef double student_rise(double freedom, double weight, double square, Py_ssize_t numbers) noexcept
