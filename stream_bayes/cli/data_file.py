@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -13,13 +12,12 @@ from typing import Annotated, Any
 import typer
 
 from stream_bayes.core.events.event import BadRecord, Event
-from stream_bayes.data import features
-from stream_bayes.data.schema import Schema, usual_target
+from stream_bayes.data.schema import Amount, Nominal, Numeric, Schema, usual_target
 from stream_bayes.errors import BadValue, Exhausted, SchemaError
 from stream_bayes.names import closest
 from stream_bayes.streams.contracts.source import Record, Source
 from stream_bayes.streams.files.column_profile import FIRST_ROWS, ColumnProfile, profile_of
-from stream_bayes.streams.files.csv_cells import Misfits, is_number, plain_number
+from stream_bayes.streams.files.csv_cells import Misfits
 from stream_bayes.streams.files.csv_format import CSVFormat, delimiter_of, first_cells, guessed_format
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_lines import JSONLinesSource
@@ -39,6 +37,7 @@ __all__ = [
     "Target",
     "Time",
     "first_records",
+    "label_amount",
     "label_cuts",
     "listed",
     "merged_with",
@@ -179,7 +178,7 @@ class DataFile:
         """Return True for a numeric feature."""
         if self.schema is None:
             return self.profiles[name].is_numeric
-        return isinstance(self.schema.features.get(name), features.Numeric)
+        return isinstance(self.schema.columns.get(name), (Amount, Numeric))
 
     @cached_property
     def ids(self) -> dict[str, ColumnProfile]:
@@ -212,12 +211,15 @@ class DataFile:
                 texts |= dict.fromkeys(text.strip() or "blank" for text in self.profiles[name].missing)
             counts = [f"{name} {count:,}" for name, count in missing.items()]
             lines.append(f"  missing ({', '.join(texts)}): {listed(counts)}")
-        odd = {name: each for name, each in shown.items() if self.is_numeric(name) and each.misfits}
-        for name, each in odd.items():
-            lines.append(
-                f"  {name}: {each.misfits:,} of {each.values:,} values are not numbers and count as missing, such as "
-                f"{each.others[0]!r}"
-            )
+        for name, each in shown.items():
+            misfits, examples = each.kind.misfits
+            if self.is_numeric(name) and misfits:
+                lines.append(
+                    f"  {name}: {misfits:,} of {each.values:,} values are not numbers and count as missing, such as "
+                    f"{examples[0]!r}"
+                )
+            if self.is_numeric(name):
+                lines += [f"  {name}: {warning}" for warning in each.kind.warnings]
         if empty := [name for name, each in shown.items() if not each.values]:
             lines.append(f"  without any value: {listed(empty)}")
         if dates := [name for name, each in shown.items() if each.is_date]:
@@ -237,7 +239,7 @@ class DataFile:
 
     def _labels(self) -> str:
         profile = self.profiles[self.target or ""]
-        counts: Counter[str] = profile.counts or Counter()
+        counts = profile.counts
         text = "1 label" if profile.distinct == 1 else f"{profile.distinct:,} labels"
         if counts and len(counts) <= MANY_LABELS:
             common = sorted(counts.items(), key=lambda item: -item[1])[:NAMED_LABELS]
@@ -269,7 +271,7 @@ class DataFile:
                 "identifier or a date? Choose another target"
             )
         if profile.distinct == 1:
-            (label,) = profile.counts or {"": 0}
+            (label,) = profile.counts
             found.append(
                 f"warning: --target {self.target} has one value, {label!r}, in the first {profile.values:,} rows, so "
                 "there is nothing to predict, unless the rows are sorted by it"
@@ -336,7 +338,7 @@ def open_table(file: Path, target: str | None, options: DataOptions) -> DataFile
                 left_out[name] = f"an identifier: {profile.distinct:,} values in {profile.values:,} rows"
     fields = Fields(target=target, time=options.time, ignore=(*ignore, *left_out))
     if form is not None:
-        specs = {name: each.spec for name, each in profiles.items() if fields.is_feature(name)}
+        specs = {name: each.kind.column for name, each in profiles.items() if fields.is_feature(name)}
         schema: Schema | None = with_nominal(
             Schema(specs, target=target or usual_target(specs)), options.nominal
         )
@@ -389,21 +391,18 @@ def label_cuts(table: DataFile, bins: int) -> list[float]:
         If the target is not numeric.
     """
     profile = table.profiles[table.target or ""]
-    if not profile.is_numeric or profile.counts is None:
+    if not profile.is_numeric:
         raise BadValue(f"--bins {bins}: the target {table.target!r} is not numeric")
-    form = table.form or CSVFormat()
     values = []
-    for text, count in profile.counts.items():
-        if is_number(plain := text if table.form is None else _plain(text, form)):
-            values += [float(plain)] * count
+    for text, value in profile.kind.numbers.items():
+        values += [value] * profile.counts[text]
     return cut_points(values, bins)
 
 
-def _plain(text: str, form: CSVFormat) -> str:
-    try:
-        return plain_number(text, form.decimal, form.thousands)
-    except ValueError:
-        return ""
+def label_amount(table: DataFile) -> Amount:
+    """Return how the numbers of a numeric target are written."""
+    column = table.profiles[table.target or ""].kind.column
+    return column if isinstance(column, Amount) else Amount()
 
 
 def _typed_source(kind: str, file: Path, fields: Fields, name: str = SOURCE) -> Any:
@@ -448,12 +447,12 @@ def first_records(file: Path, source: Source) -> list[Record]:
 
 def with_nominal(schema: Schema, names: Sequence[str]) -> Schema:
     """Return the schema with some features declared nominal."""
-    unknown = [name for name in names if name not in schema.features]
+    unknown = [name for name in names if name not in schema.columns]
     if unknown:
         raise BadValue(
-            f"--nominal {unknown[0]}: no such feature; the features are {', '.join(schema.features)}"
+            f"--nominal {unknown[0]}: no such feature; the features are {', '.join(schema.columns)}"
         )
-    declared = {name: features.Nominal() if name in names else spec for name, spec in schema.features.items()}
+    declared = {name: Nominal() if name in names else spec for name, spec in schema.columns.items()}
     return Schema(declared, classes=schema.classes, target=schema.target, unknown=schema.unknown)
 
 

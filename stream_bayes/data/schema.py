@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import Literal, NoReturn, Self, TypeAlias, cast
@@ -13,10 +13,13 @@ from stream_bayes.core.values.values import (
     JSONValue,
     Value,
     canonical_label,
+    is_missing,
     shown,
     tagged_many,
     untagged_many,
 )
+from stream_bayes.data.amounts import Amount
+from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.columns import (
     CodedColumns,
     Codes,
@@ -26,6 +29,13 @@ from stream_bayes.data.columns import (
     refuse_foreign,
     skip_foreign,
 )
+from stream_bayes.data.declarations import (
+    Declared,
+    declared,
+    declared_from_json,
+    declared_to_json,
+    expanded,
+)
 from stream_bayes.data.features import (
     Nominal,
     Numeric,
@@ -33,17 +43,14 @@ from stream_bayes.data.features import (
     Vocabulary,
     checked_limit,
     declared_values,
-    feature_from_json,
     inferred_spec,
     json_fields,
-    spec_of,
-    spec_to_json,
 )
-from stream_bayes.data.frame_columns import Cells, factorise
+from stream_bayes.data.frame_columns import Cells, factorise, python_values
 from stream_bayes.data.frames import NamedColumns, Native, read_table
-from stream_bayes.errors import BadLabel, BadState, SchemaError, UnknownFeature
+from stream_bayes.errors import BadLabel, BadState, BadValue, SchemaError, UnknownFeature
 
-__all__ = ["Nominal", "Numeric", "Schema", "usual_target"]  # what a schema is written with
+__all__ = ["Amount", "Nominal", "Numeric", "Schema", "usual_target"]  # what a schema is written with
 
 Unknown: TypeAlias = Literal["ignore", "refuse"]
 
@@ -56,14 +63,22 @@ class Schema:
     Parameters
     ----------
     features
-        Each feature's `Nominal` or `Numeric`. Short for these are a list of values, the types str, bool, float and int,
-        and "nominal" and "numeric". Order is kept.
+        Each column's `Nominal` or `Numeric`, or the kind by which its cells are read, such as `Amount`. Short for these
+        are a list of values, the types str, bool, float and int, and "nominal", "numeric" and "amount". Order is kept.
     classes
         All classes, if they are known. Any other label is then refused.
     target
         The class variable's name, and that of the labels' column in a frame.
     unknown
         `"ignore"` or `"refuse"`: the treatment of undeclared features.
+
+    Attributes
+    ----------
+    columns
+        The declaration of each column, as records hold it.
+    features
+        The features that the columns become, as learners take them. Most columns are a feature as they are; `read`
+        makes the features of the others.
 
     Raises
     ------
@@ -78,6 +93,7 @@ class Schema:
     True
     """
 
+    columns: Mapping[str, Declared]
     features: Mapping[str, Spec]
     classes: Vocabulary | None
     target: str
@@ -85,7 +101,7 @@ class Schema:
 
     def __init__(
         self,
-        features: Mapping[str, Spec | Sequence[Value] | type | str],
+        features: Mapping[str, Declared | Sequence[Value] | type | str],
         classes: Sequence[Value] | None = None,
         target: str = "class",
         unknown: Unknown = "ignore",
@@ -94,16 +110,21 @@ class Schema:
             raise SchemaError(f"features: expected a mapping from names, got {type(features).__name__}")
         if unknown not in ("ignore", "refuse"):
             raise SchemaError(f"unknown: expected 'ignore' or 'refuse', got {shown(unknown)}")
-        specs = {_name("feature", name): spec_of(name, spec) for name, spec in features.items()}
+        columns = {_name("feature", name): declared(name, given) for name, given in features.items()}
+        specs = expanded(columns)
         target = _name("target", target)
-        if target in specs:
+        if target in columns or target in specs:
             raise SchemaError(
                 f"{shown(target)} is the target's name and a feature's; give target another name"
             )
         labels = None if classes is None else declared_values("classes", classes, canonical_label)
         # Not by assignment, which __setattr__ refuses.
         self.__dict__.update(
-            features=MappingProxyType(specs), classes=labels, target=target, unknown=str.__str__(unknown)
+            columns=MappingProxyType(columns),
+            features=MappingProxyType(specs),
+            classes=labels,
+            target=target,
+            unknown=str.__str__(unknown),
         )
 
     @classmethod
@@ -176,7 +197,7 @@ class Schema:
         """
         table = read_table(frame)
         labels, classes = None, self.classes or ()
-        if target is not None and target in self.features:
+        if target is not None and target in self.columns:
             raise SchemaError(f"{shown(target)} is a feature; it cannot be the target too")
         label_name = self.target if target is None else target
         if target is not None or label_name in table.columns:
@@ -205,7 +226,7 @@ class Schema:
         {'features': [['size', {'kind': 'numeric'}]], 'classes': None, 'target': 'class', 'unknown': 'ignore'}
         """
         return {
-            "features": [[name, spec_to_json(spec)] for name, spec in self.features.items()],
+            "features": [[name, declared_to_json(column)] for name, column in self.columns.items()],
             "classes": None if self.classes is None else tagged_many(self.classes),
             "target": self.target,
             "unknown": self.unknown,
@@ -228,7 +249,7 @@ class Schema:
         features, classes, target, unknown = json_fields(saved, "features", "classes", "target", "unknown")
         if type(features) is not list:
             raise BadState(f"a saved schema: expected a list of features, got {shown(features)}")
-        pairs = [feature_from_json(feature) for feature in features]
+        pairs = [declared_from_json(feature) for feature in features]
         if len(dict(pairs)) < len(pairs):
             raise BadState("a saved schema: two features have the same name")
         labels = None if classes is None else untagged_many(classes)
@@ -237,6 +258,37 @@ class Schema:
             return cls(dict(pairs), labels, cast("str", target), cast("Unknown", unknown))
         except SchemaError as error:
             raise BadState(f"a saved schema: {error}") from None
+
+    @cached_property
+    def kinds(self) -> Mapping[str, ColumnKind]:
+        """The columns whose cells `read` turns into features; the others are features as they are."""
+        return {name: column for name, column in self.columns.items() if isinstance(column, ColumnKind)}
+
+    def read(self, x: Mapping[str, object]) -> dict[str, object]:
+        """Return the features of an event by its columns, as sources and services read them.
+
+        Raises
+        ------
+        BadValue
+            If a cell is not of its column's kind.
+
+        Examples
+        --------
+        >>> Schema({"price": Amount(["$"]), "sky": Nominal()}).read({"price": "$1,037.50", "sky": "grey"})
+        {'price': 1037.5, 'sky': 'grey'}
+        """
+        features: dict[str, object] = {}
+        for name, value in x.items():
+            kind = self.kinds.get(name)
+            if kind is None:
+                features[name] = value
+                continue
+            try:
+                values = (None,) * len(kind.features(name)) if is_missing(value) else kind.read(value)
+            except ValueError as error:
+                raise BadValue(f"column {shown(name)}: expected {error}, got {shown(value)}") from None
+            features.update(zip(kind.features(name), values, strict=True))
+        return features
 
     @cached_property
     def fingerprint(self) -> str:
@@ -257,9 +309,31 @@ class Schema:
     ) -> CodedColumns:
         if self.unknown == "refuse":
             for name in table.columns:
-                if name != target and name not in self.features:
+                if name != target and name not in self.columns:
                     raise UnknownFeature(f"the schema does not declare the feature {shown(name)}")
-        return code_columns(table, self.features, foreign, labels, classes)
+        return code_columns(self._read_table(table), self.features, foreign, labels, classes)
+
+    def _read_table(self, table: NamedColumns) -> NamedColumns:
+        """Return a table of features: the columns of kinds that are read are replaced by what they become."""
+        read: dict[Hashable, Cells] = {}
+        for name, kind in self.kinds.items():
+            if name not in table.columns:
+                continue
+            made: list[tuple[object, ...]] = []
+            absent = (None,) * len(kind.features(name))
+            for row, value in enumerate(python_values(table.columns[name])):
+                try:
+                    made.append(absent if value is None else kind.read(value))
+                except ValueError as error:
+                    raise BadValue(
+                        f"row {row}: column {shown(name)}: expected {error}, got {shown(value)}"
+                    ) from None
+            columns = zip(*made, strict=True) if made else ([] for _ in absent)
+            read.update(zip(kind.features(name), map(list, columns), strict=True))
+        if not read:
+            return table
+        kept = {name: cells for name, cells in table.columns.items() if name not in self.kinds}
+        return NamedColumns(table.rows, {**kept, **read})
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"a Schema is immutable; make another one to change {name!r}")
@@ -274,7 +348,7 @@ class Schema:
         return hash(self._text)
 
     def __repr__(self) -> str:
-        parts = [repr(dict(self.features))]
+        parts = [repr(dict(self.columns))]
         parts += [] if self.classes is None else [f"classes={self.classes!r}"]
         parts += [] if self.target == "class" else [f"target={self.target!r}"]
         parts += [] if self.unknown == "ignore" else [f"unknown={self.unknown!r}"]

@@ -13,6 +13,7 @@ import msgspec
 from kafka.partitioner.default import murmur2
 
 from stream_bayes.core.events.event import Event, Partition, Position
+from stream_bayes.data.amounts import number
 from stream_bayes.data.features import Numeric
 from stream_bayes.errors import Exhausted, SchemaError, Undecodable
 from stream_bayes.kafka.clients.client import MAX_MESSAGE_BYTES, TRANSACTION_SECONDS, Send
@@ -24,7 +25,6 @@ from stream_bayes.streams.contracts.source import Record, Source
 from stream_bayes.streams.files.arff import ARFFSource
 from stream_bayes.streams.files.avro import AvroSource
 from stream_bayes.streams.files.column_profile import FIRST_ROWS, inferred_features
-from stream_bayes.streams.files.csv_cells import number
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.parquet import ParquetSource

@@ -13,6 +13,7 @@ from typing import Any
 
 from stream_bayes.bugs import is_bug
 from stream_bayes.core.values.values import shown
+from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, NotLearned, NotSupported, StreamBayesError, UnknownFeature
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.base.base import BayesClassifier
@@ -63,6 +64,7 @@ class Copy:
         self.decide = decide or self._own_decision()
         # Transformers make other features of an event, and bags hold any words.
         self.has_features = not is_transformed(model) and not isinstance(self.learner, BAGS)
+        self._schema: Schema | None = getattr(self.learner, "schema", None)
 
     def _own_decision(self) -> Callable[[Mapping[Any, float]], Any]:
         if self.product is not None:
@@ -75,6 +77,7 @@ class Copy:
 
     def predict(self, x: Mapping[str, Any], *, ignore_unknown: bool = False) -> dict[str, Any]:
         """Return the prediction for one event."""
+        x = self._read(x)
         ignored = self._check_names([x], ignore_unknown)
         answer = self._probabilities(x)
         return {
@@ -88,6 +91,7 @@ class Copy:
         self, xs: Sequence[Mapping[str, Any]], *, ignore_unknown: bool = False
     ) -> dict[str, Any]:
         """Return the predictions for many events, and the names that were ignored, once for all."""
+        xs = [self._read(x) for x in xs]
         ignored = self._check_names(xs, ignore_unknown)
         model = self.model
         if model is self.learner and isinstance(model, BayesClassifier):
@@ -105,6 +109,10 @@ class Copy:
             for decision, answer in zip(decided, named, strict=True)
         ]
         return {"predictions": predictions, "ignored": ignored}
+
+    def _read(self, x: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the features of an event: its columns are read as those of a file or a topic are."""
+        return x if self._schema is None or not self._schema.kinds else self._schema.read(x)
 
     def _probabilities(self, x: Mapping[str, Any]) -> Mapping[Any, float]:
         model = self.model
@@ -168,6 +176,7 @@ class Copy:
         Behind transformers the features are those that they make. A model without evidence of its own, as a mixture, is
         explained by the difference that leaving a feature out makes.
         """
+        x = self._read(x)
         answer = self.predict(x, ignore_unknown=ignore_unknown)
         given = {name: value for name, value in x.items() if name not in answer["ignored"]}
         if isinstance(self.answering, BayesClassifier):

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from stream_bayes import AODE, Binning
+from stream_bayes.data.declarations import features_table
 from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.errors import BadState, BadValue, SchemaError
 from stream_bayes.learners.factory import make_learner
 from stream_bayes.streams.pipelines.config import checked
-from stream_bayes.streams.sources.cut_sketch import CutSketch, schema_table, sketched_cuts
+from stream_bayes.streams.sources.cut_sketch import CutSketch, sketched_cuts
 from stream_bayes.workers.summable import check_summable
 from tests.cli.test_snapshots import run
 
@@ -115,7 +116,7 @@ def test_what_is_odd_about_a_feature_is_reported_with_a_count() -> None:
     assert "a: 1 infinite" in found
     assert "b: 2 values are numbers and 1 are not; it is declared numeric" in found
     assert "c: its values repeat, so it has 2 bins, not 4" in found
-    text = schema_table(sketch.schema(2))
+    text = features_table(sketch.schema(2).columns)
     assert tomllib.loads(text)["schema"]["features"]["b"] == {"kind": "numeric", "cuts": [1.5]}
 
 

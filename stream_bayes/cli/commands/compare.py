@@ -21,6 +21,7 @@ from stream_bayes.cli.compared_models import MODELS, PEERS, SEED, compared_model
 from stream_bayes.cli.data_file import (
     DataFile,
     DataOptions,
+    label_amount,
     label_cuts,
     merged_with,
     open_table,
@@ -241,7 +242,7 @@ def _stream(
     if bins is None:
         return source, table.schema, table
     try:
-        return BinnedLabels(source, label_cuts(table, bins), table.form), table.schema, table
+        return BinnedLabels(source, label_cuts(table, bins), label_amount(table)), table.schema, table
     except BadValue:
         source.close()
         raise

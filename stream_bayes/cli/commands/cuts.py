@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,9 +14,8 @@ from stream_bayes.cli.data_file import DataOptions, open_table, warn_of_misfits
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, checked_output, note, print_json
 from stream_bayes.core.events.event import Event
-from stream_bayes.data.features import Nominal as NominalFeature
-from stream_bayes.data.features import Numeric
-from stream_bayes.data.schema import Schema
+from stream_bayes.data.declarations import features_table
+from stream_bayes.data.schema import Amount, Numeric, Schema
 from stream_bayes.errors import BadState, BadValue, Exhausted
 from stream_bayes.saving.snapshots.file_system import write_private
 from stream_bayes.streams.contracts.source import EndlessSource, Source
@@ -60,7 +60,7 @@ def cuts(
 ) -> None:
     """Find cut points of numeric features, and write the [schema.features] table of a pipeline file."""
     with exit_on_error():
-        from stream_bayes.streams.sources.cut_sketch import CutSketch, schema_table
+        from stream_bayes.streams.sources.cut_sketch import CutSketch
 
         for option, path in (("--out", out), ("--save", save)):
             if path is not None:
@@ -86,7 +86,7 @@ def cuts(
             write_private(save, sketch.to_bytes())
         schema, lines = _with_declared(sketch.schema(bins), declared)
         note([*sketch.warnings(bins), *lines, f"{records:,} records read"], quiet=json)
-        table = schema_table(schema)
+        table = features_table(schema.columns)
         if out is not None:
             write_private(out, table.encode())
         if json:
@@ -152,12 +152,13 @@ def _with_declared(found: Schema, declared: Schema | None) -> tuple[Schema, list
     """Return the declared features with the cut points that were found, and warnings."""
     if declared is None:
         return found, []
-    specs, lines = dict(declared.features), []
+    specs, lines = dict(declared.columns), []
     for name, spec in specs.items():
-        if isinstance(spec, NominalFeature):
+        if not isinstance(spec, (Numeric, Amount)):
             continue
-        if isinstance(found.features.get(name), Numeric):
-            specs[name] = found.features[name]
+        sketched = found.features.get(name)
+        if isinstance(sketched, Numeric):
+            specs[name] = replace(spec, cuts=sketched.cuts)
         else:
             lines.append(
                 f"warning: {name}: is declared numeric, and no number was found; it has no cut points"

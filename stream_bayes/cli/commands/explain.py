@@ -50,6 +50,9 @@ def explain(
             product.print_explanation(model, event, json)
             return
         x = _features(sys.stdin.read() if event == "-" else event)
+        schema = getattr(model, "schema", None)
+        if schema is not None:
+            x = schema.read(x)
         if isinstance(model, BayesNet):
             _print_surprise(model, x, json)
             return

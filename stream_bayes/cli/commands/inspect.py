@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_text
-from collections import Counter
 from contextlib import closing
 from typing import Annotated, Any
 
@@ -12,6 +10,7 @@ import typer
 from stream_bayes.cli.data_file import DataFile, DataOptions, File, open_table
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, print_json, print_table
+from stream_bayes.data.declarations import features_table
 from stream_bayes.streams.files.column_profile import ColumnProfile
 
 __all__ = ["inspect"]
@@ -49,13 +48,12 @@ def inspect(
 
 
 def _row(table: DataFile, name: str, profile: ColumnProfile) -> dict[str, Any]:
-    counts: Counter[str] = profile.counts or Counter()
     examples = ", ".join(
         text if len(text) <= EXAMPLE_WIDTH else text[: EXAMPLE_WIDTH - 3] + "..."
-        for text in list(counts)[:EXAMPLES]
+        for text in list(profile.counts)[:EXAMPLES]
     )
     if table.features.get(name) is not None and table.is_numeric(name):
-        examples = f"{profile.lowest:g} to {profile.highest:g}"
+        examples = f"{profile.lowest:g} to {profile.highest:g}" if profile.is_numeric else examples
     return {
         "column": name,
         "kind": kind_of_column(table, name, profile),
@@ -63,6 +61,7 @@ def _row(table: DataFile, name: str, profile: ColumnProfile) -> dict[str, Any]:
         "missing": profile.missing.total(),
         "distinct": profile.distinct,
         "examples": examples,
+        "why": profile.kind.reason,
     }
 
 
@@ -72,30 +71,21 @@ def kind_of_column(table: DataFile, name: str, profile: ColumnProfile) -> str:
         return "target"
     if name not in table.features:
         return "left out"
-    kind = "number" if table.is_numeric(name) else "name"
+    kind = profile.kind.word if table.is_numeric(name) else "category"
     if not profile.values:
         return "empty"
     if name in table.ids:
         return f"{kind}, identifier?"
     if profile.is_date:
         return f"{kind}, date"
-    if kind == "number" and profile.may_be_codes:
+    if table.is_numeric(name) and profile.may_be_codes:
         return f"{kind}, code?"
     return kind
 
 
 def schema_text(table: DataFile) -> str:
     """Return the tables of a pipeline file that declare the columns."""
-    lines = ["[schema.features]"]
-    lines += [
-        f"{_key(name)} = {json_text.dumps('numeric' if table.is_numeric(name) else 'nominal')}"
-        for name in table.features
-    ]
-    return "\n".join(lines)
-
-
-def _key(name: object) -> str:
-    """Return a name as a key of TOML."""
-    text = str(name)
-    is_bare = text.isascii() and text.replace("_", "a").replace("-", "a").isalnum()
-    return text if is_bare else json_text.dumps(text, ensure_ascii=False)
+    columns = table.schema.columns if table.schema is not None else None
+    if columns is None:
+        columns = {name: each.kind.column for name, each in table.features.items()}
+    return features_table(columns).rstrip("\n")

@@ -26,7 +26,8 @@ from stream_bayes.cli.output import JSON, checked_output, note, print_json
 from stream_bayes.core.events.event import Event
 from stream_bayes.core.values.unknown_names import unknown_variable
 from stream_bayes.core.values.values import name_order
-from stream_bayes.data.schema import Schema
+from stream_bayes.data.inference import marked_alike
+from stream_bayes.data.schema import Amount, Schema
 from stream_bayes.errors import BadValue, Exhausted, NotSupported, SchemaError, StreamBayesError
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.predictions import most_probable
@@ -36,10 +37,12 @@ from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.saving.model_files import load_answering, load_learner
 from stream_bayes.saving.snapshots.file_system import open_private
 from stream_bayes.streams.contracts.source import Source
-from stream_bayes.streams.files.column_profile import inferred_schema
-from stream_bayes.streams.files.csv_format import first_cells
+from stream_bayes.streams.files.column_profile import inferred_schema, profile_of
+from stream_bayes.streams.files.csv_format import CSVFormat, first_cells
 from stream_bayes.streams.files.csv_source import CSVSource
+from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.records.json_decoder import JSONDecoder
 from stream_bayes.streams.sources.constructors import format_of, from_file
 
 __all__ = ["predict"]
@@ -196,7 +199,7 @@ def _written(out: Path | None) -> Iterator[TextIO]:
 def _source(file: Path, learner: Learner, key: str | None, options: CSVOptions) -> Source:
     """Return the file as a source of the model's features."""
     schema: Schema | None = learner.schema
-    known = [*learner._store.encoder.features] if schema is None else [*schema.features]
+    known = [*learner._store.encoder.features] if schema is None else [*schema.columns]
     kind = format_of(file)
     if kind == "csv":
         form = options.form_of(file)
@@ -209,12 +212,31 @@ def _source(file: Path, learner: Learner, key: str | None, options: CSVOptions) 
                 file, Fields(key=key, only=[name for name in names if name in known]), form=form
             )
             return CSVSource(file, key_only, inferred, form=form, misfits="missing")
+        schema = _written_as_here(schema, file, form)
         return CSVSource(file, Fields(key=key, only=known), schema, form=form, misfits="missing")
     options.refuse(file)
+    if kind == "jsonl" and schema is not None:
+        return JSONLinesSource(file, JSONDecoder(Fields(key=key, only=known), schema))
     source = from_file(file, key=key)
     if hasattr(source, "columns"):
         _check_features(file, known, source.columns)
     return source
+
+
+def _written_as_here(schema: Schema, file: Path, form: CSVFormat) -> Schema:
+    """Return the schema with the decimal marks of this file, where its first rows show others than were learned."""
+    amounts = {name: column for name, column in schema.columns.items() if isinstance(column, Amount)}
+    profiles = profile_of(file, [*amounts], form=form) if amounts else {}
+    changed = {
+        name: marked
+        for name, column in amounts.items()
+        if (marked := marked_alike(column, profiles[name].counts)) != column
+    }
+    if not changed:
+        return schema
+    marks = ", ".join(f"{name} {column.decimal!r}" for name, column in changed.items())
+    note([f"the decimal marks of {file} are others than the model learned: {marks}"])
+    return Schema({**schema.columns, **changed}, schema.classes, schema.target, schema.unknown)
 
 
 def _check_features(file: Path, known: Sequence[str], names: Sequence[str]) -> None:

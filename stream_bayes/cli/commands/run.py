@@ -16,6 +16,7 @@ from stream_bayes.cli.exit_codes import exit_on_error, exit_with_json_log
 from stream_bayes.cli.output import JSON, note, print_json, print_table
 from stream_bayes.cli.progress import bar_over, print_summary
 from stream_bayes.cli.runners import RUNNERS, RunOptions
+from stream_bayes.data.amounts import Amount
 from stream_bayes.data.features import Numeric
 from stream_bayes.errors import BadConfig, BadValue, OtherSettings
 from stream_bayes.streams.contracts.source import Source
@@ -190,8 +191,9 @@ def first_file(source: Source) -> Source:
 def guess_of(source: CSVSource) -> list[str]:
     """Return the guessed kinds of a file's columns, one per line."""
     assert source.schema is not None
-    numbers = [name for name, spec in source.schema.features.items() if isinstance(spec, Numeric)]
-    names = [name for name in source.schema.features if name not in numbers]
+    columns = source.schema.columns
+    numbers = [name for name, spec in columns.items() if isinstance(spec, (Amount, Numeric))]
+    names = [name for name in columns if name not in numbers]
     form = str(source.format)
     return [
         f"by the first rows of {source.path}{f' ({form})' * bool(form)}; declare it in [schema.features]",

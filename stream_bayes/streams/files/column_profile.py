@@ -8,14 +8,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from stream_bayes.core.events.event import Event
 from stream_bayes.core.values.values import is_missing, shown
-from stream_bayes.data.features import Nominal, Numeric, Spec
+from stream_bayes.data.declarations import Declared
+from stream_bayes.data.features import Numeric
+from stream_bayes.data.inference import LEAST_SHARE, InferredKind, inferred_kind, sure_mark, typed_kind
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import Exhausted, SchemaError
-from stream_bayes.streams.files.csv_cells import BLANKS, number, plain_number
+from stream_bayes.streams.files.csv_cells import BLANKS
 from stream_bayes.streams.files.csv_format import CSVFormat
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.records.fields import Fields
@@ -27,9 +30,7 @@ __all__ = [
 
 FIRST_ROWS = 1000
 LEAST_ROWS, MAX_CELLS = 100, 1_000_000  # of a file with many columns fewer rows are profiled
-NUMERIC_SHARE = 0.9  # of the cells with a value; the others count as missing
 MAX_DISTINCT = 20_000  # values counted per column
-LEADING_ZERO = re.compile(r"0\d+")
 DATE = re.compile(
     r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{4}/\d{1,2}/\d{1,2}( .*)?"
     r"|\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d{2})( .*)?"
@@ -45,116 +46,96 @@ ID_EVENTS = 20
 
 @dataclass
 class ColumnProfile:
-    """Counts of the contents of one column.
+    """Counts of the contents of one column, and the kind that they show.
 
     Parameters
     ----------
     name
         Name of the column.
+    form
+        The format of the file: the texts that stand for a missing value, and the likely decimal mark.
     values
         Number of cells with a value.
     missing
         Number of missing cells, by their text.
-    numbers, whole
-        Number of cells with a number, and with a whole number.
-    codes
-        Number of cells with digits after a leading zero, such as zip codes.
-    dates
-        Number of cells with a date.
-    characters
-        Number of characters of the values.
-    lowest, highest
-        Range of the numbers.
-    others
-        The first cells that are not numbers.
     counts
-        Number of cells by text; None once there are more than 20,000 texts.
+        Number of cells by text, of the first 20,001 texts.
+    typed_numbers
+        Of values that have a type, the number in each text that is one; None for the cells of a CSV file.
+    decimal
+        The likely decimal mark, by the other columns; None for that of the format.
     """
 
     name: str
+    form: CSVFormat = field(default_factory=CSVFormat)
     values: int = 0
     missing: Counter[str] = field(default_factory=Counter)
-    numbers: int = 0
-    whole: int = 0
-    codes: int = 0
-    dates: int = 0
-    characters: int = 0
-    lowest: float = float("inf")
-    highest: float = float("-inf")
-    others: list[str] = field(default_factory=list)
-    counts: Counter[str] | None = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
+    typed_numbers: dict[str, float] | None = None
+    decimal: str | None = None
 
-    def add(self, cell: str, form: CSVFormat) -> None:
+    def add(self, cell: str) -> None:
         """Add a cell."""
-        if cell in form.missing or (cell in BLANKS and "" in form.missing):
+        missing = self.form.missing
+        if cell in missing or (cell in BLANKS and "" in missing):
             self.missing[cell] += 1
-            return
-        self._count(cell)
-        try:
-            value = number(
-                cell
-                if form.decimal == "." and not form.thousands
-                else plain_number(cell, form.decimal, form.thousands)
-            )
-        except ValueError:
-            self._count_other(cell)
-            return
-        self._count_number(value)
-        self.codes += LEADING_ZERO.fullmatch(cell) is not None
+        else:
+            self._count(cell)
 
     def add_value(self, value: object) -> None:
         """Add a value that has a type: a number is a number, and everything else a name."""
+        if self.typed_numbers is None:
+            self.typed_numbers = {}
         if is_missing(value):
             self.missing[""] += 1
             return
         text = str(value)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            self._count(text)
-            self._count_number(float(value))
-            return
+            self.typed_numbers[text] = float(value)
         self._count(text)
-        self._count_other(text)
 
     def _count(self, text: str) -> None:
         self.values += 1
-        self.characters += len(text)
-        if self.counts is not None:
+        if text in self.counts or len(self.counts) <= MAX_DISTINCT:
             self.counts[text] += 1
-            if len(self.counts) > MAX_DISTINCT:
-                self.counts = None
 
-    def _count_number(self, value: float) -> None:
-        self.numbers += 1
-        self.whole += value.is_integer()
-        if value < self.lowest:
-            self.lowest = value
-        if value > self.highest:
-            self.highest = value
-
-    def _count_other(self, text: str) -> None:
-        self.dates += DATE.fullmatch(text.strip()) is not None
-        if len(self.others) < 3 and text not in self.others:
-            self.others.append(text)
+    @cached_property
+    def kind(self) -> InferredKind:
+        """The kind of the column. It is inferred once, after the last cell was added."""
+        if self.typed_numbers is None:
+            return inferred_kind(self.counts, self.form.decimal, self.decimal)
+        return typed_kind(self.counts, self.typed_numbers)
 
     @property
     def is_numeric(self) -> bool:
-        """True if the column is one of numbers: at least 90 % of its values, and no codes with leading zeros."""
-        return 0 < self.numbers >= NUMERIC_SHARE * self.values and not self.codes
+        """True if the column is a feature of numbers, however they are written."""
+        return bool(self.kind.numbers)
+
+    @property
+    def lowest(self) -> float:
+        """The least number."""
+        return min(self.kind.numbers.values())
+
+    @property
+    def highest(self) -> float:
+        """The greatest number."""
+        return max(self.kind.numbers.values())
+
+    @property
+    def is_whole(self) -> bool:
+        """True if all numbers are whole."""
+        return all(map(float.is_integer, self.kind.numbers.values()))
 
     @property
     def is_date(self) -> bool:
         """True if nearly all values are dates."""
-        return 0 < self.dates >= NUMERIC_SHARE * self.values
+        dates = sum(count for text, count in self.counts.items() if DATE.fullmatch(text.strip()))
+        return 0 < dates >= LEAST_SHARE * self.values
 
     @property
     def distinct(self) -> int:
         """The number of distinct values, counted up to 20,001."""
-        return MAX_DISTINCT + 1 if self.counts is None else len(self.counts)
-
-    @property
-    def misfits(self) -> int:
-        """The number of cells of a numeric column that hold no number."""
-        return self.values - self.numbers if self.is_numeric else 0
+        return len(self.counts)
 
     @property
     def is_id(self) -> bool:
@@ -162,8 +143,8 @@ class ColumnProfile:
         if self.values < ID_EVENTS:
             return False
         if not self.is_numeric:
-            return self.counts is None or self.distinct >= max(ID_EVENTS, ID_SHARE * self.values)
-        if self.whole < self.values or (self.counts is not None and self.distinct < self.values):
+            return self.distinct > MAX_DISTINCT or self.distinct >= max(ID_EVENTS, ID_SHARE * self.values)
+        if not self.is_whole or self.distinct < min(self.values, MAX_DISTINCT) or self.kind.misfits[0]:
             return False
         consecutive = self.highest - self.lowest < self.values
         return consecutive or ID_NAME.fullmatch(self.name.strip()) is not None
@@ -172,22 +153,21 @@ class ColumnProfile:
     def may_be_codes(self) -> bool:
         """True for a numeric column of few distinct whole numbers: they may be names."""
         few = self.distinct <= FEW_NUMBERS and self.values >= 5 * self.distinct
-        return self.is_numeric and self.whole == self.numbers and few
-
-    @property
-    def spec(self) -> Spec:
-        """The kind of feature."""
-        return Numeric() if self.is_numeric else Nominal()
+        return isinstance(self.kind.column, Numeric) and self.is_whole and few
 
 
 def profiled_columns(
     names: Iterable[str], rows: Iterable[Mapping[str, str | None]], form: CSVFormat
 ) -> dict[str, ColumnProfile]:
     """Return the profile of each column of some rows of text, by name."""
-    profiles = {name: ColumnProfile(name) for name in names}
+    profiles = {name: ColumnProfile(name, form) for name in names}
     for row in rows:
         for name, profile in profiles.items():
-            profile.add(row.get(name) or "", form)
+            profile.add(row.get(name) or "")
+    marks = Counter(mark for profile in profiles.values() if (mark := sure_mark(profile.counts)) is not None)
+    if marks["."] != marks[","]:
+        for profile in profiles.values():
+            profile.decimal = max(marks, key=lambda mark: marks[mark])
     return profiles
 
 
@@ -222,10 +202,10 @@ def profile_of(
         return profiled_columns(names, (event.x for event in first_rows(source, rows)), form)
 
 
-def inferred_features(names: Iterable[str], rows: Iterable[Mapping[str, str | None]]) -> dict[str, Spec]:
-    """Infer the features from the text of some rows: numeric if at least 90 % of the values are numbers, else nominal.
+def inferred_features(names: Iterable[str], rows: Iterable[Mapping[str, str | None]]) -> dict[str, Declared]:
+    """Infer the columns from the text of some rows: the kind to which at least 90 % of the values belong, else nominal.
 
-    A feature without any value is nominal, and so is one of digits with leading zeros. The result depends on the rows
+    A column without any value is nominal, and so is one of digits with leading zeros. The result depends on the rows
     alone.
 
     Parameters
@@ -242,7 +222,7 @@ def inferred_features(names: Iterable[str], rows: Iterable[Mapping[str, str | No
     {'sky': Nominal(), 'wind': Numeric()}
     """
     profiles = profiled_columns(names, rows, CSVFormat())
-    return {name: profile.spec for name, profile in profiles.items()}
+    return {name: profile.kind.column for name, profile in profiles.items()}
 
 
 def inferred_schema(
@@ -290,7 +270,7 @@ def inferred_schema(
         names = list(filter(source.fields.is_feature, source.columns))
         target = source.fields.target
     profiles = profile_of(path, names, rows, columns, form)
-    features = {name: profile.spec for name, profile in profiles.items()}
+    features = {name: profile.kind.column for name, profile in profiles.items()}
     if target is not None:
         return Schema(features, target=target)
     if "class" in features:

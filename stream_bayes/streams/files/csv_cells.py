@@ -9,6 +9,8 @@ from typing import Any
 
 from stream_bayes.core.events.event import Kind
 from stream_bayes.core.values.values import Value
+from stream_bayes.data.amounts import number
+from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.features import Vocabulary
 from stream_bayes.streams.records.bad_records import DecodeReason, described, shortened, undecodable
 from stream_bayes.streams.records.fields import Fields, kind_from, seconds_from
@@ -21,10 +23,9 @@ __all__ = [
     "Misfits",
     "MomentCells",
     "NumberCells",
+    "ReadCells",
     "TextCells",
     "WeightCells",
-    "is_number",
-    "number",
     "plain_number",
 ]
 
@@ -33,6 +34,7 @@ MISSING_CELLS = (
     *("", "?", "NA", "N/A", "n/a", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None", "<NA>"),
     *("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "1.#IND", "1.#QNAN"),
 )
+MOST_REMEMBERED = 4096  # cells of a column whose values are remembered: reading them takes longer
 BLANKS = frozenset(" " * count for count in range(1, 33)) | {"\t"}
 
 
@@ -66,6 +68,10 @@ class Cells(ABC):
             return self.present(cells)
         present = iter(self.present([cell for cell in cells if cell not in missing]))
         return [absent if cell in missing else next(present) for cell in cells]
+
+    def columns(self, cells: list[str]) -> list[list[Any]]:
+        """Return the values of each feature that the cells become."""
+        return [self.values(cells)]
 
     def present(self, cells: list[str]) -> list[Any]:
         """Return the values of cells; none of them is missing."""
@@ -105,7 +111,7 @@ class DeclaredCells(Cells):
 
 @dataclass
 class Misfits:
-    """Cells of a numeric column that hold no number and count as missing.
+    """Cells that are not of the kind of their column, as a name among numbers, and count as missing.
 
     Parameters
     ----------
@@ -177,6 +183,53 @@ class NumberCells(Cells):
         return None
 
 
+class ReadCells(Cells):
+    """The converter of cells that a kind of column reads.
+
+    Parameters
+    ----------
+    name, missing, misfits
+        As of `NumberCells`.
+    kind
+        The kind, which may make several features of a cell.
+    """
+
+    def __init__(
+        self, name: str, missing: frozenset[str], kind: ColumnKind, misfits: Misfits | None = None
+    ) -> None:
+        super().__init__(name, missing)
+        self._read, self._misfits = kind.read, misfits
+        self.absent = (None,) * len(kind.features(name))
+        self._read_before: dict[str, tuple[Any, ...]] = {}
+
+    def columns(self, cells: list[str]) -> list[list[Any]]:
+        rows = self.values(cells)
+        return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in self.absent]
+
+    def one(self, cell: str) -> Any:
+        values = self._read_before.get(cell)
+        if values is None:
+            values = self._values_of(cell)
+            if values is not self.absent and len(self._read_before) < MOST_REMEMBERED:
+                self._read_before[cell] = values
+        return values
+
+    def _values_of(self, cell: str) -> tuple[Any, ...]:
+        try:
+            return self._read(cell)
+        except ValueError as error:
+            expected = error
+        if cell.strip() in self._missing:
+            return self.absent  # type: ignore[no-any-return]  # set above
+        if self._misfits is None:
+            raise undecodable(
+                DecodeReason.WRONG_TYPE,
+                f"column {shortened(self.name)}: expected {expected}, got {described(cell)}",
+            )
+        self._misfits.add(cell)
+        return self.absent  # type: ignore[no-any-return]  # set above
+
+
 class WeightCells(NumberCells):
     """The converter of weights; a missing one is 1."""
 
@@ -209,31 +262,6 @@ class KindCells(Cells):
 
     def one(self, cell: str) -> Kind:
         return kind_from(cell, self._fields)
-
-
-def number(text: str) -> float:
-    """Return the number in a text, or raise `ValueError`.
-
-    Examples
-    --------
-    >>> number("-1.5e3")
-    -1500.0
-    >>> number("1_000")  # a literal of Python, but of no other program
-    Traceback (most recent call last):
-    ValueError: not a number
-    """
-    if "_" not in text and text.isascii() and math.isfinite(value := float(text)):
-        return value
-    raise ValueError("not a number")
-
-
-def is_number(text: str) -> bool:
-    """Return True if a text is a finite number."""
-    try:
-        number(text)
-    except ValueError:
-        return False
-    return True
 
 
 def plain_number(text: str, decimal: str, thousands: str) -> str:

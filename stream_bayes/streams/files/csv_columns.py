@@ -8,6 +8,8 @@ from typing import Any
 
 from stream_bayes.core.events.event import ONE, SAMPLE, TOMBSTONE, Event, Kind, Partition
 from stream_bayes.core.values.values import shown
+from stream_bayes.data.amounts import is_number
+from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.features import Numeric, Vocabulary
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import SchemaError, Undecodable
@@ -20,9 +22,9 @@ from stream_bayes.streams.files.csv_cells import (
     Misfits,
     MomentCells,
     NumberCells,
+    ReadCells,
     TextCells,
     WeightCells,
-    is_number,
 )
 from stream_bayes.streams.records.bad_records import DecodeReason, shortened, undecodable
 from stream_bayes.streams.records.fields import Fields
@@ -44,14 +46,14 @@ class CSVColumns:
     fields
         Roles of the fields.
     schema
-        The features: cells of a numeric one are numbers, those of a nominal one are text, or the declared values that
-        are written so. Without one, all are text.
+        The columns: cells of a numeric one are numbers, those of a nominal one are text, or the declared values that
+        are written so; others are read by their kind. Without a schema, all are text.
     missing
         Cells that stand for a missing value.
     decimal, thousands
         Marks in numbers.
     misfits
-        Counts of cells of a numeric column that hold no number and are read as missing; None to raise for them.
+        Counts of cells that are not of the kind of their column and are read as missing; None to raise for them.
 
     Raises
     ------
@@ -106,8 +108,8 @@ class CSVColumns:
         self._misfits = misfits
         self._new_misfits: dict[str, Misfits] = {}
         if misfits is not None and schema is not None:
-            numeric = [name for name in features if isinstance(schema.features[name], Numeric)]
-            self._new_misfits = {name: Misfits() for name in numeric}
+            read = [name for name in features if isinstance(schema.columns[name], (Numeric, ColumnKind))]
+            self._new_misfits = {name: Misfits() for name in read}
         self._features = [
             (
                 self._place[name],
@@ -115,7 +117,7 @@ class CSVColumns:
             )
             for name in features
         ]
-        self._feature_names = features
+        self._feature_names = _feature_names(features, schema)
         self._required = [self._place[name] for name in fields.required]
         self._missing = absent
 
@@ -159,7 +161,9 @@ class CSVColumns:
             if not self._missing.isdisjoint(cells[index::width]):
                 name = shortened(self.names[index])
                 raise undecodable(DecodeReason.MISSING_FIELD, f"expected a value in the column {name}")
-        features = [column.values(cells[index::width]) for index, column in self._features]
+        features = [
+            values for index, column in self._features for values in column.columns(cells[index::width])
+        ]
         xs: Iterable[dict[str, Any]] = rows_of_columns(self._feature_names, features, count)
         given = {role: column.values(cells[index::width]) for role, (index, column) in self._roles.items()}
         labels: Iterable[Any] = given.get("target", repeat(None, count))
@@ -201,13 +205,13 @@ class CSVColumns:
 
     def _declared(self, features: Sequence[str], schema: Schema) -> list[str]:
         """Return the features that the schema declares."""
-        self._check_there("schema", filter(self.fields.is_feature, schema.features))
-        unknown = [name for name in features if name not in schema.features]
+        self._check_there("schema", filter(self.fields.is_feature, schema.columns))
+        unknown = [name for name in features if name not in schema.columns]
         if unknown and (schema.unknown == "refuse" or self.fields.only is not None):
             raise SchemaError(
                 f"the schema does not declare {shown(unknown)}; declare these columns, or ignore them"
             )
-        return [name for name in features if name in schema.features]
+        return [name for name in features if name in schema.columns]
 
 
 def _role_cells(role: str, fields: Fields, missing: frozenset[str], schema: Schema | None) -> Cells:
@@ -233,10 +237,20 @@ def _feature_cells(
     misfits: Misfits | None,
 ) -> Cells:
     """Return the converter of a feature's column."""
-    spec = None if schema is None else schema.features[name]
+    spec = None if schema is None else schema.columns[name]
+    if isinstance(spec, ColumnKind):
+        return ReadCells(name, missing, spec, misfits)
     if isinstance(spec, Numeric):
         return NumberCells(name, missing, decimal, thousands, misfits)
     return _nominal_cells(name, missing, None if spec is None else spec.values)
+
+
+def _feature_names(columns: Sequence[str], schema: Schema | None) -> list[str]:
+    """Return the names of the features that columns become."""
+    kinds = {} if schema is None else schema.kinds
+    return [
+        feature for name in columns for feature in (kinds[name].features(name) if name in kinds else (name,))
+    ]
 
 
 def _nominal_cells(name: str, missing: frozenset[str], declared: Vocabulary | None) -> Cells:

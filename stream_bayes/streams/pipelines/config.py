@@ -41,6 +41,7 @@ from pydantic import (
 )
 
 from stream_bayes.core.events.time import MAX_SKEW
+from stream_bayes.data.declarations import Declared, kind_from_options
 from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import BadConfig
@@ -92,6 +93,12 @@ __all__ = [
 Written: TypeAlias = str | bool | int | float  # values and labels as TOML holds them
 FIELDS = ("target", "key", "time", "weight", "type", "ignore", "only")
 FORMAT = ("delimiter", "decimal", "thousands", "encoding", "missing", "misfits")  # of a CSV file
+ColumnWord: TypeAlias = Literal["nominal", "numeric", "amount"]
+OPTIONS = {  # of the declaration of a column, by its kinds
+    ("values", "closed", "max_values"): ("nominal",),
+    ("cuts",): ("numeric", "amount"),
+    ("units", "decimal"): ("amount",),
+}
 LEAST_TOKEN = 16  # characters
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"  # of a pipeline: it becomes part of topics, groups and files
 
@@ -99,31 +106,35 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"  # of a pipeline: it becomes part of
 class FeatureConfig(ConfigTable):
     """The declaration of a feature."""
 
-    kind: Literal["nominal", "numeric"]
+    kind: ColumnWord
     values: list[Written] | None = None
     closed: bool = False
     max_values: int | None = Field(None, ge=1)
     cuts: list[float] | None = None
+    units: list[str] | None = None
+    decimal: Literal[".", ","] | None = None
 
-    def declared(self) -> Nominal | Numeric:
+    def declared(self) -> Declared:
         if self.kind == "nominal":
             return Nominal(self.values, self.max_values, self.closed)
-        return Numeric() if self.cuts is None else Numeric(cuts=self.cuts)
+        if self.kind == "numeric":
+            return Numeric() if self.cuts is None else Numeric(cuts=self.cuts)
+        options = {name: getattr(self, name) for name in self.model_fields_set - {"kind"}}
+        return kind_from_options(self.kind, options)
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        nominal = self.values is not None or self.closed or self.max_values is not None
-        if self.kind == "numeric" and nominal:
-            raise ValueError("values, closed and max_values are for nominal features")
-        if self.kind == "nominal" and self.cuts is not None:
-            raise ValueError("cuts are for numeric features")
+        for names, kinds in OPTIONS.items():
+            listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+            if self.kind not in kinds and not self.model_fields_set.isdisjoint(names):
+                raise ValueError(f"{listed} are for {' or '.join(kinds)} features")
         return self
 
 
 class SchemaConfig(ConfigTable):
     """The declared features and classes of the stream."""
 
-    features: dict[str, FeatureConfig | Literal["nominal", "numeric"]]
+    features: dict[str, FeatureConfig | ColumnWord]
     classes: list[Written] | None = None
     unknown: Literal["ignore", "refuse"] = "ignore"
 

@@ -17,6 +17,7 @@ from stream_bayes.core.events.pending import Pending
 from stream_bayes.core.events.time import EventCount, StreamTime
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import shown
+from stream_bayes.data.amounts import Amount
 from stream_bayes.data.features import Numeric
 from stream_bayes.data.schema import Schema
 from stream_bayes.drift.adaptive import DriftAdaptive
@@ -181,7 +182,7 @@ def _guessed(
             'as in wind = "numeric", or start once there are some'
         )
     schema = inferred_schema(path, own.fields(), form=form)
-    numbers = [name for name, spec in schema.features.items() if isinstance(spec, Numeric)]
+    numbers = [name for name, spec in schema.columns.items() if isinstance(spec, (Amount, Numeric))]
     logger.info("columns that hold numbers, by the first rows of %s: %s", path, ", ".join(numbers) or "none")
     if str(form):
         logger.info("format of %s, by its first lines: %s", path, form)

@@ -19,8 +19,9 @@ __all__ = ["JSONDecoder"]
 class JSONDecoder(ObjectDecoder):
     """A JSON object: `{"sky": "grey", "wind": 3.5, "rain": true}`.
 
-    Numeric features must be numbers; nominal ones text, numbers, true or false. Without a schema, text, true and false
-    are nominal and numbers are numeric. `null` is a missing value. Of two fields with one name the last one counts.
+    Numeric features must be numbers; nominal ones text, numbers, true or false. A field of another kind, such as an
+    `Amount`, is read as a cell of a file. Without a schema, text, true and false are nominal and numbers are numeric.
+    `null` is a missing value. Of two fields with one name the last one counts.
     Fields that no event needs are skipped: only their brackets and quotes are checked.
 
     Parameters
@@ -48,7 +49,7 @@ class JSONDecoder(ObjectDecoder):
         super().__init__(fields, schema, max_record_bytes)
         # Usually one pass over the bytes decodes the fields, checks them, and drops those that are not declared.
         dropping = self._declared is None and bool(self.fields.ignore)
-        self._one_pass = not (self.fields.flatten or self._refuses or dropping or self._open)
+        self._one_pass = not (self.fields.flatten or self._refuses or dropping or self._open or self._kinds)
         record: Any = dict[str, Scalar]
         if self._declared is not None:
             typed_dict: Any = (

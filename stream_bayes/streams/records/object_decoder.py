@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from stream_bayes.core.events.event import ONE, TOMBSTONE, Event, Partition, Position
 from stream_bayes.core.values.values import shown
+from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.features import Numeric
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import SchemaError, Undecodable
@@ -51,6 +52,7 @@ class ObjectDecoder(Decoder):
     ) -> None:
         super().__init__(fields, schema, max_record_bytes)
         self._declared = _declared(self.fields, schema)
+        self._kinds = _kinds(self.fields, schema)
         self._numbers = [name for name, expected in (self._declared or {}).items() if expected is Number]
         self._number_names = frozenset(self._numbers)
         self._role_names = frozenset(self.fields.roles.values())
@@ -126,7 +128,23 @@ class ObjectDecoder(Decoder):
         if not SCALARS.issuperset(map(type, content.values())):
             name = next(name for name, value in content.items() if type(value) not in SCALARS)
             raise _wrong(name, "text, a number, true or false", described(content[name]))
+        for name, (kind, features) in self._kinds.items():
+            if name in content:
+                value = content.pop(name)
+                content.update(zip(features, self._read(name, kind, len(features), value), strict=True))
         return content
+
+    def _read(self, name: str, kind: ColumnKind, width: int, value: Any) -> tuple[Any, ...]:
+        """Return the features of a field by its kind; what is not of the kind is a bad field."""
+        if value is None:
+            return (None,) * width
+        try:
+            return kind.read(value)
+        except ValueError as error:
+            if not self._drops:
+                raise _wrong(name, str(error), described(value)) from None
+            self._count_bad_field(name, str(error), value)
+            return (None,) * width
 
     def _drop_bad_fields(self, content: dict[str, Any]) -> None:
         """Set features of wrong types to None, and count them."""
@@ -136,15 +154,20 @@ class ObjectDecoder(Decoder):
             if name in roles or (kind in SCALARS and (name not in numbers or kind in NUMBERS)):
                 continue
             content[name] = None
-            if self.bad_fields[name] == 0 and len(self.bad_fields) <= MAX_WARNED:
-                expected = "a number" if name in numbers else "text, a number, true or false"
-                logger.warning(
-                    "field %s: expected %s, got %s; it is taken as missing, here and in later records",
-                    shortened(name),
-                    expected,
-                    described(value),
-                )
-            self.bad_fields[name if len(self.bad_fields) < MAX_WARNED else OTHERS] += 1
+            self._count_bad_field(
+                name, "a number" if name in numbers else "text, a number, true or false", value
+            )
+
+    def _count_bad_field(self, name: str, expected: str, value: Any) -> None:
+        """Count a feature of a wrong type, and log the first one."""
+        if self.bad_fields[name] == 0 and len(self.bad_fields) <= MAX_WARNED:
+            logger.warning(
+                "field %s: expected %s, got %s; it is taken as missing, here and in later records",
+                shortened(name),
+                expected,
+                described(value),
+            )
+        self.bad_fields[name if len(self.bad_fields) < MAX_WARNED else OTHERS] += 1
 
 
 def _wrong(name: str, expected: str, came: str) -> Undecodable:
@@ -180,17 +203,25 @@ def flattened(content: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
+def _kinds(fields: Fields, schema: Schema | None) -> dict[str, tuple[ColumnKind, tuple[str, ...]]]:
+    """Return the kind of each field whose values are read, and the features that these become."""
+    kinds = {} if schema is None else schema.kinds
+    return {
+        name: (kind, tuple(kind.features(name))) for name, kind in kinds.items() if fields.is_feature(name)
+    }
+
+
 def _declared(fields: Fields, schema: Schema | None) -> dict[str, Any] | None:
     """Return the type of each field that is used; None if all fields are."""
     if schema is not None:
-        missing = [name for name in fields.only or () if name not in schema.features]
+        missing = [name for name in fields.only or () if name not in schema.columns]
         if missing:
             raise SchemaError(
                 f"only: the schema does not declare {shown(missing)}; declare it, or leave it out"
             )
         features = {
             name: Number if isinstance(spec, Numeric) else Scalar
-            for name, spec in schema.features.items()
+            for name, spec in schema.columns.items()
             if fields.is_feature(name)
         }
     elif fields.only is not None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import cast
 
 from msgspec.structs import replace
 
 from stream_bayes.core.events.event import Event, Partition, Position
+from stream_bayes.data.amounts import Amount
 from stream_bayes.errors import BadValue
 from stream_bayes.streams.contracts.source import Record, Source
-from stream_bayes.streams.files.csv_cells import number, plain_number
-from stream_bayes.streams.files.csv_format import CSVFormat
 
 __all__ = ["BinnedLabels", "cut_points"]
 
@@ -46,8 +46,8 @@ class BinnedLabels:
         The source. A label that is no number becomes missing.
     cuts
         The cut points, ascending.
-    form
-        The format of the numbers in a CSV file.
+    amount
+        How the numbers are written in text.
 
     Examples
     --------
@@ -57,11 +57,11 @@ class BinnedLabels:
     ['below 2', '2 to 6', 'from 6']
     """
 
-    def __init__(self, source: Source, cuts: Sequence[float], form: CSVFormat | None = None) -> None:
+    def __init__(self, source: Source, cuts: Sequence[float], amount: Amount | None = None) -> None:
         self.source = source
         self.cuts = list(cuts)
         self.name, self.medium, self.may_skip = source.name, source.medium, source.may_skip
-        self._form = CSVFormat() if form is None else form
+        self._amount = Amount() if amount is None else amount
         self.labels = list(_names(self.cuts))
 
     @property
@@ -81,13 +81,8 @@ class BinnedLabels:
         if not isinstance(record, Event) or record.y is None:
             return record
         try:
-            text = record.y
-            value = (
-                number(plain_number(text, self._form.decimal, self._form.thousands))
-                if isinstance(text, str)
-                else float(text)
-            )
-        except (TypeError, ValueError):
+            value = cast("float", self._amount.read(record.y)[0])
+        except ValueError:
             return replace(record, y=None)
         return replace(record, y=self.labels[bisect_right(self.cuts, value)])
 

@@ -5,7 +5,6 @@ Shards can be summed only if all have the same cut points, so these are found be
 
 from __future__ import annotations
 
-import json
 import math
 import struct
 from collections.abc import Mapping
@@ -16,11 +15,11 @@ import numpy as np
 
 from stream_bayes._build import install_command
 from stream_bayes.core.counts.cut_points import cut_quantiles
-from stream_bayes.data.features import Nominal, Numeric, Spec
+from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import BadState, BadValue, SchemaError
 
-__all__ = ["CutSketch", "schema_table", "sketched_cuts"]
+__all__ = ["CutSketch", "sketched_cuts"]
 
 FORMAT = 1
 SIZE = 1024  # "k" of KLL (Karnin, Lang and Liberty 2016): ranks are right to about 0.3 %, in some 24 KiB a feature
@@ -216,40 +215,3 @@ def sketched_cuts(weighted: list[tuple[float, int]], bins: int) -> list[float]:
     """
     values, weights = np.array(sorted(weighted)).T
     return cut_quantiles(values, weights, np.zeros(len(values), np.int32), bins) or [float(values[0])]
-
-
-def schema_table(schema: Schema) -> str:
-    """Return a schema's features as the table [schema.features] of a pipeline file.
-
-    Examples
-    --------
-    >>> print(schema_table(Schema({"sky": Nominal(), "wind, m/s": Numeric(cuts=[2.5])})), end="")
-    [schema.features]
-    sky = "nominal"
-    "wind, m/s" = { kind = "numeric", cuts = [2.5] }
-    """
-    lines = ["[schema.features]"]
-    for name, spec in schema.features.items():
-        lines.append(f"{_toml_key(str(name))} = {_toml_spec(spec)}")
-    return "\n".join(lines) + "\n"
-
-
-def _toml_spec(spec: Spec) -> str:
-    if isinstance(spec, Numeric):
-        parts = [] if spec.cuts is None else [f"cuts = {_toml(list(spec.cuts))}"]
-    else:
-        parts = [f"values = {_toml(list(spec.values))}"] if spec.values else []
-        parts += [f"max_values = {spec.max_values}"] if spec.max_values is not None else []
-        parts += ["closed = true"] if spec.closed else []
-    kind = _toml("numeric" if isinstance(spec, Numeric) else "nominal")
-    return f"{{ {', '.join([f'kind = {kind}', *parts])} }}" if parts else kind
-
-
-def _toml(value: object) -> str:
-    """Return text, a number or a list as TOML, whose strings are written as those of JSON."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
-
-
-def _toml_key(name: str) -> str:
-    is_bare = name and name.isascii() and name.replace("-", "").replace("_", "").isalnum()
-    return name if is_bare else _toml(name)

@@ -188,7 +188,7 @@ def test_one_text_in_ten_leaves_a_column_numeric_and_more_do_not() -> None:
     def kind(cells: list[str]) -> str:
         profile = ColumnProfile("c")
         for cell in cells:
-            profile.add(cell, CSVFormat())
+            profile.add(cell)
         return "numeric" if profile.is_numeric else "nominal"
 
     assert kind(["1"] * 9 + ["x"]) == "numeric"

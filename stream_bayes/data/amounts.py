@@ -1,0 +1,370 @@
+"""Amounts: numbers as people write them, with currencies, percent signs, units, groups of thousands and parentheses."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from stream_bayes.core.values.values import JSONValue, Value, shown
+from stream_bayes.data.column_kind import ColumnKind
+from stream_bayes.data.features import Nominal, Numeric, Spec
+from stream_bayes.errors import SchemaError
+
+__all__ = [
+    *("Amount", "WrittenNumber", "decimal_mark", "is_money", "is_number", "is_time", "known_unit", "number"),
+    "written_number",
+]
+
+SYMBOLS = "$€£¥₹₽₩₺₪₫฿₴₦"
+CODES = (
+    *("USD", "EUR", "GBP", "JPY", "CNY", "RMB", "INR", "BRL", "RUB", "AUD", "CAD", "NZD", "HKD", "SGD"),
+    *("CHF", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "MXN", "ZAR", "KRW", "TRY", "ILS", "THB", "IDR"),
+    *("US$", "A$", "AU$", "C$", "CA$", "NZ$", "HK$", "S$", "R$", "Rs", "kr", "zł", "Kč", "Fr"),
+)
+CURRENCIES = frozenset({*SYMBOLS, *(code.casefold() for code in CODES)})
+SCALES = {
+    "k": 1e3,
+    "thousand": 1e3,
+    "mn": 1e6,
+    "mio": 1e6,
+    "million": 1e6,
+    "bn": 1e9,
+    "billion": 1e9,
+    "trillion": 1e12,
+}
+CAPITAL_SCALES = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+MONEY_SCALES = {"m": 1e6, "b": 1e9, "t": 1e12}  # behind a currency only: otherwise metres, bytes and tonnes
+
+DAY = 86_400.0
+# Units of one quantity, by their size in a common one. Months and years have their mean length.
+QUANTITIES: tuple[Mapping[str, float], ...] = (
+    {
+        "mm": 1e-3,
+        "cm": 1e-2,
+        "m": 1.0,
+        "km": 1e3,
+        "mi": 1609.344,
+        "mile": 1609.344,
+        "miles": 1609.344,
+        "in": 0.0254,
+        "inch": 0.0254,
+        "inches": 0.0254,
+        '"': 0.0254,
+        "ft": 0.3048,
+        "feet": 0.3048,
+        "foot": 0.3048,
+        "yd": 0.9144,
+    },
+    {
+        "mg": 1e-6,
+        "g": 1e-3,
+        "kg": 1.0,
+        "kgs": 1.0,
+        "t": 1e3,
+        "lb": 0.45359237,
+        "lbs": 0.45359237,
+        "oz": 0.028349523125,
+    },
+    {
+        "ms": 1e-3,
+        "s": 1.0,
+        "sec": 1.0,
+        "secs": 1.0,
+        "second": 1.0,
+        "seconds": 1.0,
+        "min": 60.0,
+        "mins": 60.0,
+        "minute": 60.0,
+        "minutes": 60.0,
+        "h": 3600.0,
+        "hr": 3600.0,
+        "hrs": 3600.0,
+        "hour": 3600.0,
+        "hours": 3600.0,
+        "day": DAY,
+        "days": DAY,
+        "week": 7 * DAY,
+        "weeks": 7 * DAY,
+        "month": 30.436875 * DAY,
+        "months": 30.436875 * DAY,
+        "year": 365.2425 * DAY,
+        "years": 365.2425 * DAY,
+        "yr": 365.2425 * DAY,
+        "yrs": 365.2425 * DAY,
+    },
+    {"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12},
+    {"ml": 1e-3, "cl": 1e-2, "l": 1.0, "gal": 3.785411784},
+)
+TIME = QUANTITIES[2]
+
+PLAIN_LETTERS = str.maketrans(
+    {"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2007": " ", "\u2212": "-", "\u2013": "-", "’": "'"}
+)
+BEFORE = "|".join(re.escape(code) for code in sorted([*CODES, *SYMBOLS], key=len, reverse=True))
+FORM = re.compile(
+    rf"""
+    (?P<about>[<>≤≥~≈]=?)?\s*
+    (?P<sign>[+-]?)\s*
+    (?P<before>(?i:(?:{BEFORE})\.?)?)\s*
+    (?P<inner>[+-]?)
+    (?P<open>\(?)\s*
+    (?P<body>\d+(?:[ '.,]\d+)*|[.,]\d+)(?P<exponent>[eE][+-]?\d+)?
+    (?P<more>\+?)(?P<close>\)?)(?P<last>-?)
+    \s*
+    (?P<after>(?:%|‰|"|[{SYMBOLS}]|°?[^\W\d_]{{1,12}}[.²³$]?(?:/[^\W\d_]{{1,8}}[²³]?)?|°|/[^\W\d_]{{1,8}})?)
+    """,
+    re.VERBOSE,
+)
+GROUPED = re.compile(r"[1-9]\d{0,2}(?:[ '.,]\d{2,3})*[ '.,]\d{3}")
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenNumber:
+    """The parts of a written number.
+
+    Parameters
+    ----------
+    sign
+        1.0 or -1.0.
+    body
+        The digits, with their marks.
+    exponent
+        As in `e5`; empty if there is none.
+    scale
+        1000.0 of `5K`, 1.0 of most.
+    unit
+        What stands around it, such as `$`, `%` or `kg`, without case; empty if nothing does.
+    """
+
+    sign: float
+    body: str
+    exponent: str
+    scale: float
+    unit: str
+
+    def value(self, decimal: str) -> float:
+        """Return the number by its decimal mark. Raise `ValueError` if its marks do not fit."""
+        whole, mark, fraction = self.body.partition(decimal)
+        if not whole.isdigit() and whole:
+            marks = set(whole) - set("0123456789")
+            if len(marks) > 1 or not GROUPED.fullmatch(whole):
+                raise ValueError("not a number")
+            whole = whole.replace(marks.pop(), "")
+        if mark and not fraction.isdigit():
+            raise ValueError("not a number")
+        value = self.sign * self.scale * float(f"{whole or 0}.{fraction or 0}{self.exponent}")
+        if not math.isfinite(value):
+            raise ValueError("not a finite number")
+        return value
+
+
+def written_number(text: str) -> WrittenNumber | None:
+    """Return the parts of a written number; None for any other text.
+
+    Examples
+    --------
+    >>> written_number("($1,037.50)")
+    WrittenNumber(sign=-1.0, body='1,037.50', exponent='', scale=1.0, unit='$')
+    >>> written_number("12 kg").unit, written_number("$2.5M").scale, written_number("12 Main St")
+    ('kg', 1000000.0, None)
+    """
+    text = text.translate(PLAIN_LETTERS).strip()
+    in_parentheses = text.startswith("(") and text.endswith(")")
+    match = FORM.fullmatch(text[1:-1].strip() if in_parentheses else text)
+    if match is None or (match["open"] == "") is not (match["close"] == ""):
+        return None
+    negative = [bool(match["open"]) or in_parentheses, match["sign"] == "-", match["inner"] == "-"]
+    negative.append(match["last"] == "-")
+    if sum(negative) > 1 or (match["sign"] and match["inner"]):
+        return None
+    before, after, scale = match["before"].casefold().rstrip("."), match["after"].rstrip("."), 1.0
+    by_word = SCALES.get(after.casefold() if len(after) > 1 else after) or CAPITAL_SCALES.get(after)
+    if before and by_word is None:
+        by_word = MONEY_SCALES.get(after)
+    if by_word is not None:
+        scale, after = by_word, ""
+    after = after.casefold()
+    if before and after and not after.startswith("/"):
+        if after not in CURRENCIES:
+            return None
+        after = ""  # as in $5 USD
+    return WrittenNumber(
+        -1.0 if any(negative) else 1.0, match["body"], match["exponent"] or "", scale, before + after
+    )
+
+
+def number(text: str) -> float:
+    """Return the number in a text, or raise `ValueError`.
+
+    Examples
+    --------
+    >>> number("-1.5e3")
+    -1500.0
+    >>> number("1_000")  # a literal of Python, but of no other program
+    Traceback (most recent call last):
+    ValueError: not a number
+    """
+    if "_" not in text and text.isascii() and math.isfinite(value := float(text)):
+        return value
+    raise ValueError("not a number")
+
+
+def is_number(text: str) -> bool:
+    """Return True if a text is a finite number."""
+    try:
+        number(text)
+    except ValueError:
+        return False
+    return True
+
+
+def decimal_mark(bodies: Iterable[tuple[str, int]], likely: str = ".") -> tuple[str, bool]:
+    """Return the decimal mark of numbers in a column, and whether it is sure.
+
+    Parameters
+    ----------
+    bodies
+        The digits with their marks, and the number of cells of each.
+    likely
+        The mark if the column alone does not show it, as in 1,234.
+
+    Examples
+    --------
+    >>> decimal_mark([("1,037.50", 1), ("12", 5)]), decimal_mark([("3,5", 1)]), decimal_mark([("1,234", 9)])
+    (('.', True), (',', True), ('.', False))
+    """
+    votes = {".": 0, ",": 0}
+    bare: list[str] = []
+    is_ambiguous = False
+    for body, count in bodies:
+        if "." not in body and "," not in body:
+            bare.append(body)
+            continue
+        fitting = [mark for mark in votes if _fits(body, mark)]
+        if len(fitting) == 1:
+            votes[fitting[0]] += count
+        is_ambiguous |= len(fitting) == 2
+    if votes["."] != votes[","]:
+        return max(votes, key=lambda mark: votes[mark]), True
+    if votes["."]:
+        return likely, False
+    # 1,234 beside 950: numbers beyond 999 that have a decimal mark would also come without one.
+    are_thousands = likely == "." and bare != [] and max(map(len, bare)) <= 3
+    return likely, are_thousands or not is_ambiguous
+
+
+def _fits(body: str, decimal: str) -> bool:
+    try:
+        WrittenNumber(1.0, body, "", 1.0, "").value(decimal)
+    except ValueError:
+        return False
+    return True
+
+
+def is_money(unit: str) -> bool:
+    """Return True for a currency, or an amount of one for each of something."""
+    return unit.partition("/")[0] in CURRENCIES
+
+
+def is_time(unit: str) -> bool:
+    """Return True for a unit of time."""
+    return unit in TIME
+
+
+def known_unit(unit: str) -> bool:
+    """Return True for a currency, or a unit of a quantity that is converted."""
+    return is_money(unit) or any(unit in quantity for quantity in QUANTITIES)
+
+
+def _factors(units: Sequence[str]) -> Mapping[str, float] | None:
+    """Return the size of each unit in the first one; None if they are not of one quantity."""
+    if len(units) < 2:
+        return dict.fromkeys(units, 1.0)
+    for quantity in QUANTITIES:
+        if all(unit in quantity for unit in units):
+            return {unit: quantity[unit] / quantity[units[0]] for unit in units}
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Amount(ColumnKind):
+    """A column of numbers as people write them: `$1,037.50`, `5%`, `(11)`, `12 kg`, `1.234,5`, `2.5M`.
+
+    It becomes a numeric feature of its name. Percents stay as written: `5%` is 5. Parentheses and a minus at the end
+    mean a negative number. A number without a unit has the first one. Units of one quantity, as kg and lb, are
+    converted to the first; others, as two currencies, make a second feature, `NAME unit`, for the numbers
+    cannot be compared without it.
+
+    Parameters
+    ----------
+    units
+        The units that may stand with a number. None at all: bare numbers.
+    decimal
+        Decimal mark, `"."` or `","`. The other one may group thousands, as blanks and `'` may.
+    cuts
+        As of a `Numeric`.
+
+    Examples
+    --------
+    >>> Amount(["$"]).read("($1,037.50)"), Amount(["kg", "g"]).read("500 g"), Amount(decimal=",").read("1.234,5")
+    ((-1037.5,), (0.5,), (1234.5,))
+    >>> Amount(["$", "€"]).features("price")
+    {'price': Numeric(), 'price unit': Nominal(('$', '€'))}
+    """
+
+    word: ClassVar[str] = "amount"
+
+    units: Sequence[str] = ()
+    decimal: str = "."
+    cuts: Sequence[float] | None = None
+    _factors: Mapping[str, float] | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.units, str) or not all(isinstance(unit, str) and unit for unit in self.units):
+            raise SchemaError(f'units: expected a list of texts such as ["kg"], got {shown(self.units)}')
+        units = tuple(unit.casefold() for unit in self.units)
+        if len(set(units)) < len(units):
+            raise SchemaError(f"units: one is given twice, apart from case: {shown(self.units)}")
+        if self.decimal not in (".", ","):
+            raise SchemaError(f"decimal: expected '.' or ',', got {shown(self.decimal)}")
+        object.__setattr__(self, "units", units)
+        object.__setattr__(self, "cuts", Numeric(self.cuts).cuts)
+        object.__setattr__(self, "_factors", _factors(units))
+
+    def features(self, column: str) -> dict[str, Spec]:
+        made: dict[str, Spec] = {column: Numeric(self.cuts)}
+        if self._factors is None:
+            made[f"{column} unit"] = Nominal(self.units)
+        return made
+
+    def read(self, cell: object) -> tuple[Value | None, ...]:
+        factors = self._factors
+        if isinstance(cell, (int, float)) and not isinstance(cell, bool) and math.isfinite(cell):
+            return (float(cell),) if factors is not None else (float(cell), None)
+        parts = written_number(cell) if isinstance(cell, str) else None
+        if parts is None or (parts.unit and parts.unit not in self.units):
+            raise ValueError(self._expected())
+        try:
+            value = parts.value(self.decimal)
+        except ValueError:
+            raise ValueError(self._expected()) from None
+        if factors is None:
+            return value, parts.unit or None
+        return (value * factors.get(parts.unit, 1.0),)
+
+    def _expected(self) -> str:
+        units = f" in {' or '.join(self.units)}" if self.units else ""
+        return f"a number{units}{' with a decimal comma' * (self.decimal == ',')}"
+
+    def options(self) -> dict[str, JSONValue]:
+        found: dict[str, JSONValue] = {}
+        if self.units:
+            found["units"] = list(self.units)
+        if self.decimal != ".":
+            found["decimal"] = self.decimal
+        if self.cuts is not None:
+            found["cuts"] = list(self.cuts)
+        return found

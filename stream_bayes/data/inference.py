@@ -1,0 +1,240 @@
+"""Inference of the kind of a column from the texts in its cells, with the reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from stream_bayes.data.amounts import (
+    Amount,
+    WrittenNumber,
+    decimal_mark,
+    is_money,
+    is_time,
+    known_unit,
+    number,
+    written_number,
+)
+from stream_bayes.data.declarations import Declared
+from stream_bayes.data.features import Nominal, Numeric
+
+__all__ = ["LEAST_SHARE", "InferredKind", "inferred_kind", "marked_alike", "sure_mark", "typed_kind"]
+
+LEAST_SHARE = 0.9  # of the cells with a value are of the kind; the others count as missing
+LEAST_UNIT_SHARE = 0.01  # of the numbers have a unit; rarer ones are misfits
+SHOWN_MISFITS = 3
+UNIT = ""  # of a number without one
+
+
+@dataclass(frozen=True)
+class InferredKind:
+    """The kind of a column, as its cells show it.
+
+    Parameters
+    ----------
+    word
+        The kind in a word: number, money, percent, duration, category, empty.
+    column
+        The declaration for a schema.
+    reason
+        What showed it, with counts.
+    numbers
+        The number in each text that is one; empty for names.
+    misfits
+        The number of cells that are not of the kind, and the first texts of these.
+    warnings
+        What cannot be known, or should be looked at.
+    """
+
+    word: str
+    column: Declared
+    reason: str
+    numbers: Mapping[str, float]
+    misfits: tuple[int, Sequence[str]] = (0, ())
+    warnings: Sequence[str] = ()
+
+
+def inferred_kind(texts: Counter[str], decimal: str = ".", likely: str | None = None) -> InferredKind:
+    """Return the kind of a column.
+
+    Parameters
+    ----------
+    texts
+        The number of cells of each text, without missing ones.
+    decimal
+        The decimal mark of numbers that are declared numeric in this file.
+    likely
+        The mark where the column alone does not show it, by the other columns; None for `decimal`.
+
+    Examples
+    --------
+    >>> kind = inferred_kind(Counter(["$1,200", "$35.50"]))
+    >>> kind.word, kind.column, kind.reason
+    ('money', Amount(units=('$',), decimal='.', cuts=None), 'all with $')
+    >>> inferred_kind(Counter(["red", "blue"])).word
+    'category'
+    """
+    if not texts:
+        return InferredKind("empty", Nominal(), "no value", {})
+    return _number(texts, decimal) or _amount(texts, likely or decimal) or _category(texts)
+
+
+def typed_kind(texts: Counter[str], numbers: Mapping[str, float]) -> InferredKind:
+    """Return the kind of a column whose values have a type, from their texts and the number in each that is one."""
+    if not texts:
+        return InferredKind("empty", Nominal(), "no value", {})
+    if not _enough(numbers, texts):
+        return InferredKind("category", Nominal(), "names by their type", {})
+    reason = _share(numbers, texts, "numbers by their type")
+    return InferredKind("number", Numeric(), reason, numbers, _misfits(numbers, texts))
+
+
+def _number(texts: Counter[str], decimal: str) -> InferredKind | None:
+    """Return the kind of a column of plain numbers; None if it holds other things, or numbers that are written."""
+    numbers: dict[str, float] = {}
+    for text in texts:
+        try:
+            numbers[text] = number(text)
+        except ValueError:
+            continue
+    if not _enough(numbers, texts) or _has_codes(numbers):
+        return None
+    if len(numbers) < len(texts) and any(written_number(text) for text in texts if text not in numbers):
+        return None
+    if decimal == "," and any("." in text for text in numbers):
+        return None  # a numeric column of this file has no points
+    return InferredKind(
+        "number", Numeric(), _share(numbers, texts, "numbers"), numbers, _misfits(numbers, texts)
+    )
+
+
+def _amount(texts: Counter[str], likely: str) -> InferredKind | None:
+    parts = {text: part for text in texts if (part := written_number(text)) is not None}
+    if not _enough(parts, texts):
+        return None
+    units = _units(parts, texts)
+    if units is None:
+        return None
+    mark, is_sure = _mark(parts, texts, likely)
+    column = Amount(units, mark)
+    numbers: dict[str, float] = {}
+    for text in parts:
+        try:
+            value = column.read(text)[0]
+        except ValueError:
+            continue
+        assert isinstance(value, float)
+        numbers[text] = value
+    if not _enough(numbers, texts) or (not units and _has_codes(numbers)):
+        return None
+    warnings = []
+    if not is_sure:
+        example = next(text for text, part in parts.items() if "," in part.body or "." in part.body)
+        warnings.append(
+            f"{example!r} is read as {numbers[example]:g}: the column does not show whether its mark is a decimal "
+            f"mark or groups thousands; if it is the other: decimal = {'.' if mark == ',' else ','!r}"
+        )
+    by_unit = Counter[str]()
+    for text, part in parts.items():
+        by_unit[part.unit] += texts[text]
+    if len(units) > 1:
+        counts = ", ".join(f"{unit} {by_unit[unit]:,}" for unit in units)
+        is_converted = len(column.features("")) == 1
+        warnings.append(
+            f"units differ ({counts}): "
+            + (
+                f"all are converted to {units[0]}"
+                if is_converted
+                else "the unit is a feature of its own, for these numbers cannot be compared"
+            )
+        )
+    if units and by_unit[UNIT] > 0 and not all(unit == "%" or is_money(unit) for unit in units):
+        warnings.append(f"{by_unit[UNIT]:,} numbers have no unit and are taken as {units[0]}")
+    named = f"with {', '.join(units)}" if units else "numbers"
+    if mark == ",":
+        named += ", decimal comma"
+    reason = _share(numbers, texts, named)
+    return InferredKind(_word(units), column, reason, numbers, _misfits(numbers, texts), warnings)
+
+
+def marked_alike(column: Amount, texts: Counter[str]) -> Amount:
+    """Return an amount with the decimal mark of another file's column, where its texts show it for sure.
+
+    Examples
+    --------
+    >>> marked_alike(Amount(decimal=","), Counter(["45.5"])), marked_alike(Amount(decimal=","), Counter(["1.234"]))
+    (Amount(units=(), decimal='.', cuts=None), Amount(units=(), decimal=',', cuts=None))
+    """
+    parts = {text: part for text in texts if (part := written_number(text)) is not None}
+    return replace(column, decimal=_mark(parts, texts, column.decimal)[0])
+
+
+def sure_mark(texts: Counter[str]) -> str | None:
+    """Return the decimal mark of a column of numbers, where it has marks that show it for sure; otherwise None."""
+    parts = {text: part for text in texts if (part := written_number(text)) is not None}
+    if not _enough(parts, texts) or not any("." in part.body or "," in part.body for part in parts.values()):
+        return None
+    mark, is_sure = _mark(parts, texts, ".")
+    return mark if is_sure else None
+
+
+def _mark(parts: Mapping[str, WrittenNumber], texts: Counter[str], likely: str) -> tuple[str, bool]:
+    return decimal_mark(((part.body, texts[text]) for text, part in parts.items()), likely)
+
+
+def _units(parts: Mapping[str, WrittenNumber], texts: Counter[str]) -> list[str] | None:
+    """Return the units of a column, the most frequent first; None if these are no units, but parts of names."""
+    counts = Counter[str]()
+    for text, part in parts.items():
+        counts[part.unit] += texts[text]
+    total = counts.total()
+    units = [
+        unit
+        for unit, count in counts.most_common()
+        if unit and count >= max(LEAST_UNIT_SHARE * total, 2 if total > 10 else 1)
+    ]
+    strange = [unit for unit in units if not known_unit(unit) and unit not in ("%", "‰")]
+    # 10A, 12B and 7 are names. 23.4 kmpl and 18 kmpl are numbers, and only if all have this unit.
+    if strange and (len(units) > 1 or counts[UNIT] > (1 - LEAST_SHARE) * total):
+        return None
+    return units
+
+
+def _category(texts: Counter[str]) -> InferredKind:
+    reason = f"not {LEAST_SHARE:.0%} of another kind"
+    if _has_codes(texts):
+        reason = f"codes with leading zeros, {next(filter(_is_code, texts))}"
+    return InferredKind("category", Nominal(), reason, {})
+
+
+def _word(units: Sequence[str]) -> str:
+    if units and all(map(is_money, units)):
+        return "money"
+    if units and all(unit in ("%", "‰") for unit in units):
+        return "percent"
+    return "duration" if units and all(map(is_time, units)) else "number"
+
+
+def _is_code(text: str) -> bool:
+    text = text.strip()
+    return len(text) > 1 and text.startswith("0") and text.isdecimal()
+
+
+def _has_codes(texts: Mapping[str, object]) -> bool:
+    return any(map(_is_code, texts))
+
+
+def _enough(fitting: Mapping[str, object], texts: Counter[str]) -> bool:
+    count = sum(texts[text] for text in fitting)
+    return 0 < count >= LEAST_SHARE * texts.total()
+
+
+def _share(fitting: Mapping[str, object], texts: Counter[str], named: str) -> str:
+    count, total = sum(texts[text] for text in fitting), texts.total()
+    return f"all {named}" if count == total else f"{count:,} of {total:,} {named}"
+
+
+def _misfits(fitting: Mapping[str, object], texts: Counter[str]) -> tuple[int, Sequence[str]]:
+    others = [text for text in texts if text not in fitting]
+    return sum(texts[text] for text in others), others[:SHOWN_MISFITS]
