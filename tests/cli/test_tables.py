@@ -49,7 +49,10 @@ def test_inspect_names_kinds_gaps_identifiers_and_a_schema(people: Path) -> None
     }
     assert {row["column"]: row["missing"] for row in found["columns"]}["income"] == ROWS / 50
     assert found["schema"].splitlines()[0] == "[schema.features]"
-    assert 'income = { kind = "amount", decimal = "," }' in found["schema"] and 'town = "nominal"' in found["schema"]
+    assert (
+        'income = { kind = "amount", decimal = "," }' in found["schema"]
+        and 'town = "nominal"' in found["schema"]
+    )
     shown = run("inspect", people, "--target", "stays").stdout
     assert "decimal mark ','" in shown and "--drop-ids" in shown and "missing (NA)" in shown
 

@@ -145,7 +145,9 @@ def test_files_records_frames_and_services_read_a_cell_alike(tmp_path: Path) -> 
     assert learner.schema.lookup([x]).numeric.tolist() == [[1250.5]]
     decoder = JSONDecoder(Fields(target="y"), learner.schema)
     assert decoder.content(json.dumps(x).encode()) == {"price": 1250.5}
-    with pytest.raises(Undecodable, match=r"field 'price': expected a number in \$, got text of 4 characters"):
+    with pytest.raises(
+        Undecodable, match=r"field 'price': expected a number in \$, got text of 4 characters"
+    ):
         decoder.content(b'{"price": "7 kg"}')
     with pytest.raises(BadValue, match="column 'price': expected a number in"):
         Copy(learner).predict({"price": "dear"})
