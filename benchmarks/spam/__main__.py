@@ -151,7 +151,9 @@ def disguised(
         with bogofilter_alone() as other:
             found[PEER] = caught(other, learned, spams)
     what = f"order {name}, {'few' if few_headers else 'all'} headers"
-    return table_of_rewritings(found, len(spams), what), rewriting_checks(what, found["SpamFilter"])
+    return table_of_rewritings(found, len(spams), what), rewriting_checks(
+        what, found["SpamFilter"], found.get(PEER)
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

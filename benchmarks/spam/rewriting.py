@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from email.message import Message as Mail
 from html import escape
+from typing import NamedTuple
 
 import numpy as np
 from rich.table import Table
@@ -22,6 +23,7 @@ from stream_bayes.mail import EmailTokens
 __all__ = [
     "REWRITINGS",
     "SPAMS",
+    "Judged",
     "caught",
     "ham_words",
     "rewritten",
@@ -80,6 +82,9 @@ REWRITINGS: dict[str, Rewriting] = {
         f'<img src="data:image/png;base64,{"iVBORw0KGgo" * 7_000}">{page}'
     ),
     "70 KB of blanks first": lambda page, words: "&nbsp; \n" + " \n" * 35_000 + page,
+    "50 words in sight": lambda page, words: f"{page}<p>{' '.join(words[:50])}</p>",
+    "200 words in sight": lambda page, words: f"{page}<p>{' '.join(words[:200])}</p>",
+    "200 words in sight first": lambda page, words: f"<p>{' '.join(words[:200])}</p>{page}",
     "long attribute, 1,000 words": lambda page, words: (
         f'{page}<div title="{"x" * 700}" style="{"margin: 0; " * 70}display: none">{" ".join(words)}</div>'
     ),
@@ -89,7 +94,8 @@ KEPT = ("from", "to", "subject")
 ATTACHED = "page attached"
 PICTURE = "1.5 MB of picture part first"
 ALTERNATIVE = "200 words in the plain alternative"
-WHOLE = (ATTACHED, PICTURE, ALTERNATIVE)
+CARRIER = "attached to a mail of 200 words"
+WHOLE = (ATTACHED, PICTURE, ALTERNATIVE, CARRIER)
 
 
 def rewritten(raw: bytes, name: str, words: Sequence[str]) -> bytes:
@@ -122,6 +128,15 @@ def rewritten(raw: bytes, name: str, words: Sequence[str]) -> bytes:
             + b'Content-Disposition: attachment; filename="page.html"\n\n'
             + page.encode("utf-8", "replace")
             + b"\n--=_page--\n"
+        )
+    if name == CARRIER:
+        return (
+            head
+            + b'Content-Type: multipart/mixed; boundary="=_mail"\n\n--=_mail\nContent-Type: text/plain\n\n'
+            + " ".join(words[:200]).encode()
+            + b"\n--=_mail\nContent-Type: message/rfc822\n\n"
+            + raw
+            + b"\n--=_mail--\n"
         )
     if name in WHOLE:
         first = f"Content-Type: text/plain\n\n{' '.join(words[:200])}\n".encode()
@@ -189,23 +204,35 @@ def split(stream: Sequence[Message]) -> tuple[Sequence[Message], list[bytes]]:
     return stream[:end], spams[:SPAMS]
 
 
-def caught(one: Filter, learned: Sequence[Message], spams: Sequence[bytes]) -> dict[str, int]:
-    """Learn messages, and return the number of spams that are called spam, as they came and in each rewriting."""
+class Judged(NamedTuple):
+    """The number of spams that are called spam, and that of those called ham."""
+
+    spam: int
+    ham: int
+
+
+def caught(one: Filter, learned: Sequence[Message], spams: Sequence[bytes]) -> dict[str, Judged]:
+    """Learn messages, and count the verdicts on spams, as they came and in each rewriting."""
     for message, spam in learned:
         one.learn(message, spam)
     words = ham_words(learned, 1_000)
-    found = {"as they came": sum(one.judge(raw)[2] == "spam" for raw in spams)}
+    mails = {"as they came": list(spams)}
     for name in (*REWRITINGS, *WHOLE):
-        found[name] = sum(one.judge(rewritten(raw, name, words))[2] == "spam" for raw in spams)
+        mails[name] = [rewritten(raw, name, words) for raw in spams]
+    found = {}
+    for name, each in mails.items():
+        verdicts = [one.judge(raw)[2] for raw in each]
+        found[name] = Judged(verdicts.count("spam"), verdicts.count("ham"))
     return found
 
 
-def table_of_rewritings(found: dict[str, dict[str, int]], many: int, title: str) -> Table:
-    """Return a table of the spams that each filter calls spam, a row for each rewriting."""
-    table = Table(title=f"{title}: called spam, of {many}", title_justify="left")
+def table_of_rewritings(found: dict[str, dict[str, Judged]], many: int, title: str) -> Table:
+    """Return a table of the spams that each filter calls spam, and ham, with a row for each rewriting."""
+    table = Table(title=f"{title}: called spam, and ham, of {many}", title_justify="left")
     table.add_column("")
     for name in found:
-        table.add_column(name, justify="right")
+        table.add_column(f"{name}: spam", justify="right")
+        table.add_column("ham", justify="right")
     for name in next(iter(found.values())):
-        table.add_row(name, *(str(one[name]) for one in found.values()))
+        table.add_row(name, *(str(number) for one in found.values() for number in one[name]))
     return table

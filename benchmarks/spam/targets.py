@@ -10,6 +10,7 @@ from benchmarks.checks import Check
 from benchmarks.spam.attack import Falls
 from benchmarks.spam.filters import Order
 from benchmarks.spam.measures import Measures, over
+from benchmarks.spam.rewriting import Judged
 
 __all__ = ["attack_checks", "checks_of", "rewriting_checks"]
 
@@ -107,15 +108,26 @@ def attack_checks(corpus: str, capped: Falls, uncapped: Falls) -> list[Check]:
     ]
 
 
-def rewriting_checks(corpus: str, caught: dict[str, int]) -> list[Check]:
-    """Return the target of each rewriting; the first count is that of the spams as they came."""
+def rewriting_checks(
+    corpus: str, caught: dict[str, Judged], peer: dict[str, Judged] | None = None
+) -> list[Check]:
+    """Return the targets of each rewriting; the first counts are those of the spams as they came."""
     (_, plain), *rest = caught.items()
-    return [
+    checks = [
         Check(
             corpus,
             f"{name}: at least {OF_CATCH:g} of the catch",
-            f"{many} of {plain}",
-            many >= OF_CATCH * plain,
+            f"{many.spam} of {plain.spam}",
+            many.spam >= OF_CATCH * plain.spam,
         )
         for name, many in rest
+    ]
+    return checks + [
+        Check(
+            corpus,
+            f"{name}: no more called ham than by {PEER}",
+            f"{caught[name].ham} and {theirs.ham}",
+            caught[name].ham <= theirs.ham,
+        )
+        for name, theirs in (peer or {}).items()
     ]

@@ -210,6 +210,70 @@ class EvidenceTable:
                 below += w
         return above / (below + self.reserve), total * PER_STEP / float(max(tokens, 1)) ** 0.5
 
+    def spammiest(
+        self,
+        codes: cython.int[::1],
+        size: cython.Py_ssize_t,
+        mean_weight: cython.double,
+        site_codes: cython.int[::1] = None,
+    ) -> cython.double:
+        """Return the highest score of a passage: of `size` tokens in a row, as if the message were no more.
+
+        Passages begin every half of `size`. The score is the margin plus `mean_weight` times the mean log-odds.
+
+        Parameters
+        ----------
+        codes
+            Of the message's tokens, in the order in which they first occur.
+        size
+            Tokens of a passage. A message with no more is one passage.
+        mean_weight
+            The weight of the mean log-odds.
+        site_codes
+            Of the same tokens in the site's table.
+        """
+        k: cython.Py_ssize_t
+        common: cython.Py_ssize_t = -1
+        tokens: cython.Py_ssize_t = codes.shape[0]
+        step: cython.Py_ssize_t = size // 2
+        filled: cython.Py_ssize_t = 0  # tokens of the present half
+        before: cython.Py_ssize_t = 0  # of the half before
+        above: cython.double = 0.0
+        below: cython.double = 0.0
+        last_above: cython.double = 0.0
+        last_below: cython.double = 0.0
+        total: cython.longlong = 0
+        last_total: cython.longlong = 0
+        best: cython.double = 0.0
+        score: cython.double
+        w: cython.double
+        is_first: cython.bint = True
+        is_over: cython.bint = self.site is not None
+        site: EvidenceTable = self.site if is_over else self
+        self.begin()
+        for k in range(tokens):
+            if is_over:
+                common = site_codes[k]
+                if common >= 0:
+                    total += site.margin[common]
+            if codes[k] >= 0:
+                total += self.margin[codes[k]]
+            w = self.weigh(codes[k], common)
+            if w > 0.0:
+                above += w * self.log_odds
+                below += w
+            filled += 1
+            # A last half that would be short is a part of the one before it.
+            if k + 1 == tokens or (filled >= step and tokens - k - 1 >= step):
+                if before > 0 or k + 1 == tokens:
+                    score = (total + last_total) * PER_STEP / float(filled + before) ** 0.5
+                    score += mean_weight * (above + last_above) / (below + last_below + self.reserve)
+                    if is_first or score > best:
+                        best, is_first = score, False
+                last_above, last_below, last_total, before = above, below, total, filled
+                above, below, total, filled = 0.0, 0.0, 0, 0
+        return best
+
     def parts(self, codes: cython.int[::1], tokens: cython.Py_ssize_t, site_codes: cython.int[::1] = None):
         """Return two arrays: each token's contribution to the mean and to the margin."""
         k: cython.Py_ssize_t

@@ -38,7 +38,10 @@ __all__ = ["MIN_LEARNED", "SpamFilter"]
 
 MIN_LEARNED: Final = 20  # messages of each label, before a verdict is other than "unsure"
 CAUTION: Final = 5.0  # messages of the rarer label at which log-odds are half of what the calibration says
-LEAST_ODDS: Final = 1e-6  # log-odds of the unwanted label, of a message that was not read whole
+LEAST_ODDS: Final = 1e-6  # log-odds of the unwanted label, of a message that may not be called wanted
+PASSAGE_ODDS: Final = 4.0  # log-odds of a passage from which the message may not be called wanted
+SHORT: Final = 0.1  # of the mean length; less is hardly evidence
+MAX_PRIOR: Final = 3.0  # log-odds of a message without evidence
 MAX_STALE: Final = 0.1  # of the labels of a young filter's calibration, before corrections make it anew
 MAX_MISSED: Final = 0.08  # of the unwanted messages that may be called wanted
 
@@ -363,10 +366,8 @@ class SpamFilter(base.Classifier):
         if not scorer.is_trained:
             return {}
         _, bag, score = self._score(x)
-        odds = self._log_odds(score.score)
-        if odds < 0.0 and not self._unread.isdisjoint(
-            bag
-        ):  # what is not read is no evidence for the wanted label
+        odds = self._near_prior(self._log_odds(score.score), len(bag))
+        if not bag or (odds < 0.0 and self._is_doubtful(bag, score)):
             odds = LEAST_ODDS
         wanted, unwanted = self.labels
         return {wanted: _logistic(-odds), unwanted: _logistic(odds)}
@@ -378,6 +379,26 @@ class SpamFilter(base.Classifier):
             return odds / (1.0 + abs(odds))
         rarer = min(self.learned)
         return odds * rarer / (rarer + CAUTION)
+
+    def _near_prior(self, odds: float, tokens: int) -> float:
+        """Return the log-odds of a message, drawn to the prior if it has hardly any tokens, compared with others."""
+        scorer = self._parts.scorer
+        full = SHORT * scorer.mean_length
+        if tokens >= full:
+            return odds
+        wanted, unwanted = scorer.pooled_messages
+        prior = min(max(math.log((unwanted + 1.0) / (wanted + 1.0)), -MAX_PRIOR), MAX_PRIOR)
+        return prior + (odds - prior) * (tokens / full) ** 2
+
+    def _is_doubtful(self, bag: Bag, score: MessageScore) -> bool:
+        """Return True for a message that was not read whole, or that has a passage as of an unwanted one.
+
+        What is not read is no evidence for the wanted label. Nor are words of ham around a spam, whether in front of
+        it, behind it, in its headers or in another part.
+        """
+        if not self._unread.isdisjoint(bag):
+            return True
+        return self._log_odds(self._parts.scorer.passage_score(bag, score)) >= PASSAGE_ODDS
 
     def predict_one(self, x: Message, **kwargs: Any) -> Any:  # type: ignore[override]  # a message is one value
         """Return the more probable label; None before anything was learned."""

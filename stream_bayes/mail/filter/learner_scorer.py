@@ -69,6 +69,11 @@ class LearnerScorer:
         """The messages of each label behind a score: all of `messages`."""
         return self.messages
 
+    @property
+    def mean_length(self) -> float:
+        """The mean number of tokens of the messages learned."""
+        return self.weights.mean_length
+
     def score(self, bag: dict[str, int]) -> MessageScore:
         """Score a message."""
         joint = self.learner.joint_log_likelihood(bag)
@@ -78,6 +83,10 @@ class LearnerScorer:
             if wanted != unwanted:  # not so if both are -inf, whose difference is NaN
                 score = (unwanted - wanted) / math.sqrt(max(len(bag), 1))
         return MessageScore(NO_CODES, min(max(score, -MAX_SCORE), MAX_SCORE), 0.5, self.version)
+
+    def passage_score(self, bag: dict[str, int], score: MessageScore) -> float:
+        """Return the score of the message: a learner reads it whole."""
+        return score.score
 
     def learn(self, bag: dict[str, int], score: MessageScore, label: int, doubt: float = 0.0) -> Receipt:
         """Learn a message."""

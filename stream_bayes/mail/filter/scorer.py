@@ -64,6 +64,11 @@ class MessageWeights:
         self.clock += 1
         self.lengths += min(tokens, self.influence)
 
+    @property
+    def mean_length(self) -> float:
+        """The mean number of tokens of the messages counted, each cut to `influence`."""
+        return self.lengths / max(self.clock, 1)
+
     def merge(self, other: MessageWeights) -> None:
         """Add the messages that another one counted."""
         self.clock += other.clock
@@ -94,8 +99,17 @@ class Scorer(Protocol):
         """True if anything was learned or imported."""
         ...
 
+    @property
+    def mean_length(self) -> float:
+        """The mean number of tokens of the messages behind a score, each cut to `influence`."""
+        ...
+
     def score(self, bag: dict[str, int]) -> MessageScore:
         """Score a message."""
+        ...
+
+    def passage_score(self, bag: dict[str, int], score: MessageScore) -> float:
+        """Return the highest score that a passage of a message would have alone; `score` must be its score now."""
         ...
 
     def learn(self, bag: dict[str, int], score: MessageScore, label: int, doubt: float = 0.0) -> Receipt:

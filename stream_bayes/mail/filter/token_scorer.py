@@ -35,6 +35,7 @@ PRIOR: Final = 0.02
 RESERVE: Final = 0.5  # weight of a neutral token added to each mean, in clear tokens
 RATE: Final = 8.0  # of the gradient; a message's margin moves by at most this
 MEAN_WEIGHT: Final = 2.0  # of the mean log-odds beside the margin
+PASSAGE: Final = 60  # different tokens in a row that are scored apart
 KEPT_SHARE: Final = 0.75  # of the tokens, at an eviction
 # Messages that a token may stay unseen longer for being in twice as many messages.
 EVICTION_BONUS: Final = 1_000
@@ -63,11 +64,21 @@ class TokenScorer:
         """True if anything was learned or imported."""
         return self.weights.clock > 0 or self.table.first + self.table.second > 0
 
+    @property
+    def mean_length(self) -> float:
+        """The mean number of tokens of the messages learned."""
+        return self.weights.mean_length
+
     def score(self, bag: dict[str, int]) -> MessageScore:
         """Look up the tokens of a message and score it."""
         codes = self.table.codes_of(bag)
         mean, margin = self.table.score(codes, len(bag))
         return MessageScore(codes, margin + MEAN_WEIGHT * mean, logistic(margin), self.version)
+
+    def passage_score(self, bag: dict[str, int], score: MessageScore) -> float:
+        """Return the score that the passage of a message with the highest one would have alone."""
+        passage: float = self.table.spammiest(score.codes, PASSAGE, MEAN_WEIGHT)
+        return passage
 
     def contributions(self, bag: dict[str, int]) -> list[TokenContribution]:
         """Return the contribution of each learned token to the score, and its messages by label."""

@@ -32,7 +32,7 @@ from stream_bayes.mail.filter.receipts import Receipt, Receipts
 from stream_bayes.mail.filter.rehearsal import Rehearsal
 from stream_bayes.mail.filter.scorer import MessageScore
 from stream_bayes.mail.filter.state import FilterParts, load_state
-from stream_bayes.mail.filter.token_scorer import MEAN_WEIGHT, TokenScorer, logistic
+from stream_bayes.mail.filter.token_scorer import MEAN_WEIGHT, PASSAGE, TokenScorer, logistic
 from stream_bayes.mail.filter.training import Training
 
 __all__ = ["MAX_RECEIPTS", "MAX_TOKENS", "Score", "UserFilter"]
@@ -242,11 +242,23 @@ class UserScorer(TokenScorer):
         (ham, spam), (site_ham, site_spam) = self.messages, self.site.messages
         return ham + site_ham, spam + site_spam
 
+    @property
+    def mean_length(self) -> float:
+        """The mean number of tokens of the messages that the user and the site learned."""
+        both = self.weights, self.site.weights
+        return sum(one.lengths for one in both) / max(sum(one.clock for one in both), 1)
+
     def score(self, bag: dict[str, int]) -> MessageScore:
         """Look up the tokens of a message and score it."""
         codes = self.table.codes_of(bag)
         score, probability = self._scored(codes, len(bag), self.site.table.codes_of(bag))
         return MessageScore(codes, score, probability, self.version)
+
+    def passage_score(self, bag: dict[str, int], score: MessageScore) -> float:
+        """Return the score that the passage of a message with the highest one would have alone."""
+        site_codes = self.site.table.codes_of(bag)
+        passage: float = self.table.spammiest(score.codes, PASSAGE, MEAN_WEIGHT, site_codes)
+        return passage
 
     def _scored(self, codes: NDArray[np.int32], tokens: int, site_codes: NDArray[np.int32]) -> Score:
         """Return the score of a message, and its probability by the margin alone; recorded, or as recorded before."""

@@ -1,0 +1,80 @@
+"""Mails with parts that say different things, and mails that say hardly anything."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from stream_bayes.mail import SpamFilter, UserFilter
+from stream_bayes.mail.filter.token_scorer import MEAN_WEIGHT, PASSAGE, TokenScorer
+from tests.mail.messages import headers, multipart, plain
+
+WORDS = {label: [f"{label}{number}" for number in range(300)] for label in ("ham", "spam")}
+COMMON = [f"word{number}" for number in range(300)]
+
+
+def text(rng: np.random.Generator, label: str, own: int = 40) -> str:
+    return " ".join([*rng.choice(WORDS[label], own), *rng.choice(COMMON, 20)])
+
+
+@pytest.fixture(scope="module")
+def model() -> SpamFilter:
+    rng = np.random.default_rng(0)
+    trained = SpamFilter()
+    for number in range(300):
+        label = "spam" if number % 2 else "ham"
+        sender = f"{label}{number % 20}@{label}.example.com"
+        trained.learn_one(plain(text(rng, label), sender=sender, subject=f"about {number}"), label)
+    return trained
+
+
+def test_words_of_ham_around_a_spam_do_not_make_it_ham(model: SpamFilter) -> None:
+    rng = np.random.default_rng(1)
+    many, spam, ham = text(rng, "ham", 1_500), text(rng, "spam"), headers("ham3@ham.example.com")
+    inner = plain(spam, sender="spam3@spam.example.com", subject="offer")
+    carrier = f"Content-Type: text/plain\n\n{many}\n".encode()
+    attached = b"Content-Type: message/rfc822\n\n" + inner
+    mails = {
+        "after": f"{ham}\n{spam} {many}\n".encode(),
+        "before": f"{ham}\n{many} {spam}\n".encode(),
+        "within": f"{ham}\n{many} {spam} {many[::-1]}\n".encode(),
+        "attached": multipart(carrier, attached, sender="ham3@ham.example.com"),
+    }
+    assert {name: model.verdict_one(raw) for name, raw in mails.items()} == dict.fromkeys(mails, "unsure")
+    assert all(model.predict_proba_one(raw)["spam"] >= 0.5 for raw in mails.values())
+    user = UserFilter(model)
+    assert [user.verdict_one(raw) for raw in mails.values()] == ["unsure"] * 4
+    assert model.verdict_one(f"{ham}\n{many}\n".encode()) == "ham"
+
+
+def test_the_spammiest_passage_has_the_score_of_its_tokens_alone(model: SpamFilter) -> None:
+    scorer = model._parts.scorer
+    assert isinstance(scorer, TokenScorer)
+    rng = np.random.default_rng(2)
+    for tokens in (1, 29, 60, 61, 89, 90, 150, 400):
+        drawn = rng.choice([*WORDS["ham"], *WORDS["spam"], *COMMON, "new"], tokens, replace=False).tolist()
+        ends = [*range(0, tokens - PASSAGE // 2 + 1, PASSAGE // 2)]
+        ends = [*ends[:-1], tokens] if len(ends) > 1 and ends[-1] + PASSAGE // 2 > tokens else [*ends, tokens]
+        ends = sorted({0, *ends})
+        spans = list(zip(ends, ends[2:], strict=False)) or [(0, tokens)]
+        alone = [scorer.score(dict.fromkeys(drawn[start:stop], 1)).score for start, stop in spans]
+        codes = scorer.table.codes_of(dict.fromkeys(drawn, 1))
+        assert math.isclose(scorer.table.spammiest(codes, PASSAGE, MEAN_WEIGHT), max(alone), rel_tol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "raw", [b"", b"\n", b"From:", b"From: ham3@ham.example.com\n\n", "", "\u200b", "..."]
+)
+def test_what_nobody_can_read_is_unsure(model: SpamFilter, raw: bytes | str) -> None:
+    assert model.verdict_one(raw) == "unsure" and model.predict_proba_one(raw)["spam"] >= 0.5
+
+
+def test_what_is_hardly_seen_is_near_the_prior(model: SpamFilter) -> None:
+    user = UserFilter(model)
+    for raw in (b"\n\nham1", "ham1", "spam1"):
+        for one in (model, user):
+            assert 0.15 < one.predict_proba_one(raw)["spam"] < 0.85
+    rng = np.random.default_rng(3)
+    assert model.predict_proba_one(plain(text(rng, "ham"), sender="ham1@ham.example.com"))["spam"] < 0.1
