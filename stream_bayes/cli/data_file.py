@@ -18,7 +18,7 @@ from stream_bayes.names import closest
 from stream_bayes.streams.contracts.source import Record, Source
 from stream_bayes.streams.files.column_profile import FIRST_ROWS, ColumnProfile, profile_of
 from stream_bayes.streams.files.csv_cells import Misfits
-from stream_bayes.streams.files.csv_format import CSVFormat, delimiter_of, first_cells, guessed_format
+from stream_bayes.streams.files.csv_format import CSVFormat, delimiter_of, guessed_format
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.records.fields import Fields
@@ -50,12 +50,24 @@ MANY_LABELS = 50  # distinct numbers: more than this are measurements rather tha
 SHOWN_NAMES = 8  # of columns, in one line
 NAMED_LABELS = 6
 SOURCE = "replay"  # in snapshots and outputs
-FOR_CSV = ("delimiter", "decimal", "missing", "encoding", "no_header")
+SET_OTHERWISE = "to set it otherwise: --header or --no-header, --skip-lines, --unit-rows, --comment, --sheet"
+FOR_CSV = (
+    "delimiter",
+    "decimal",
+    "missing",
+    "encoding",
+    "header",
+    "skip_lines",
+    "unit_rows",
+    "comment",
+    "sheet",
+)
 
 File = Annotated[
     Path,
     typer.Argument(
-        help="CSV, TSV, JSON lines, ARFF, Parquet or Avro; plain, .gz or .zst.", show_default=False
+        help="CSV, TSV, spreadsheet, JSON, ARFF, Parquet or Avro; plain, .gz, .zst, .bz2, .xz or .zip.",
+        show_default=False,
     ),
 ]
 Target = Annotated[
@@ -101,20 +113,59 @@ class CSVOptions:
         ),
     ] = None
 
-    def form_of(self, file: Path) -> CSVFormat:
-        """Return the format of a CSV file: as given, else as guessed from its beginning."""
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether a line of a CSV file holds the names of the columns; else they are c1, c2, ... Detected if "
+            "not given.",
+            show_default=False,
+        ),
+    ] = None
+    skip_lines: Annotated[
+        int | None,
+        typer.Option(
+            help="Lines of a CSV file before its header. Detected if not given.", min=0, show_default=False
+        ),
+    ] = None
+    unit_rows: Annotated[
+        int | None,
+        typer.Option(
+            help="Rows between the header of a CSV file and its data. Detected if not given.",
+            min=0,
+            show_default=False,
+        ),
+    ] = None
+    comment: Annotated[
+        str | None,
+        typer.Option(
+            help="What a comment line of a CSV file begins with. Detected if not given.", show_default=False
+        ),
+    ] = None
+    sheet: Annotated[
+        str | None, typer.Option(help="Sheet of a spreadsheet. Default: the first one.", show_default=False)
+    ] = None
+
+    def form_of(self, file: Path, named: Iterable[str] = ()) -> CSVFormat:
+        """Return the format of a CSV file: as given, else as guessed; a line with all the names is its header."""
         return guessed_format(
             file,
             delimiter=None if self.delimiter is None else delimiter_of(file, self.delimiter),
             decimal=self.decimal,
             encoding=self.encoding,
             missing=self.missing or None,
+            header=self.header,
+            skip=self.skip_lines,
+            units=self.unit_rows,
+            comment=self.comment,
+            sheet=self.sheet,
+            named=named,
         )
 
     def refuse(self, file: Path) -> None:
         """Raise `BadValue` for an option that was given for a file of another format."""
         for name, value in vars(self).items():
-            if value and name in FOR_CSV:
+            if value not in (None, []) and name in FOR_CSV:
                 raise BadValue(f"--{name.replace('_', '-')} is for CSV files, and {file} is not one")
 
 
@@ -122,9 +173,6 @@ class CSVOptions:
 class DataOptions(CSVOptions):
     """The options of a data file whose columns become features."""
 
-    no_header: Annotated[
-        bool, typer.Option("--no-header", help="The first line is data; the columns are called c1, c2, ...")
-    ] = False
     time: Time = None
     nominal: Annotated[
         list[str],
@@ -168,6 +216,12 @@ class DataFile:
     form: CSVFormat | None = None
     left_out: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def guesses(self) -> list[str]:
+        """Sentences about what was guessed of the layout of a CSV file, the last one about how to set it."""
+        guesses = [*(self.form.guesses if self.form is not None else ()), *getattr(self.source, "notes", ())]
+        return [*guesses, SET_OTHERWISE] if guesses else []
+
     @cached_property
     def features(self) -> dict[str, ColumnProfile]:
         """The profiles of the features."""
@@ -198,6 +252,7 @@ class DataFile:
         lines = [f"by the first {rows:,} rows of {self.path}"]
         if self.form is not None and str(self.form):
             lines[0] += f" ({self.form})"
+        lines += [f"  {guess}" for guess in self.guesses]
         lines.append(f"  numbers ({len(numbers)}): {listed(numbers)}")
         lines.append(f"  names ({len(names)}): {listed(names)}")
         if self.target in self.profiles:
@@ -315,18 +370,13 @@ def open_table(file: Path, target: str | None, options: DataOptions) -> DataFile
     left_out: dict[str, str] = {}
     form = None
     if kind == "csv":
-        form = options.form_of(file)
-        columns = None
-        if options.no_header:
-            columns = [f"c{number}" for number in range(1, len(first_cells(file, form)) + 1)]
-        with closing(
-            CSVSource(file, fields, columns=columns, form=form)
-        ) as opened:  # refuses what is not there
+        form = options.form_of(file, [*fields.roles.values(), *ignore, *options.nominal])
+        with closing(CSVSource(file, fields, form=form)) as opened:  # refuses what is not there
             if "" in opened.columns and "" not in (target, *ignore):
                 left_out[""] = "an index that pandas or R wrote"
-        profiles = profile_of(file, columns=columns, form=form)
+        profiles = profile_of(file, form=form)
         if not any(each.values or each.missing for each in profiles.values()):
-            with closing(CSVSource(file, columns=columns, form=form)) as opened:
+            with closing(CSVSource(file, form=form)) as opened:
                 first_records(file, opened)
     else:
         with closing(_typed_source(kind, file, fields)) as typed:
@@ -342,7 +392,7 @@ def open_table(file: Path, target: str | None, options: DataOptions) -> DataFile
         schema: Schema | None = with_nominal(
             Schema(specs, target=target or usual_target(specs)), options.nominal
         )
-        source: Any = CSVSource(file, fields, schema, columns, form=form, misfits="missing", name=SOURCE)
+        source: Any = CSVSource(file, fields, schema, form=form, misfits="missing", name=SOURCE)
     else:
         source = _typed_source(kind, file, fields)
         schema = getattr(source, "schema", None)
@@ -369,8 +419,7 @@ def merged_with(table: DataFile, files: Sequence[Path], options: DataOptions) ->
             if kind != format_of(table.path):
                 raise BadValue(f"expected files of one format, got {table.path} and {file}")
             if isinstance(first, CSVSource):
-                columns = first.columns if options.no_header else None
-                settings: Any = {"columns": columns, "form": table.form, "misfits": "missing", "name": name}
+                settings: Any = {"form": table.form, "misfits": "missing", "name": name}
                 opened.append(CSVSource(file, first.fields, table.schema, **settings))
             else:
                 fields = Fields(target=table.target, time=options.time, ignore=tuple(options.ignore))

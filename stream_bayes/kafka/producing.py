@@ -25,6 +25,7 @@ from stream_bayes.streams.contracts.source import Record, Source
 from stream_bayes.streams.files.arff import ARFFSource
 from stream_bayes.streams.files.avro import AvroSource
 from stream_bayes.streams.files.column_profile import FIRST_ROWS, inferred_features
+from stream_bayes.streams.files.csv_format import guessed_format
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.parquet import ParquetSource
@@ -152,7 +153,10 @@ def _without_missing(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def csv_records(
-    path: str | os.PathLike[str], key: str | None = None, time: str | None = None, delimiter: str = ","
+    path: str | os.PathLike[str],
+    key: str | None = None,
+    time: str | None = None,
+    delimiter: str | None = None,
 ) -> FileRecords:
     """Return the rows of a CSV file. Columns of numbers in the first rows become numbers; empty cells are dropped.
 
@@ -161,7 +165,9 @@ def csv_records(
     SchemaError
         If there is no column `key` or `time`.
     """
-    source = CSVSource(path, Fields(), delimiter=delimiter)
+    named = [name for name in (key, time) if name is not None]
+    form = guessed_format(path, delimiter=delimiter, missing=("",), named=named)
+    source = CSVSource(path, Fields(), form=form)
     for name in (key, time):
         if name is not None and name not in source.columns:
             source.close()

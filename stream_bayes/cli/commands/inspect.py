@@ -31,13 +31,15 @@ def inspect(
         table = open_table(file, target, options)
         with closing(table.source):
             rows = [_row(table, name, profile) for name, profile in table.profiles.items()]
-            notes = [*table.described()[3:], *table.warnings()]
+            first, *described = table.described()
+            kinds = len(table.guesses)
+            notes = [*described[:kinds], *described[kinds + 2 :], *table.warnings()]
         if json:
             print_json(
                 {"columns": rows, "notes": [note.strip() for note in notes], "schema": schema_text(table)}
             )
             return
-        print_table(table.described()[0], rows, right=("values", "missing", "distinct"))
+        print_table(first, rows, right=("values", "missing", "distinct"))
         for note in notes:
             typer.echo(note.strip() if note.startswith("  ") else note)
         typer.echo(f"\n# for a pipeline file:\n{schema_text(table)}")

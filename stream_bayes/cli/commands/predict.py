@@ -38,7 +38,7 @@ from stream_bayes.saving.model_files import load_answering, load_learner
 from stream_bayes.saving.snapshots.file_system import open_private
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.files.column_profile import inferred_schema, profile_of
-from stream_bayes.streams.files.csv_format import CSVFormat, first_cells
+from stream_bayes.streams.files.csv_format import CSVFormat
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.records.fields import Fields
@@ -202,8 +202,10 @@ def _source(file: Path, learner: Learner, key: str | None, options: CSVOptions) 
     known = [*learner._store.encoder.features] if schema is None else [*schema.columns]
     kind = format_of(file)
     if kind == "csv":
-        form = options.form_of(file)
-        names = first_cells(file, form)
+        form = options.form_of(file, known)
+        with closing(CSVSource(file, form=form)) as opened:
+            names = opened.columns
+            note([f"{file}: {guess}" for guess in (*form.guesses, *opened.notes)])
         _check_features(file, known, names)
         key_only = Fields(key=key)
         if schema is None:

@@ -15,7 +15,6 @@ from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, print_json
 from stream_bayes.errors import BadConfig, BadValue
 from stream_bayes.registry import Registry
-from stream_bayes.streams.files.csv_format import delimiter_of
 from stream_bayes.streams.pipelines.config import load_config
 from stream_bayes.streams.service.signals import stopping_on_signals
 from stream_bayes.streams.sources.constructors import TYPED_SOURCES, format_of
@@ -106,7 +105,7 @@ def produce(
             return
         kind = format_of(file)
         if kind == "csv":
-            records = csv_records(file, key, time, delimiter_of(file, delimiter))
+            records = csv_records(file, key, time, delimiter)
         elif kind == "jsonl":
             records = json_records(file, key, time)
         else:

@@ -1,13 +1,16 @@
-"""A file as bytes: compressed or not, in any encoding, still growing or complete."""
+"""A file as bytes: compressed or not, in any encoding, a sheet of a spreadsheet, still growing or complete."""
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import gzip
 import io
+import lzma
 import os
+import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import IO, Protocol, cast
@@ -15,10 +18,14 @@ from typing import IO, Protocol, cast
 from stream_bayes._build import install_command
 from stream_bayes.errors import SourceError
 from stream_bayes.saving.snapshots.file_system import FileSystem
+from stream_bayes.streams.files.archives import ZIP, is_workbook, table_in
+from stream_bayes.streams.files.spreadsheets import sheet_as_csv, sheet_note
 
-__all__ = ["ByteFile"]
+__all__ = ["ByteFile", "Generated", "ReplayableFile", "newlines_of_returns"]
 
-GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"  # the first bytes of such files
+# The first bytes of such files
+GZIP, ZSTD, BZ2, XZ = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ"
+WORKBOOK = b"\xd0\xcf\x11\xe0"  # .xls
 CONVERTED_AT_ONCE = 2**15
 SKIPPED_AT_ONCE = 2**20  # bytes, on the way to a position in a compressed file
 
@@ -91,6 +98,50 @@ class _Lent(io.RawIOBase):
         return self._inner.read(size)
 
 
+class Generated:
+    """Pieces of content as a file, which are made as they are read."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._ready = bytearray()
+
+    def read(self, size: int, /) -> bytes:
+        while len(self._ready) < size:
+            piece = next(self._pieces, None)
+            if piece is None:
+                break
+            self._ready += piece
+        found = bytes(self._ready[:size])
+        del self._ready[:size]
+        return found
+
+    def seek(self, offset: int, /) -> int:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Do nothing: the inner file is closed by its owner."""
+
+
+def newlines_of_returns(inner: ReplayableFile) -> ReplayableFile:
+    """Return content whose lines end with a return alone, with newlines in their place."""
+
+    def pieces() -> Iterator[bytes]:
+        while data := inner.read(CONVERTED_AT_ONCE):
+            yield data.replace(b"\r", b"\n")
+
+    return Generated(pieces())
+
+
+def _unzipped(path: Path, raw: ReplayableFile) -> ReplayableFile:
+    """Return the one table in a zip archive."""
+    file = cast("IO[bytes]", raw)
+    member = table_in(path, file)
+    try:
+        return cast("ReplayableFile", zipfile.ZipFile(file).open(member))
+    except (OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
+        raise SourceError(f"{path}: {member.filename} cannot be unpacked: {error}") from error
+
+
 def _decompressed_zstd(path: Path, raw: ReplayableFile) -> ReplayableFile:
     """Return the decompressed content of a zstd file, by the standard library or by pyarrow."""
     try:
@@ -112,7 +163,9 @@ def _decompressed_zstd(path: Path, raw: ReplayableFile) -> ReplayableFile:
 
 
 class ByteFile:
-    """A regular file, open for reading: decompressed if gzip or zstd has compressed it, and as UTF-8.
+    """A regular file, open for reading: decompressed (gzip, bzip2, xz, zstd, zip with one table), and as UTF-8.
+
+    A spreadsheet is read as CSV.
 
     Parameters
     ----------
@@ -120,6 +173,15 @@ class ByteFile:
         Path of the file.
     encoding
         Encoding of the text in it. Another than UTF-8 is converted, and offsets are those of the converted text.
+    convert
+        A conversion of the text as UTF-8. Offsets are those of the converted text.
+    sheet
+        The sheet of a spreadsheet; empty for the first one.
+
+    Attributes
+    ----------
+    notes
+        Sentences about what was chosen in the file.
 
     Raises
     ------
@@ -127,7 +189,13 @@ class ByteFile:
         If it cannot be opened; in any method, if it cannot be read.
     """
 
-    def __init__(self, path: Path, encoding: str = "utf-8") -> None:
+    def __init__(
+        self,
+        path: Path,
+        encoding: str = "utf-8",
+        convert: Callable[[ReplayableFile], ReplayableFile] | None = None,
+        sheet: str = "",
+    ) -> None:
         self.path = path
         self.encoding = codecs.lookup(encoding).name
         self.offset = 0  # of the next byte to read, decompressed
@@ -137,18 +205,43 @@ class ByteFile:
             raise SourceError(f"{path} cannot be opened: {error.strerror or error}") from error
         self._raw: ReplayableFile = io.FileIO(self._descriptor)
         self._content: ReplayableFile = self._raw
-        self.compressed = False  # or converted: a position is reached by reading all that comes before it
-        beginning = self.beginning(len(ZSTD))
-        if beginning.startswith(GZIP):
-            self._content = gzip.GzipFile(fileobj=cast("IO[bytes]", self._raw))
-        elif beginning == ZSTD:
-            self._content = _Reopened(self._raw, partial(_decompressed_zstd, path))
-        if self.encoding not in ("utf-8", "ascii"):
-            self._content = _Reopened(self._content, partial(_Converted, encoding=self.encoding))
+        self.notes: tuple[str, ...] = ()
+        try:
+            self._unpack(self.beginning(len(XZ)), sheet)
+            if self.encoding not in ("utf-8", "ascii"):
+                self._content = _Reopened(self._content, partial(_Converted, encoding=self.encoding))
+            if convert is not None:
+                self._content = _Reopened(self._content, convert)
+        except BaseException:
+            self._raw.close()
+            raise
+        # Or converted: a position is reached by reading all that comes before it.
         self.compressed = self._content is not self._raw
         self._last_size: int | None = None  # once closed
         status = os.fstat(self._descriptor)
         self.identity = (status.st_dev, status.st_ino)
+
+    def _unpack(self, beginning: bytes, sheet: str) -> None:
+        """Put the content in place of the bytes on the disk, by the first of them."""
+        file = cast("IO[bytes]", self._raw)
+        if beginning.startswith(GZIP):
+            self._content = gzip.GzipFile(fileobj=file)
+        elif beginning.startswith(BZ2):
+            self._content = cast("ReplayableFile", bz2.BZ2File(file))
+        elif beginning.startswith(XZ):
+            self._content = cast("ReplayableFile", lzma.LZMAFile(file))  # noqa: SIM115  # closed with this object
+        elif beginning.startswith(ZSTD):
+            self._content = _Reopened(self._raw, partial(_decompressed_zstd, self.path))
+        elif beginning.startswith(WORKBOOK) or (beginning.startswith(ZIP) and is_workbook(file)):
+            self._raw.seek(0)
+            self.notes = sheet_note(self.path, file, sheet)
+            self._raw.seek(0)
+            self.encoding = "utf-8"
+            self._content = _Reopened(
+                self._raw, lambda raw: Generated(sheet_as_csv(self.path, cast("IO[bytes]", raw), sheet))
+            )
+        elif beginning.startswith(ZIP):
+            self._content = _Reopened(self._raw, partial(_unzipped, self.path))
 
     def read(self, size: int) -> bytes:
         """Return the next bytes, at most `size`; none at the end."""
@@ -158,7 +251,7 @@ class ByteFile:
             raise SourceError(
                 f"{self.path} is not in {self.encoding}, past byte {self.offset}: {error}; give another encoding"
             ) from error
-        except (OSError, EOFError, zlib.error) as error:
+        except (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
             raise SourceError(f"{self.path} cannot be read past byte {self.offset}: {error}") from error
         self.offset += len(data)
         return data

@@ -1,4 +1,4 @@
-r"""The format of a CSV file: encoding, delimiter, decimal mark; as given, or guessed from the first lines.
+r"""The format of a CSV file: encoding, delimiter, header, decimal mark; as given, or guessed from the first lines.
 
 Values are guessed once and printed before the first event. They depend on the first bytes of the file alone, so a
 restart guesses the same.
@@ -7,25 +7,43 @@ restart guesses the same.
 from __future__ import annotations
 
 import codecs
-import csv
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import asdict, dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path, PurePath
+from typing import Any
 
+from stream_bayes.data.schema import Schema
 from stream_bayes.errors import SchemaError
 from stream_bayes.streams.files.byte_file import ByteFile
 from stream_bayes.streams.files.csv_cells import MISSING_CELLS
+from stream_bayes.streams.files.csv_header import column_names
+from stream_bayes.streams.files.csv_layout import guessed_layout
+from stream_bayes.streams.files.csv_marks import (
+    CSVLine,
+    guessed_comment,
+    guessed_delimiter,
+    guessed_quote,
+    row_reader,
+    rows_in,
+)
+from stream_bayes.streams.records.fields import Fields
 
-__all__ = ["CSVFormat", "delimiter_of", "first_cells", "guessed_format", "number_marks"]
+__all__ = ["CSVFormat", "delimiter_of", "guessed_format", "named_columns", "number_marks"]
 
-DELIMITERS = (",", ";", "\t", "|")  # of equals, the first
 EXAMINED_BYTES = 2**24  # for the encoding
-EXAMINED_LINES = 50  # for the delimiter
-BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+EXAMINED_LINES = 1000  # for the rest
+HEADLESS = (".data",)  # suffixes of files that have no header more often than others
+BOMS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before that of UTF-16, with which it begins
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
 
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 COMMA_DECIMAL = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d*),\d+([eE][+-]?\d+)?")
@@ -34,12 +52,32 @@ GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 
 @dataclass(frozen=True, kw_only=True)
 class CSVFormat:
-    """The format of a file.
+    r"""The format of a file.
 
     Parameters
     ----------
     delimiter
-        Delimiter of the cells.
+        Delimiter of the cells; a blank stands for any run of blanks and tabs.
+    quote
+        The mark around cells that hold a delimiter.
+    tidy
+        True to remove blanks around cells, to number repeated names of columns, and to name those without a name.
+    comment
+        What a comment line begins with, such as `"#"`; empty if no line is a comment.
+    skip
+        Lines to pass over before the header, or before the data without one.
+    header
+        True if the names of the columns are in the file; otherwise they are called c1, c2, ...
+    is_commented
+        True if these names are in a comment line.
+    units
+        Rows to pass over between the header and the data.
+    lacking
+        `"first"` or `"last"` if the header has no name for that column.
+    line_end
+        `"\n"`, also for lines that end with a return and a newline; `"\r"` if a return alone ends them.
+    sheet
+        The sheet of a spreadsheet; empty for the first one.
     decimal
         Decimal mark of numbers, `"."` or `","`.
     thousands
@@ -48,15 +86,30 @@ class CSVFormat:
         Encoding of the text, as Python names it.
     missing
         Cells that stand for a missing value; cells of blanks alone do too.
+    guesses
+        Sentences about what was guessed of the layout and is not plain.
     """
 
     delimiter: str = ","
+    quote: str = '"'
+    tidy: bool = False
+    comment: str = ""
+    skip: int = 0
+    header: bool = True
+    is_commented: bool = False
+    units: int = 0
+    lacking: str = ""
+    line_end: str = "\n"
+    sheet: str = ""
     decimal: str = "."
     thousands: str = ""
     encoding: str = "utf-8"
     missing: tuple[str, ...] = MISSING_CELLS
+    guesses: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
+        if self.skip < 0 or self.units < 0:
+            raise SchemaError(f"skip, units: expected numbers of lines, got {self.skip} and {self.units}")
         if self.decimal not in (".", ","):
             raise SchemaError(f"decimal: expected '.' or ',', got {self.decimal!r}")
         if self.thousands not in ("", ".", ",", " ", "'", "_") or self.thousands == self.decimal:
@@ -74,12 +127,34 @@ class CSVFormat:
 
     def __str__(self) -> str:
         """Return what differs from plain CSV, in words."""
-        delimiter = {"\t": "a tab", " ": "a blank"}.get(self.delimiter, f"'{self.delimiter}'")
+        delimiter = {"\t": "a tab", " ": "blanks"}.get(self.delimiter, f"'{self.delimiter}'")
         parts = [f"delimiter {delimiter}"] * (self.delimiter != ",")
+        parts += [f"quote {self.quote}"] * (self.quote != '"')
+        parts += [f"comment lines '{self.comment}'"] * bool(self.comment)
+        parts += ["lines end with a return"] * (self.line_end == "\r")
         parts += [f"decimal mark '{self.decimal}'"] * (self.decimal != ".")
         parts += [f"'{self.thousands}' between thousands"] * bool(self.thousands)
         parts += [f"encoding {self.encoding}"] * (self.encoding != "utf-8")
         return ", ".join(parts)
+
+    def reader(self, lines: Iterable[str], strict: bool = False) -> Iterator[list[str]]:
+        """Return the `csv` module's reader of lines in this format."""
+        return row_reader(lines, self.delimiter, self.quote, self.tidy, strict)
+
+    def names_of(self, cells: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the names of the columns by the first row, and sentences about those that are not as written."""
+        if not self.header:
+            return tuple(f"c{number}" for number in range(1, len(cells) + 1)), ()
+        if not self.tidy:
+            return tuple(cells), ()
+        mark = self.comment if self.is_commented else ""
+        return column_names(CSVLine(0, [*cells], mark).names, self.lacking)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the format as JSON, without the sentences; `CSVFormat(**it)` reads it."""
+        state = asdict(self) | {"missing": list(self.missing)}
+        del state["guesses"]
+        return state
 
 
 def delimiter_of(path: str | os.PathLike[str], given: str | None = None) -> str:
@@ -112,8 +187,23 @@ def guessed_format(
     thousands: str | None = None,
     encoding: str | None = None,
     missing: Iterable[str] | None = None,
+    header: bool | None = None,
+    skip: int | None = None,
+    units: int | None = None,
+    comment: str | None = None,
+    sheet: str | None = None,
+    named: Iterable[str] = (),
 ) -> CSVFormat:
     r"""Return the format of a file; what is not given is guessed from its first lines.
+
+    Parameters
+    ----------
+    path
+        The file.
+    delimiter, decimal, thousands, encoding, missing, header, skip, units, comment, sheet
+        As of a `CSVFormat`.
+    named
+        Names of columns that the user wrote: a line that holds them all is the header.
 
     Raises
     ------
@@ -131,39 +221,76 @@ def guessed_format(
     ...     print(guessed_format(path))
     delimiter ';', decimal mark ',', encoding cp1252
     """
-    with closing(ByteFile(Path(path))) as file:
+    with closing(ByteFile(Path(path), sheet=sheet or "")) as file:
         beginning = file.read(EXAMINED_BYTES)
+        is_whole = len(beginning) < EXAMINED_BYTES
+        said = file.notes
     if encoding is None:
         encoding = _guessed_encoding(beginning)
-    given = CSVFormat(
+    form = CSVFormat(
         encoding=encoding,
         decimal="." if decimal is None else decimal,
         thousands=thousands or "",
         missing=MISSING_CELLS if missing is None else tuple(missing),
+        tidy=True,
+        sheet=sheet or "",
+        guesses=said,
     )
-    text = beginning.decode(given.encoding, "replace").removeprefix("\ufeff")
-    lines = [line for line in islice(text.splitlines(), 20 * EXAMINED_LINES) if line.strip()]
-    if delimiter is None and ".tsv" not in [suffix.lower() for suffix in PurePath(path).suffixes]:
-        delimiter = _guessed_delimiter(lines[:EXAMINED_LINES])
+    text = beginning.decode(form.encoding, "replace").removeprefix("\ufeff")
+    returns = text.count("\r") - text.count("\r\n")
+    line_end = "\r" if returns > text.count("\n") and "\r" in text.rstrip("\r\n") else "\n"
+    *lines, last = text.split(line_end, EXAMINED_LINES)
+    if is_whole and len(lines) < EXAMINED_LINES:
+        lines.append(last)
+    elif not lines:
+        lines = [last]  # the beginning of a long one
+    lines = [line.removesuffix("\r") for line in lines]
+    full = [line for line in lines if line.strip()]
+    if comment is None:
+        comment = guessed_comment(full)
+    full = [line for line in full if not (comment and line.startswith(comment))]
+    quote = guessed_quote(full)
+    suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
+    if delimiter is None and ".tsv" not in suffixes:
+        delimiter = guessed_delimiter(full, quote)
     else:
         delimiter = delimiter_of(path, delimiter)
-    if decimal is None and thousands is None and len(delimiter) == 1:
-        decimal, thousands = _guessed_marks(lines, delimiter, given.missing)
-        given = replace(given, decimal=decimal, thousands=thousands)
-    return replace(given, delimiter=delimiter)
+    form = replace(form, delimiter=delimiter, quote=quote, comment=comment, line_end=line_end)
+    if len(delimiter) != 1:
+        return form  # refused by whoever reads with it
+    layout = guessed_layout(
+        lines,
+        delimiter,
+        quote,
+        comment,
+        named=named,
+        is_usually_headless=not {*HEADLESS}.isdisjoint(suffixes),
+        skip=skip,
+        header=header,
+        units=units,
+        missing=form.missing,
+    )
+    form = replace(
+        form,
+        skip=layout.skip,
+        header=layout.header,
+        is_commented=layout.is_commented,
+        units=layout.units,
+        lacking=layout.lacking,
+        guesses=(*said, *layout.guesses),
+    )
+    if decimal is None and thousands is None:
+        begin = layout.skip + layout.header + layout.units
+        rows = [row.cells for row in rows_in(lines[begin:], delimiter, quote, comment) if not row.comment]
+        decimal, thousands = _guessed_marks(rows, form.missing)
+        form = replace(form, decimal=decimal, thousands=thousands)
+    return form
 
 
-def first_cells(path: str | os.PathLike[str], form: CSVFormat) -> list[str]:
-    """Return the cells of the first line of a file.
-
-    Raises
-    ------
-    SourceError
-        If the file cannot be read.
-    """
-    with closing(ByteFile(Path(path), form.encoding)) as file:
-        text = file.read(EXAMINED_BYTES).decode("utf-8", "replace").removeprefix("\ufeff")
-    return next(iter(_rows(text.splitlines(), form.delimiter)), [])
+def named_columns(fields: Fields, schema: Schema | None = None) -> tuple[str, ...]:
+    """Return the names of columns that the user wrote: those with a role, and the features of a schema."""
+    declared = () if schema is None else tuple(filter(fields.is_feature, schema.features))
+    return (*fields.roles.values(), *fields.required, *(fields.only or ()), *fields.ignore, *declared)
 
 
 def _guessed_encoding(beginning: bytes) -> str:
@@ -195,38 +322,14 @@ def _mostly_utf8(data: bytes) -> bool:
     return data.decode("utf-8", "replace").count("\ufffd") * 2 < sum(byte >= 0x80 for byte in data)
 
 
-def _guessed_delimiter(lines: Sequence[str]) -> str:
-    """Return the mark that splits these lines into the same number of cells, a comma if none does."""
-    best, most = ",", 1
-    for mark in DELIMITERS:
-        widths = {len(row) for row in _rows(lines, mark)}
-        first = len(next(iter(_rows(lines[:1], mark)), [""]))
-        if len(widths) == 1 and first > most:
-            best, most = mark, first
-    if most > 1:
-        return best
-    # Ragged rows: by the heading alone, if a comma does not split it.
-    heading = lines[:1]
-    counts = {mark: len(next(iter(_rows(heading, mark)), [""])) for mark in DELIMITERS}
-    return "," if counts[","] > 1 else max(DELIMITERS, key=lambda mark: counts[mark])
-
-
-def _rows(lines: Iterable[str], delimiter: str) -> Iterable[list[str]]:
-    try:
-        yield from csv.reader(lines, delimiter=delimiter)
-    except csv.Error:
-        yield []
-
-
-def _guessed_marks(lines: Sequence[str], delimiter: str, missing: Sequence[str]) -> tuple[str, str]:
-    """Return the decimal mark and the mark of thousands, by the cells of these lines."""
-    if not any("," in line for line in lines) or len(lines) < 2:
+def _guessed_marks(rows: Sequence[Sequence[str]], missing: Sequence[str]) -> tuple[str, str]:
+    """Return the decimal mark and the mark of thousands, by the cells of these rows."""
+    if not any("," in cell for row in rows for cell in row):
         return ".", ""
-    columns = zip(*(row for row in _rows(lines[1:], delimiter)), strict=False)
     absent = set(missing)
     decimal = grouped = plain = pointed = 0
-    for column in columns:
-        cells = [cell.strip() for cell in column if cell.strip() not in absent]
+    for column in zip_longest(*rows, fillvalue=""):
+        cells = [cell for cell in column if cell and cell not in absent]
         marks = number_marks(cells)
         decimal += marks == (",", ".") or marks == (",", "")
         pointed += marks == (",", ".")

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from stream_bayes.errors import Undecodable
 from stream_bayes.streams.files._csv_rows import PlainCells
+from stream_bayes.streams.files.csv_format import CSVFormat
 from stream_bayes.streams.files.source import Lines
 from stream_bayes.streams.records.bad_records import DecodeReason, undecodable
 from stream_bayes.streams.records.decoder import too_long
@@ -57,33 +58,41 @@ class QuickCells:
 
     Parameters
     ----------
-    delimiter
-        Delimiter of the cells.
+    form
+        The format of the file.
     width
         The number of cells of a record.
     limit
         Maximum length of a record in bytes.
     """
 
-    def __init__(self, delimiter: str, width: int, limit: int) -> None:
-        self.delimiter = delimiter
+    def __init__(self, form: CSVFormat, width: int, limit: int) -> None:
+        self.form = form
         self.width = width
         # A line within the limit of the `csv` module has no cell beyond it. Longer lines are left to `rows_of`.
         self.limit = min(limit, csv.field_size_limit())
-        self._plain = PlainCells(ord(delimiter), width, self.limit) if delimiter.isascii() else None
+        self._quote, self._comment = form.quote.encode(), form.comment.encode()
+        is_plain = form.delimiter.isascii() and form.delimiter != " "
+        self._plain = PlainCells(ord(form.delimiter), width, self.limit) if is_plain else None
 
     def split(self, lines: Lines) -> tuple[list[str], list[int]] | None:
         """Return all cells in order, and the length of each record; None unless all lines are plain."""
         data = lines.data
-        if b"\0" in data:
+        if b"\0" in data or (self._comment and self._comment in data):
             return None
+        is_quoted = self._quote in data
         try:
-            if self._plain is not None and (plain := self._plain.split(data)) is not None:
-                cells, lengths = plain
-                return cells, lengths
-            return self._quoted(data) if self._plain is None or b'"' in data else None
+            found = None
+            if self._plain is not None and not is_quoted:
+                found = self._plain.split(data)
+            elif self._plain is None or is_quoted:
+                found = self._quoted(data)
         except UnicodeDecodeError:
             return None
+        if found is None or not self.form.tidy or (b" " not in data and b"\t" not in data):
+            return found
+        cells, lengths = found
+        return [cell.strip() for cell in cells], lengths
 
     def _quoted(self, data: bytes) -> tuple[list[str], list[int]] | None:
         if not data.endswith(b"\n"):
@@ -94,7 +103,7 @@ class QuickCells:
             return None
         lines = data[:-1].replace(b"\r\n", b"\n").removesuffix(b"\r").decode().split("\n")
         try:
-            rows = list(csv.reader(lines, delimiter=self.delimiter, strict=True))
+            rows = list(self.form.reader(lines, strict=True))
         except csv.Error:
             return None
         if len(rows) != len(lines) or any(len(row) != self.width for row in rows):
@@ -102,33 +111,39 @@ class QuickCells:
         return list(chain.from_iterable(rows)), lengths
 
 
-def rows_of(lines: Lines, delimiter: str, limit: int) -> tuple[list[CSVRecord], int]:
-    """Return the complete records in these lines, and their bytes, blank lines included.
+def rows_of(lines: Lines, form: CSVFormat, limit: int) -> tuple[list[CSVRecord], int]:
+    """Return the complete records in these lines, and their bytes, blank lines and comments included.
 
     Parameters
     ----------
     lines
         Whole lines, at the beginning of a record.
-    delimiter
-        Delimiter of the cells.
+    form
+        The format of the file.
     limit
         Maximum length of a record in bytes.
     """
-    split = _Lines(lines, delimiter, limit)
+    split = _Lines(lines, form, limit)
+    comment = form.comment.encode()
     rows: list[CSVRecord] = []
     while split.first < len(split.pieces):
         first = split.first
+        if comment and split.pieces[first].startswith(comment):
+            split.pass_over()
+            continue
         if len(split.pieces[first]) > limit:
             rows.append(split.row(too_long(len(split.pieces[first]), limit), first + 1))
             continue
         try:
-            for cells in csv.reader(split.feed(), delimiter=delimiter):
+            for cells in form.reader(split.feed()):
                 if split.following > split.first + 1 and (fault := split.fault_of_quotes()) is not None:
                     rows.append(split.row(fault, split.first + 1))
                     break  # the lines after the first are records of their own
-                row = split.row(cells, split.following)
+                row = split.row([cell.strip() for cell in cells] if form.tidy else cells, split.following)
                 if cells:
                     rows.append(row)
+                if comment:
+                    break  # the next line may be one
         except csv.Error as error:
             rows.append(split.row(_no_row(error), split.following))
         except _Incomplete:
@@ -163,7 +178,7 @@ class _Unclosed(Exception):
 class _Lines:
     """The lines that are fed to the `csv` module, and the position of the present record."""
 
-    def __init__(self, lines: Lines, delimiter: str, limit: int) -> None:
+    def __init__(self, lines: Lines, form: CSVFormat, limit: int) -> None:
         self.pieces = lines.data.split(b"\n")
         self.begins = list(accumulate((len(piece) + 1 for piece in self.pieces), initial=0))
         self.begins[-1] = len(lines.data)  # no newline follows the last piece
@@ -176,7 +191,7 @@ class _Lines:
         self.first = 0  # the line at which the present record begins
         self.following = 0  # the line that is read next
         self._given = lines
-        self._delimiter = delimiter
+        self._form = form
         self._no_text: Undecodable | None = None  # the reason why the present record is not text
         self._open_to = (
             0  # of the lines before this one, and not before `first`, none closes a quote that is open
@@ -189,6 +204,11 @@ class _Lines:
         self._no_text = None
         return row
 
+    def pass_over(self) -> None:
+        """Leave the present line out; its bytes belong to the next record."""
+        self.first += 1
+        self.following = self.first
+
     def fault_of_quotes(self) -> Undecodable | None:
         """Return the fault of a record of several lines if text follows its closing quote.
 
@@ -197,7 +217,7 @@ class _Lines:
         begin, end = self.begins[self.first], self.begins[self.following]
         text = self._given.data[begin:end].decode("utf-8", "replace")
         try:
-            list(csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter, strict=True))
+            list(self._form.reader(io.StringIO(text, newline=""), strict=True))
         except csv.Error:
             return undecodable(
                 DecodeReason.UNCLOSED_QUOTE,
@@ -250,11 +270,13 @@ class _Lines:
         """Return True if a quote is open after a line."""
 
         def quoted() -> Iterator[str]:
-            yield '"' + self._given.data[self.begins[line] : self.begins[line + 1]].decode("utf-8", "replace")
+            yield self._form.quote + self._given.data[self.begins[line] : self.begins[line + 1]].decode(
+                "utf-8", "replace"
+            )
             raise _Incomplete
 
         try:
-            next(csv.reader(quoted(), delimiter=self._delimiter))
+            next(self._form.reader(quoted()))
         except _Incomplete:
             return True
         except csv.Error:

@@ -6,6 +6,7 @@ import csv
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import accumulate, chain
 
 from stream_bayes.core.events.event import Partition
@@ -13,6 +14,7 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import SchemaError, SourceError, Undecodable
 from stream_bayes.streams.contracts.source import Record
+from stream_bayes.streams.files.byte_file import ByteFile, newlines_of_returns
 from stream_bayes.streams.files.csv_cells import Misfits
 from stream_bayes.streams.files.csv_columns import CSVColumns
 from stream_bayes.streams.files.csv_format import CSVFormat
@@ -55,6 +57,8 @@ class CSVSource(FileSource):
     ----------
     misfits
         Counts of cells that were no numbers, by column; each with the first one.
+    notes
+        Sentences about names of columns that are not as they stand in the file.
 
     Raises
     ------
@@ -102,8 +106,10 @@ class CSVSource(FileSource):
             raise SchemaError(f"misfits: expected 'missing' or 'dead-letter', got {shown(misfits)}")
         self._misfits_are_missing = misfits == "missing"
         self.misfits: dict[str, Misfits] = {}
+        self.notes: tuple[str, ...] = ()
         self._named = None if columns is None else tuple(columns)
-        self._lines_of_heading = 1 if columns is None else 0
+        self._has_header = columns is None and self.format.header
+        self._lines_of_heading = self.format.skip + self._has_header + self.format.units
         super().__init__(path, name, follow, max_record_bytes, block_bytes, sleep, self.format.encoding)
 
     @property
@@ -111,25 +117,42 @@ class CSVSource(FileSource):
         """The columns' names; none while a followed file is empty."""
         return self._columns.names
 
+    def _open_file(self) -> ByteFile:
+        convert = newlines_of_returns if self.format.line_end == "\r" else None
+        return ByteFile(self.path, self.encoding, convert, self.format.sheet)
+
     def _heading(self, lines: Lines) -> int | None:
-        if self._named is not None:
+        skipped = _after_lines(lines.data, self.format.skip)
+        if self._named is not None and not skipped:
             self._name_columns(self._named)
             return 0
-        rows, _ = rows_of(lines, self.delimiter, self.max_record_bytes)
-        if not rows:
-            if lines.last:
-                raise SourceError(
-                    f"{self.path}: expected a line with the columns' names, and the file is empty"
-                )
+        rest = lines._replace(data=lines.data[skipped or 0 :], start=lines.start + (skipped or 0))
+        form = replace(self.format, comment="") if self.format.is_commented else self.format
+        rows = [] if skipped is None else rows_of(rest, form, self.max_record_bytes)[0]
+        wanted = 1 + (self.format.units if self._has_header else 0)
+        if len(rows) < wanted and not lines.last:
             return None
-        names = rows[0].cells
-        if isinstance(names, Undecodable):
-            raise SourceError(f"{self.path}: the line with the columns' names cannot be read: {names}")
+        if not rows:
+            raise SourceError(
+                f"{self.path}: expected a line with the columns' names, and the file is empty"
+                if not self.format.skip
+                else f"{self.path}: expected lines after the first {self.format.skip}, and there are none"
+            )
+        assert skipped is not None
+        cells = rows[0].cells
+        if isinstance(cells, Undecodable):
+            raise SourceError(f"{self.path}: the line with the columns' names cannot be read: {cells}")
         try:
+            names, self.notes = (self._named, ()) if self._named is not None else self.format.names_of(cells)
             self._name_columns(names)
         except SchemaError as error:
-            raise SchemaError(f"{self.path}: {error}") from None
-        return rows[0].end
+            hint = (
+                ""
+                if self.format.header
+                else "; the first line looks like data; if it holds the names: --header"
+            )
+            raise SchemaError(f"{self.path}: {error}{hint}") from None
+        return skipped + (rows[:wanted][-1].end if self._has_header else 0)
 
     def _name_columns(self, names: Sequence[str]) -> None:
         self._columns = CSVColumns(
@@ -141,7 +164,7 @@ class CSVSource(FileSource):
             self.format.thousands,
             self.misfits if self._misfits_are_missing else None,
         )
-        self._quick = QuickCells(self.delimiter, len(names), self.max_record_bytes)
+        self._quick = QuickCells(self.format, len(names), self.max_record_bytes)
 
     def _records(self, lines: Lines, partition: Partition) -> tuple[list[Record], int]:
         quick = self._quick.split(lines)
@@ -156,7 +179,7 @@ class CSVSource(FileSource):
                 return self._columns.events(cells, positions, lengths, partition), len(lines.data)  # type: ignore[return-value]  # see above
             except Undecodable:
                 pass  # row by row, then
-        rows, used = rows_of(lines, self.delimiter, self.max_record_bytes)
+        rows, used = rows_of(lines, self.format, self.max_record_bytes)
         ends = [lines.start + row.end for row in rows]
         positions = [lines.span, *ends[:-1]]
         return self._made(rows, lines.data, positions, ends, partition) if rows else [], used
@@ -189,6 +212,16 @@ class CSVSource(FileSource):
             *self._made(rows[:half], data, positions[:half], ends[:half], partition),
             *self._made(rows[half:], data, positions[half:], ends[half:], partition),
         ]
+
+
+def _after_lines(data: bytes, count: int) -> int | None:
+    """Return the position after the first lines; None if there are fewer."""
+    position = 0
+    for _ in range(count):
+        position = data.find(b"\n", position) + 1
+        if not position:
+            return None
+    return position
 
 
 def _checked_delimiter(given: object) -> str:

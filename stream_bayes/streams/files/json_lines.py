@@ -1,4 +1,4 @@
-"""Files with one record per line: JSON, or any format with a decoder."""
+"""Files with one record per line: JSON, or any format with a decoder; and an array of JSON objects."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from stream_bayes.core.events.event import Partition
 from stream_bayes.streams.contracts.incidents import BAD_FIELDS
 from stream_bayes.streams.contracts.source import Record
+from stream_bayes.streams.files.byte_file import ByteFile
+from stream_bayes.streams.files.json_array import is_array, lines_of_array
 from stream_bayes.streams.files.source import BLOCK_BYTES, FileSource, Lines
 from stream_bayes.streams.records.decoder import Decoder
 from stream_bayes.streams.records.json_decoder import JSONDecoder
@@ -17,7 +19,9 @@ __all__ = ["JSONLinesSource"]
 
 
 class JSONLinesSource(FileSource):
-    r"""A file of JSON objects, one a line; plain or compressed by gzip. Blank lines are passed over.
+    r"""A file of JSON objects, one a line or all in an array; plain or compressed. Blank lines are passed over.
+
+    The positions in an array are those of the same objects as lines.
 
     With a sink that can be cut back, each event counts exactly once.
 
@@ -54,6 +58,21 @@ class JSONLinesSource(FileSource):
     ) -> None:
         self.decoder = JSONDecoder() if decoder is None else decoder
         super().__init__(path, name, follow, self.decoder.max_record_bytes, block_bytes, sleep)
+
+    def _open_file(self) -> ByteFile:
+        file = super()._open_file()
+        if self.follow or not isinstance(self.decoder, JSONDecoder):
+            return file
+        try:
+            holds_array = is_array(file)
+            file.seek(0)
+        except BaseException:
+            file.close()
+            raise
+        if holds_array:
+            file.close()
+            return ByteFile(self.path, self.encoding, lines_of_array)
+        return file
 
     @property
     def incidents(self) -> Mapping[str, int]:

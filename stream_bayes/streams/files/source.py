@@ -103,7 +103,7 @@ class FileSource(ABC):
         self.max_record_bytes = checked_bytes("max_record_bytes", max_record_bytes)
         self.block_bytes = checked_bytes("block_bytes", block_bytes)
         self._sleep = sleep
-        self._begin(ByteFile(self.path, encoding))
+        self._begin(self._open_file())
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.path)!r})"
@@ -117,6 +117,10 @@ class FileSource(ABC):
     def _heading(self, lines: Lines) -> int | None:
         """Return the length of the heading in bytes; None until it is complete."""
         return 0
+
+    def _open_file(self) -> ByteFile:
+        """Open the file at its beginning, with what is converted in it."""
+        return ByteFile(self.path, self.encoding)
 
     # -- the protocol -------------------------------------------------------------------------------------------------
 
@@ -177,7 +181,7 @@ class FileSource(ABC):
         if partition.partition:
             file = found_again(self.path, partition.partition, 1 + self._lines_of_heading)
         else:
-            file = ByteFile(self.path, self.encoding)
+            file = self._open_file()
         self.close()
         self._begin(file, rotations_before(partition.partition))
         if position:

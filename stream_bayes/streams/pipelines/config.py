@@ -46,7 +46,7 @@ from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import BadConfig
 from stream_bayes.masking import remember_credentials, remember_secret
-from stream_bayes.streams.files.csv_format import CSVFormat, guessed_format
+from stream_bayes.streams.files.csv_format import CSVFormat, guessed_format, named_columns
 from stream_bayes.streams.files.csv_sink import CSVSink
 from stream_bayes.streams.files.json_sink import JSONLinesSink
 from stream_bayes.streams.files.sink import FileSink
@@ -92,7 +92,10 @@ __all__ = [
 
 Written: TypeAlias = str | bool | int | float  # values and labels as TOML holds them
 FIELDS = ("target", "key", "time", "weight", "type", "ignore", "only")
-FORMAT = ("delimiter", "decimal", "thousands", "encoding", "missing", "misfits")  # of a CSV file
+FORMAT = (
+    *("delimiter", "decimal", "thousands", "encoding", "missing", "misfits"),
+    *("header", "skip", "units", "comment", "sheet"),
+)  # of a CSV file
 ColumnWord: TypeAlias = Literal["nominal", "numeric", "amount"]
 OPTIONS = {  # of the declaration of a column, by its kinds
     ("values", "closed", "max_values"): ("nominal",),
@@ -181,20 +184,32 @@ class CSVConfig(FileConfig):
     thousands: str | None = Field(None, pattern=r"^[., '_]?$")
     encoding: str | None = None
     missing: list[str] | None = None
+    header: bool | None = None
+    skip: int | None = Field(None, ge=0, description="lines before the header, or the data without one")
+    units: int | None = Field(None, ge=0, description="rows between the header and the data")
+    comment: str | None = Field(None, max_length=4, description="what a comment line begins with")
+    sheet: str | None = Field(None, description="the sheet of a spreadsheet")
     misfits: Literal["missing", "dead-letter"] | None = Field(
         None, description="what becomes of a cell of a numeric column that holds no number"
     )
 
-    def form(self, directory: Path) -> CSVFormat:
+    def form(self, directory: Path, schema: Schema | None) -> CSVFormat:
         """Return the format of the files, guessed from the first one if it is not given."""
+        # A followed file may be empty yet, and its positions are bytes.
+        is_guessed = not self.follow
         return guessed_format(
             directory / self.paths[0],
             delimiter=self.delimiter,
             decimal=self.decimal,
             thousands=self.thousands,
-            # A followed file may be empty yet, and its positions are bytes.
-            encoding="utf-8" if self.follow and self.encoding is None else self.encoding,
+            encoding=self.encoding or (None if is_guessed else "utf-8"),
             missing=self.missing,
+            header=self.header if is_guessed else self.header is not False,
+            skip=self.skip if is_guessed else self.skip or 0,
+            units=self.units if is_guessed else self.units or 0,
+            comment=self.comment if is_guessed else self.comment or "",
+            sheet=self.sheet,
+            named=named_columns(self.fields(), schema),
         )
 
 

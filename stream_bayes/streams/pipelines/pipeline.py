@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -119,7 +118,7 @@ def build(
         config = config.model_copy(update={"source": own})
         schema, form = _guessed(own, directory, None if anew else store, schema)
         settings[GUESSED] = {
-            "format": asdict(form) | {"missing": list(form.missing)},
+            "format": form.to_json(),
             "schema": None if config.record is not None or schema is None else schema.to_json(),
         }
     model = make_model(config, schema, directory)
@@ -173,7 +172,9 @@ def _guessed(
     if kept is not None:
         schema = None if kept["schema"] is None else Schema.from_json(kept["schema"])
         return declared or schema, CSVFormat(**kept["format"])
-    path, form = directory / own.paths[0], own.form(directory)
+    path, form = directory / own.paths[0], own.form(directory, declared)
+    for guess in form.guesses:
+        logger.warning("%s: %s", path, guess)
     if declared is not None:
         return declared, form
     if own.follow and not has_rows(path, own.fields(), form=form):
@@ -363,7 +364,7 @@ def _file_source(
             path,
             own.fields(),
             schema,
-            form=own.form(directory) if form is None else form,
+            form=own.form(directory, schema) if form is None else form,
             misfits=own.misfits or "dead-letter",
             name=name,
             follow=own.follow,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict, Unpack, cast
 
@@ -12,13 +14,15 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.registry import Registry
 from stream_bayes.streams.contracts.source import Source
+from stream_bayes.streams.files.archives import DATA_NAMES, table_in
 from stream_bayes.streams.files.arff import ARFFSource
 from stream_bayes.streams.files.avro import AvroSource
 from stream_bayes.streams.files.column_profile import has_rows, inferred_schema
-from stream_bayes.streams.files.csv_format import guessed_format
+from stream_bayes.streams.files.csv_format import guessed_format, named_columns
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.parquet import ParquetSource
+from stream_bayes.streams.files.spreadsheets import SPREADSHEETS
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
@@ -28,6 +32,8 @@ __all__ = [
     *("DATA_SUFFIXES", "ROLES", "TOPICS", "TYPED_SOURCES", "Roles", "Streamable", "format_of", "open_stream"),
     *("from_csv", "from_file", "from_iterable", "from_jsonl"),
 ]
+
+logger = logging.getLogger(__name__)
 
 # A path to a file of records, a source, or an iterable of (x, y), (x, y, weight), dicts or events.
 Streamable: TypeAlias = "str | os.PathLike[str] | Source | Iterable[Any]"
@@ -60,13 +66,13 @@ ROLES = tuple(Roles.__annotations__)
 # What opens a topic, by kind: it takes the servers, the topic, and the roles of fields.
 TOPICS: Registry[Callable[..., Source]] = Registry("kind of topic", "topics")
 SUFFIXES = {
-    "csv": (".csv", ".tsv", ".txt", ".data", ".dat"),
+    "csv": (".csv", ".tsv", ".txt", ".data", ".dat", *SPREADSHEETS),
     "jsonl": (".jsonl", ".ndjson", ".json"),
     "arff": (".arff",),
     "parquet": (".parquet", ".pq"),
     "avro": (".avro",),
 }
-COMPRESSED = (".gz", ".zst")
+COMPRESSED = (".gz", ".zst", ".bz2", ".xz", ".zip")
 TYPED_SOURCES: dict[
     str, Callable[..., ARFFSource | AvroSource | ParquetSource]
 ] = {  # files that declare the types of their columns
@@ -89,12 +95,17 @@ def from_csv(
     thousands: str | None = None,
     missing: Iterable[str] | None = None,
     encoding: str | None = None,
+    header: bool | None = None,
+    skip: int | None = None,
+    units: int | None = None,
+    comment: str | None = None,
+    sheet: str | None = None,
     misfits: str | None = None,
     follow: bool = False,
     name: str | None = None,
     **roles: Unpack[Roles],
 ) -> CSVSource:
-    r"""Return a CSV file as a source, plain or compressed by gzip or zstd.
+    r"""Return a CSV file, or a sheet of a spreadsheet, as a source; plain or compressed.
 
     Parameters
     ----------
@@ -111,6 +122,12 @@ def from_csv(
     delimiter, decimal, thousands, encoding
         Delimiter of the cells, marks in numbers, encoding of the text. What is not given is guessed from the first
         lines; `source.format` holds the guesses.
+    header, skip, units, comment
+        Whether the names of the columns are in the file, the lines before them, the rows of units after them, and what
+        comment lines begin with. The same applies; `source.format.guesses` has a sentence for each that is not plain,
+        and a warning is logged with it.
+    sheet
+        The sheet of a spreadsheet; by default the first one with a cell.
     missing
         Cells that stand for a missing value; by default `"?"` and those of pandas: `""`, `"NA"`, `"NaN"`, `"null"`, ...
     misfits
@@ -147,9 +164,27 @@ def from_csv(
     fields = Fields(target=target, **roles)
     if follow:  # it may be empty yet, and its positions are bytes
         encoding = encoding or "utf-8"
+        header, skip, units, comment = header is not False, skip or 0, units or 0, comment or ""
     form = guessed_format(
-        path, delimiter=delimiter, decimal=decimal, thousands=thousands, encoding=encoding, missing=missing
+        path,
+        delimiter=delimiter,
+        decimal=decimal,
+        thousands=thousands,
+        encoding=encoding,
+        missing=missing,
+        header=header if columns is None else False,
+        skip=skip,
+        units=units,
+        comment=comment,
+        sheet=sheet,
+        named=named_columns(fields, schema),
     )
+    guesses = [*form.guesses]
+    with closing(CSVSource(path, columns=columns, form=form, follow=follow)) as opened:
+        guesses += opened.notes
+        if not follow and "" in opened.columns and fields.is_feature("") and schema is None:
+            fields = replace(fields, ignore=(*fields.ignore, ""))
+            guesses.append("the column without a name is left out, as an index that pandas or R wrote")
     if misfits is None:
         misfits = "missing" if schema is None else "dead-letter"
     if schema is None and infer_types:
@@ -159,6 +194,8 @@ def from_csv(
                 "infer_types=False, or start once there are some"
             )
         schema = inferred_schema(path, fields, columns=columns, form=form)
+    for guess in guesses:
+        logger.warning("%s: %s", path, guess)
     return CSVSource(
         path, fields, schema, columns=columns, form=form, misfits=misfits, name=name, follow=follow
     )
@@ -312,7 +349,9 @@ def open_stream(
 
 
 def format_of(path: str | os.PathLike[str]) -> str:
-    """Return the format of a file by its suffix before .gz or .zst: csv, jsonl, arff, parquet or avro.
+    """Return the format of a file by its suffix before .gz, .zip, ...: csv, jsonl, arff, parquet or avro.
+
+    A .zip without another suffix is opened: the format is that of the table in it.
 
     Examples
     --------
@@ -321,6 +360,10 @@ def format_of(path: str | os.PathLike[str]) -> str:
     """
     suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() not in COMPRESSED]
     last = suffixes[-1] if suffixes else ""
+    if not last and Path(path).suffix.lower() == ".zip" and Path(path).is_file():
+        with Path(path).open("rb") as file:
+            member = Path(table_in(Path(path), file).filename).suffix.lower()
+            last = member if member in DATA_NAMES else ".csv"
     for name, own in SUFFIXES.items():
         if last in own:
             return name

@@ -128,7 +128,7 @@ def test_given_marks_win_over_guesses(tmp_path: Path) -> None:
     path.write_text('n,y\n"1.234,5",a\n"1,5",b\n')
     records, source = events(path, decimal=",", thousands=".")
     assert [event.x["n"] for event in records] == [1234.5, 1.5]
-    assert source.format == CSVFormat(decimal=",", thousands=".")
+    assert source.format == CSVFormat(decimal=",", thousands=".", tidy=True)
     with pytest.raises(SchemaError, match="decimal: expected"):
         events(path, decimal=";")
     with pytest.raises(SchemaError, match="thousands: expected"):

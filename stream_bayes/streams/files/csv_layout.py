@@ -1,0 +1,192 @@
+"""The layout of a CSV file by its first lines: lines before the table, a header or none, rows of units after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from stream_bayes.streams.files.csv_cells import MISSING_CELLS
+from stream_bayes.streams.files.csv_header import (
+    MOST_UNITS,
+    counted,
+    first_texts,
+    odds_of_header,
+    units_in,
+    was,
+)
+from stream_bayes.streams.files.csv_marks import (
+    EXAMINED_ROWS,
+    USUAL_SHARE,
+    CSVLine,
+    is_number_text,
+    rows_in,
+    usual_width,
+)
+
+__all__ = ["TableLayout", "guessed_layout"]
+
+MOST_TITLES = 30  # lines before the table
+FULL_SHARE = 0.6  # of the cells of the table hold something; then a line with one full cell is a title
+HEADER_USUAL = 2.0  # log-odds before a look at the rows
+HEADER_OF_DATA = 0.0  # the same for .data, as the archive of UCI names files without a header
+SURE = 3.0  # log-odds
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableLayout:
+    """The lines around the rows of data.
+
+    Parameters
+    ----------
+    skip
+        Lines before the header, or before the data if there is none.
+    header
+        True if the names of the columns are in the file.
+    is_commented
+        True if they are in a comment line.
+    units
+        Rows between the header and the data.
+    lacking
+        `"first"` or `"last"` if the header has no name for that column; otherwise empty.
+    guesses
+        Sentences about what differs from a plain table.
+    """
+
+    skip: int = 0
+    header: bool = True
+    is_commented: bool = False
+    units: int = 0
+    lacking: str = ""
+    guesses: tuple[str, ...] = ()
+
+
+def guessed_layout(
+    lines: Sequence[str],
+    delimiter: str,
+    quote: str = '"',
+    comment: str = "",
+    *,
+    named: Iterable[str] = (),
+    is_usually_headless: bool = False,
+    skip: int | None = None,
+    header: bool | None = None,
+    units: int | None = None,
+    missing: Iterable[str] = MISSING_CELLS,
+) -> TableLayout:
+    """Return the layout of a file by its first lines.
+
+    Parameters
+    ----------
+    lines
+        The first lines of the file.
+    delimiter, quote, comment
+        Marks in them.
+    named
+        Names of columns that the user wrote: the line that holds them all is the header.
+    is_usually_headless
+        True if the file's name says that it has no header.
+    skip, header, units
+        What is not to be guessed.
+    missing
+        Cells that stand for a missing value.
+
+    Examples
+    --------
+    >>> layout = guessed_layout(["Report", "size,colour", "cm,", "1.5,red", "2.5,red", "2,blue", "7,red"], ",")
+    >>> layout.skip, layout.header, layout.units
+    (1, True, 1)
+    >>> guessed_layout(["1.5,red", "2.5,red", "2,blue"], ",").header
+    False
+    """
+    rows = [row for row in rows_in(lines, delimiter, quote, comment) if row.line >= (skip or 0)]
+    table = [row for row in rows if not row.comment]
+    if not table:
+        return TableLayout(skip=skip or 0, header=header is not False, units=units or 0)
+    width, count = usual_width([row.cells for row in table[1:]] or [table[0].cells])
+    is_regular = width > 1 and count >= USUAL_SHARE * len(table)
+    begin, said = table[0], []
+    wanted = frozenset(filter(None, named))
+    if wanted and (naming := [row for row in rows[:MOST_TITLES] if wanted <= {*row.names}]):
+        begin, header = naming[0], header is not False
+    elif skip is None and header is None and is_regular and _is_count(table, width):
+        begin, header = table[1], False
+        said.append(f"the first line counts the rows ({', '.join(table[0].cells[:2])}); it was skipped")
+    elif skip is None and is_regular:
+        begin = table[_titles_before(table, width)]
+    if header is None and is_regular and (commented := _commented_header(rows, begin, width)):
+        begin, header = commented, True
+        said.append("the names of the columns stand in a comment line")
+    titles = [row for row in table if row.line < begin.line]
+    if titles and not said:
+        text = first_texts([" ".join(filter(None, titles[0].cells))])
+        said.append(f"{counted(len(titles), 'line')} before the table {was(titles)} skipped: {text}")
+    body = [row.cells for row in table if row.line > begin.line]
+    wide = [cells for cells in body if len(cells) == len(begin.cells)]
+    absent = frozenset(missing) | {""}
+    if header is None:
+        odds = HEADER_OF_DATA if is_usually_headless else HEADER_USUAL
+        odds += odds_of_header(begin.cells, wide, absent)
+        header = odds >= 0
+        if not header:
+            said.append(
+                f"the first line looks like data, so the columns are called c1 to c{len(begin.cells)}"
+            )
+        if abs(odds) < SURE and wide:
+            said.append(
+                f"unsure whether the first line holds the names of the columns ({first_texts(begin.cells)}); it is "
+                f"read as {'names' if header else 'data'}"
+            )
+    if not header:
+        return TableLayout(skip=begin.line if titles else skip or 0, header=False, guesses=tuple(said))
+    lacking = ""
+    if is_regular and width > 2 and len(begin.names) == width - 1:
+        wide = [cells for cells in body if len(cells) == width]
+        lacking = "first" if any(cells[-1] for cells in wide) else "last"
+        said.append(f"the header has no name for the {lacking} column")
+    if units is None:
+        units = units_in(wide, absent) if body[:MOST_UNITS] == wide[:MOST_UNITS] else 0
+        if units:
+            texts = first_texts([cell for cell in wide[0] if cell])
+            said.append(
+                f"{counted(units, 'row')} after the header {was(wide[:units])} skipped, as of units: {texts}"
+            )
+    return TableLayout(
+        skip=begin.line if titles or begin.comment else skip or 0,
+        header=True,
+        is_commented=bool(begin.comment),
+        units=units,
+        lacking=lacking,
+        guesses=tuple(said),
+    )
+
+
+def _is_count(table: Sequence[CSVLine], width: int) -> bool:
+    """Return True if the first line counts the rows and the features of the others, as in files of scikit-learn."""
+    cells = table[0].cells
+    if len(table) < 2 or len(cells) < 2 or not all(cell.isdigit() for cell in cells[:2]):
+        return False
+    rows, features = map(int, cells[:2])
+    return (
+        rows >= min(len(table) - 1, EXAMINED_ROWS - 1) and features in (width - 1, width) and rows > features
+    )
+
+
+def _titles_before(table: Sequence[CSVLine], width: int) -> int:
+    """Return the number of lines before the table that have fewer cells than its rows, or one full cell."""
+    full = sum(row.full for row in table if len(row.cells) == width) / (width * len(table))
+    for index, row in enumerate(table[: min(MOST_TITLES, len(table) - 1)]):
+        following = table[index + 1].cells
+        names = [cell for cell in row.cells if cell and not is_number_text(cell)]
+        is_heading = len({*names}) == width - 1 > 1 == len(following) - len(row.cells)
+        is_narrow = len(row.cells) < width and not is_heading
+        is_empty = width > 2 and row.full == 1 and full > FULL_SHARE
+        if not (is_narrow or is_empty):
+            return index
+    return 0
+
+
+def _commented_header(rows: Sequence[CSVLine], begin: CSVLine, width: int) -> CSVLine | None:
+    """Return the last comment line before the table if it holds a name for each column."""
+    above = [row for row in rows if row.comment and row.line < begin.line]
+    names = above[-1].names if above else []
+    return above[-1] if len(names) == width and not any(map(is_number_text, names)) and all(names) else None

@@ -1,0 +1,253 @@
+"""Tables as people store them: with titles, units, comments, no header, odd names, line ends, containers."""
+
+from __future__ import annotations
+
+import bz2
+import io
+import json
+import lzma
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from stream_bayes import streams
+from stream_bayes.core.events.event import Event
+from stream_bayes.errors import SourceError
+from stream_bayes.streams.files.csv_format import guessed_format
+from stream_bayes.streams.files.csv_marks import guessed_delimiter
+from tests.streams.files.reading import continued, whole
+
+NAMES = ("colour", "size", "count", "label")
+ROWS = [(("red", "green", "blue")[n % 3], n * 1.25, n % 7, "ab"[n % 2]) for n in range(60)]
+CELLS = [[colour, f"{size:.2f}", str(count), label] for colour, size, count, label in ROWS]
+BODY = "".join(",".join(row) + "\n" for row in CELLS)
+HEADER = ",".join(NAMES) + "\n"
+NUMBERED = ("c1", "c2", "c3", "c4")
+HEADLESS = "the first line looks like data, so the columns are called c1 to c4"
+TITLES = "2 lines before the table were skipped: 'Report'"
+
+LAYOUTS: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "plain": (HEADER + BODY, NAMES, ""),
+    "no header": (BODY, NUMBERED, HEADLESS),
+    "a first row with missing cells": ("?,,1,a\n" + BODY, NUMBERED, HEADLESS),
+    "no header, decimal commas": (BODY.replace(",", ";").replace(".", ","), NUMBERED, HEADLESS),
+    "blanks after commas": ((HEADER + BODY).replace(",", ", "), NAMES, ""),
+    "quotes after blanks": (
+        "".join(f'"{a}", {b}, {c}, "{d}"\n' for a, b, c, d in [NAMES, *CELLS]),
+        NAMES,
+        "",
+    ),
+    "single quotes": ("".join(f"'{a}',{b},{c},'{d}'\n" for a, b, c, d in [NAMES, *CELLS]), NAMES, ""),
+    "a row of units": (
+        HEADER + ",mm,n,\n" + BODY,
+        NAMES,
+        "1 row after the header was skipped, as of units: 'mm', 'n'",
+    ),
+    "titles": ("Report\n\n,of 2026\n" + HEADER + BODY, NAMES, TITLES),
+    "titles in one cell": ("Report,,,\nof 2026,,,\n" + HEADER + BODY, NAMES, TITLES),
+    "comment lines": ('# "made\n#by x, y\n' + HEADER + BODY + '# a, "pause\n' + BODY, NAMES, ""),
+    "names in a comment": (
+        "# x\n# " + HEADER + BODY,
+        NAMES,
+        "the names of the columns stand in a comment line",
+    ),
+    "a count of rows": (
+        "60,3,a,b\n" + BODY,
+        NUMBERED,
+        "the first line counts the rows (60, 3); it was skipped",
+    ),
+    "a repeated name": (
+        "colour,size,size,label\n" + BODY,
+        ("colour", "size", "size.1", "label"),
+        "1 repeated name of a column was numbered: 'size.1'",
+    ),
+    "a column without a name": (
+        "colour,size,,label\n" + BODY,
+        ("colour", "size", "c3", "label"),
+        "1 column without a name was called 'c3'",
+    ),
+    "names of rows": (
+        HEADER + "".join(f"r{n},{','.join(row)}\n" for n, row in enumerate(CELLS)),
+        ("", *NAMES),
+        "the header has no name for the first column",
+    ),
+    "a comma at the end": (HEADER + BODY.replace("\n", ",\n"), (*NAMES, "c5"), "no name for the last column"),
+    "returns alone": ((HEADER + BODY).replace("\n", "\r"), NAMES, ""),
+    "blanks and tabs": ("".join(f" {a}  {b:>8}\t{c} {d}\n" for a, b, c, d in CELLS), NUMBERED, HEADLESS),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_table_is_read_whatever_surrounds_it_and_from_any_record(tmp_path: Path, layout: str) -> None:
+    text, names, guess = LAYOUTS[layout]
+    path = tmp_path / "t.csv"
+    path.write_bytes(text.encode())
+    source = streams.from_csv(path)
+    records = whole(source)
+    events = [record for record in records if isinstance(record, Event)]
+    assert source.columns == names and len(events) == len(records)
+    said = "\n".join((*source.format.guesses, *source.notes))
+    assert guess in said if guess else not said
+    assert len(events) == {"a first row with missing cells": 61, "comment lines": 120}.get(layout, 60)
+    assert [[*event.x.values()][:4] for event in events[-60:]] == [[*row] for row in ROWS]
+    source.close()
+    assert continued(lambda: streams.from_csv(path), records[31]) == records[31:]
+
+
+def test_what_the_user_wrote_outweighs_the_guess(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("Years 1990 to 1992,,\n1990,1991,1992\n" + "7,8,9\n" * 9)
+    with_names = guessed_format(path, named=["1992"])
+    assert (with_names.skip, with_names.header) == (1, True)
+    path.write_text(HEADER + BODY)
+    given = guessed_format(path, header=False, skip=2, units=0)
+    assert (given.header, given.skip, given.guesses) == (False, 2, ())
+
+
+def test_rows_that_only_look_like_a_header_or_units_are_data(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    # The first row has a text in each column of numbers, but its other cells are values of their columns.
+    path.write_text("town,pay,size\nUlm,**,**\nUlm,1,2\nUlm,3,4\nBonn,5,6\nUlm,7,8\n")
+    assert guessed_format(path).units == 0
+    # Files that were put together repeat their header.
+    path.write_text("state,share\nNY,47%\nNJ,28%\nstate,share\nNY,4%\nNJ,2%\nstate,share\nCT,1%\n")
+    assert guessed_format(path).header
+    # A header of years, or counted from 0 as pandas does.
+    for header in ("name,1990,1991,1992", "0,1,2,3"):
+        path.write_text(f"{header}\n" + "".join(f"n{n},{n},{n * 2.5},{n % 3}\n" for n in range(9)))
+        assert guessed_format(path).header, header
+
+
+@pytest.mark.parametrize(
+    ("lines", "delimiter"),
+    [
+        (["first name", "John Smith", "Ann Miller"], ","),
+        (["5,1;3,5;a", "4,9;3,0;b"], ";"),
+        (["18.0  8\t307", "15.0  6\t350"], " "),
+        (['a,"x; y"', 'b,"z; w"'], ","),
+    ],
+)
+def test_the_delimiter_leaves_whole_cells(lines: list[str], delimiter: str) -> None:
+    assert guessed_delimiter(lines) == delimiter
+
+
+def zipped(**members: str) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, text in members.items():
+            archive.writestr(name.replace("__", "/").replace("_", "."), text)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("t.csv.bz2", bz2.compress((HEADER + BODY).encode())),
+        ("t.csv.xz", lzma.compress((HEADER + BODY).encode())),
+        ("t.zip", zipped(readme_txt="of 2026", data__t_csv=HEADER + BODY)),
+        ("t.json", json.dumps([dict(zip(NAMES, row, strict=True)) for row in ROWS], indent=1).encode()),
+        ("t.csv", (HEADER + BODY).encode("utf-32")),
+    ],
+    ids=["bz2", "xz", "zip", "array", "utf-32"],
+)
+def test_a_table_is_read_out_of_what_holds_it_and_from_any_record(
+    tmp_path: Path, name: str, content: bytes
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    source = streams.from_file(path)
+    records = whole(source)
+    assert [tuple(record.x.values()) for record in records if isinstance(record, Event)] == ROWS
+    source.close()
+    assert continued(lambda: streams.from_file(path), records[31]) == records[31:]
+
+
+def test_an_archive_of_several_tables_is_refused_with_their_names(tmp_path: Path) -> None:
+    path = tmp_path / "t.zip"
+    path.write_bytes(zipped(a_csv=HEADER, b_csv=HEADER))
+    with pytest.raises(SourceError, match=r"t\.zip holds 2 tables: a\.csv, b\.csv\. Unpack it"):
+        streams.from_file(path)
+    path.write_bytes(zipped(a_md="x", b_pdf="y"))
+    with pytest.raises(SourceError, match="expected a table in the archive"):
+        streams.from_file(path)
+
+
+@pytest.mark.parametrize("read_at_once", [1, 7, 2**15])
+def test_elements_of_an_array_become_lines_wherever_a_block_ends(
+    monkeypatch: pytest.MonkeyPatch, read_at_once: int
+) -> None:
+    from stream_bayes.streams.files import json_array
+
+    monkeypatch.setattr(json_array, "READ_AT_ONCE", read_at_once)
+    objects = [{"a": 'x"]},[\\', "b": [1, {"c": "}"}]}, {}, {"d": "ü\n"}]
+    for indent in (None, 2):
+        lines = json_array.lines_of_array(io.BytesIO(json.dumps(objects, indent=indent).encode())).read(
+            10_000
+        )
+        assert [json.loads(line) for line in lines.splitlines() if line.strip()] == objects
+
+
+@pytest.fixture
+def workbook(tmp_path: Path) -> Path:
+    """A workbook of two sheets: a title, merged cells, a date and a truth value in the first one."""
+    pytest.importorskip("python_calamine")
+    path = tmp_path / "t.xlsx"
+    strings = '<c r="{}" t="inlineStr"><is><t>{}</t></is></c>'
+    rows = [
+        strings.format("A1", "Sales"),
+        "".join(strings.format(f"{column}2", name) for column, name in zip("ABCD", NAMES, strict=True)),
+        *(
+            (strings.format(f"A{n}", "red") if n % 2 else "")
+            + f'<c r="B{n}"><v>{n / 4}</v></c><c r="C{n}"><f>1+{n}</f><v>{n + 1}</v></c>'
+            + strings.format(f"D{n}", "ab"[n % 2])
+            for n in range(3, 23)
+        ),
+    ]
+    merged = "".join(f'<mergeCell ref="A{n}:A{n + 1}"/>' for n in range(3, 22, 2))
+    body = "".join(f'<row r="{n}">{row}</row>' for n, row in enumerate(rows, 1))
+    space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    relations = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006/relationships"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        archive.writestr(
+            "_rels/.rels",
+            f'<Relationships xmlns="{package}"><Relationship Id="r1" Type="{relations}/officeDocument" '
+            'Target="xl/workbook.xml"/></Relationships>',
+        )
+        archive.writestr(
+            "xl/workbook.xml",
+            f'<workbook xmlns="{space}" xmlns:r="{relations}"><sheets><sheet name="Data" sheetId="1" r:id="r1"/>'
+            '<sheet name="Notes" sheetId="2" r:id="r2"/></sheets></workbook>',
+        )
+        archive.writestr(
+            "xl/_rels/workbook.xml.rels",
+            f'<Relationships xmlns="{package}">'
+            + "".join(
+                f'<Relationship Id="r{n}" Type="{relations}/worksheet" Target="worksheets/sheet{n}.xml"/>'
+                for n in (1, 2)
+            )
+            + "</Relationships>",
+        )
+        sheet = '<worksheet xmlns="{}"><sheetData>{}</sheetData>{}</worksheet>'
+        archive.writestr(
+            "xl/worksheets/sheet1.xml", sheet.format(space, body, f"<mergeCells>{merged}</mergeCells>")
+        )
+        archive.writestr(
+            "xl/worksheets/sheet2.xml",
+            sheet.format(space, f'<row r="1">{strings.format("A1", "x")}</row>', ""),
+        )
+    return path
+
+
+def test_a_sheet_is_a_table_with_its_formulas_and_merged_cells_filled(workbook: Path) -> None:
+    source = streams.from_file(workbook)
+    assert source.format.guesses[0] == "the first of 2 sheets is read, 'Data'; the others are 'Notes'"  # type: ignore[attr-defined]
+    records = whole(source)
+    assert [record.x for record in records if isinstance(record, Event)] == [
+        dict(zip(NAMES, ("red", n / 4, n + 1.0, "ab"[n % 2]), strict=True)) for n in range(3, 23)
+    ]
+    assert continued(lambda: streams.from_file(workbook), records[9]) == records[9:]
+    with pytest.raises(SourceError, match=r"there is no sheet 'Dat'; did you mean 'Data'\?"):
+        streams.from_csv(workbook, sheet="Dat")
