@@ -50,7 +50,9 @@ MANY_LABELS = 50  # distinct numbers: more than this are measurements rather tha
 SHOWN_NAMES = 8  # of columns, in one line
 NAMED_LABELS = 6
 SOURCE = "replay"  # in snapshots and outputs
-SET_OTHERWISE = "to set it otherwise: --header or --no-header, --skip-lines, --unit-rows, --comment, --sheet"
+SET_OTHERWISE = (
+    "  to set it otherwise: --header or --no-header, --skip-lines, --unit-rows, --comment, --sheet"
+)
 FOR_CSV = (
     "delimiter",
     "decimal",
@@ -218,9 +220,9 @@ class DataFile:
 
     @property
     def guesses(self) -> list[str]:
-        """Sentences about what was guessed of the layout of a CSV file, the last one about how to set it."""
+        """Warnings of what was guessed of the layout of a CSV file, and a line about how to set it."""
         guesses = [*(self.form.guesses if self.form is not None else ()), *getattr(self.source, "notes", ())]
-        return [*guesses, SET_OTHERWISE] if guesses else []
+        return [*(f"warning: {guess}" for guess in guesses), SET_OTHERWISE] if guesses else []
 
     @cached_property
     def features(self) -> dict[str, ColumnProfile]:
@@ -252,7 +254,7 @@ class DataFile:
         lines = [f"by the first {rows:,} rows of {self.path}"]
         if self.form is not None and str(self.form):
             lines[0] += f" ({self.form})"
-        lines += [f"  {guess}" for guess in self.guesses]
+        lines += self.guesses
         lines.append(f"  numbers ({len(numbers)}): {listed(numbers)}")
         lines.append(f"  names ({len(names)}): {listed(names)}")
         if self.target in self.profiles:

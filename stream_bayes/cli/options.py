@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, get_type_hints
 
-__all__ = ["flattened"]
+__all__ = ["arguments_of", "flattened"]
 
 
 def flattened(command: Callable[..., None]) -> Callable[..., None]:
@@ -63,6 +63,44 @@ def flattened(command: Callable[..., None]) -> Callable[..., None]:
     flat.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     flat.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # `inspect` reads it
     return flat
+
+
+def arguments_of(options: Any, group: type | None = None) -> list[str]:
+    """Return the arguments by which a command line gives a group its values; none for those at their default.
+
+    Parameters
+    ----------
+    options
+        An object of a group.
+    group
+        A base class whose options alone are returned; by default all are.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Range:
+    ...     low_end: int = 0
+    ...     high: int = 9
+    >>> arguments_of(Range(low_end=3))
+    ['--low-end', '3']
+    """
+    group = type(options) if group is None else group
+    hints = get_type_hints(group, include_extras=True)
+    arguments: list[str] = []
+    for option in fields(group):
+        value = getattr(options, option.name)
+        if value == _default_of(option):
+            continue
+        declared = getattr(hints[option.name], "__metadata__", ())
+        names = declared[0].param_decls if declared else ()
+        positive, _, negative = (names[0] if names else "--" + option.name.replace("_", "-")).partition("/")
+        if isinstance(value, bool):
+            arguments.append(positive if value else negative)
+        else:
+            for each in value if isinstance(value, list) else [value]:
+                arguments += [positive, str(each)]
+    return arguments
 
 
 def _default_of(option: Field[Any]) -> Any:

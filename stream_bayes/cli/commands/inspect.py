@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from contextlib import closing
+from shlex import join
 from typing import Annotated, Any
 
 import typer
 
 from stream_bayes.cli.data_file import DataFile, DataOptions, File, open_table
 from stream_bayes.cli.exit_codes import exit_on_error
+from stream_bayes.cli.options import arguments_of
 from stream_bayes.cli.output import JSON, print_json, print_table
 from stream_bayes.data.declarations import features_table
 from stream_bayes.streams.files.column_profile import ColumnProfile
@@ -43,10 +45,9 @@ def inspect(
         for note in notes:
             typer.echo(note.strip() if note.startswith("  ") else note)
         typer.echo(f"\n# for a pipeline file:\n{schema_text(table)}")
-        if target is None:
-            typer.echo("\nnext: stream-bayes inspect FILE --target COLUMN")
-        else:
-            typer.echo(f"\nnext: stream-bayes compare {file} --target {target}")
+        command = ["stream-bayes", "inspect" if target is None else "compare", str(file)]
+        command += ["--target", target or "COLUMN", *arguments_of(options)]
+        typer.echo(f"\nnext: {join(command)}")
 
 
 def _row(table: DataFile, name: str, profile: ColumnProfile) -> dict[str, Any]:

@@ -175,9 +175,7 @@ def _source_of_network(
         if hasattr(source, "columns"):
             _check_features(file, needed, source.columns)
         return source
-    form = options.form_of(file)
-    names = first_cells(file, form)
-    _check_features(file, needed, names)
+    form, names = _layout_of(file, needed, options)
     only = [name for name in names if name in known]
     schema: Schema | None = network.schema
     if schema is None:
@@ -202,11 +200,7 @@ def _source(file: Path, learner: Learner, key: str | None, options: CSVOptions) 
     known = [*learner._store.encoder.features] if schema is None else [*schema.columns]
     kind = format_of(file)
     if kind == "csv":
-        form = options.form_of(file, known)
-        with closing(CSVSource(file, form=form)) as opened:
-            names = opened.columns
-            note([f"{file}: {guess}" for guess in (*form.guesses, *opened.notes)])
-        _check_features(file, known, names)
+        form, names = _layout_of(file, known, options)
         key_only = Fields(key=key)
         if schema is None:
             # A model without a schema learned values of any kind, so the kinds are inferred from the rows.
@@ -239,6 +233,15 @@ def _written_as_here(schema: Schema, file: Path, form: CSVFormat) -> Schema:
     marks = ", ".join(f"{name} {column.decimal!r}" for name, column in changed.items())
     note([f"the decimal marks of {file} are others than the model learned: {marks}"])
     return Schema({**schema.columns, **changed}, schema.classes, schema.target, schema.unknown)
+
+
+def _layout_of(file: Path, features: Sequence[Any], options: CSVOptions) -> tuple[CSVFormat, tuple[str, ...]]:
+    """Return the format of a file with these features, and the names of its columns."""
+    form = options.form_of(file, map(str, features))
+    with closing(CSVSource(file, form=form)) as opened:
+        note([f"warning: {file}: {guess}" for guess in (*form.guesses, *opened.notes)])
+        _check_features(file, features, opened.columns)
+        return form, opened.columns
 
 
 def _check_features(file: Path, known: Sequence[str], names: Sequence[str]) -> None:

@@ -6,14 +6,16 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from shlex import join
 from typing import Annotated, Any
 
 import typer
 
 from stream_bayes.cli.arguments import learner_arguments
-from stream_bayes.cli.data_file import DataOptions, File, Target, open_table, warn_of_misfits
+from stream_bayes.cli.data_file import CSVOptions, DataOptions, File, Target, open_table, warn_of_misfits
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.networks import check_target, named_network
+from stream_bayes.cli.options import arguments_of
 from stream_bayes.cli.output import JSON, checked_output, note, print_json
 from stream_bayes.core.events.event import Event
 from stream_bayes.errors import BadValue, BudgetExceeded, Exhausted, SchemaError, StreamBayesError
@@ -22,6 +24,7 @@ from stream_bayes.learners.catalogue import DEFAULT
 from stream_bayes.learners.factory import make_learner
 from stream_bayes.saving.model_files import save
 from stream_bayes.streams.contracts.source import Record, Source
+from stream_bayes.streams.sources.constructors import suffix_of
 
 __all__ = ["records_of", "train"]
 
@@ -95,9 +98,10 @@ def train(
         text = f"{type(learner).__name__} learned {learned:,} rows"
         text += f"; {unlabelled:,} rows without a label were skipped" * bool(unlabelled)
         text += "".join(f"; {count:,} rows skipped: {reason}" for reason, count in bad.items())
-        next_step = f"stream-bayes predict {out} NEW.csv --out answers.csv"
+        command = ["predict", str(out), f"NEW{suffix_of(file)}", "--out", "answers.csv"]
+        next_step = join(["stream-bayes", *command, *arguments_of(options, CSVOptions)])
         if target is None:
-            next_step += f", or stream-bayes network export {out} network.bif"
+            next_step += f", or {join(['stream-bayes', 'network', 'export', str(out), 'network.bif'])}"
         typer.echo(f"{text}\nsaved to {out}; next: {next_step}")
 
 

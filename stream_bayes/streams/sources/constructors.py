@@ -29,7 +29,17 @@ from stream_bayes.streams.records.json_decoder import JSONDecoder
 from stream_bayes.streams.sources.iterable import Item, IterableSource
 
 __all__ = [
-    *("DATA_SUFFIXES", "ROLES", "TOPICS", "TYPED_SOURCES", "Roles", "Streamable", "format_of", "open_stream"),
+    *(
+        "DATA_SUFFIXES",
+        "ROLES",
+        "TOPICS",
+        "TYPED_SOURCES",
+        "Roles",
+        "Streamable",
+        "format_of",
+        "open_stream",
+        "suffix_of",
+    ),
     *("from_csv", "from_file", "from_iterable", "from_jsonl"),
 ]
 
@@ -346,6 +356,19 @@ def open_stream(
         yield stream
     else:
         yield from_iterable(cast("Iterable[Item]", stream), target=target, ignore=ignore)
+
+
+def suffix_of(path: str | os.PathLike[str]) -> str:
+    """Return the suffix of a file, with that of its compression.
+
+    Examples
+    --------
+    >>> suffix_of("a.b.csv"), suffix_of("orders.tsv.gz")
+    ('.csv', '.tsv.gz')
+    """
+    suffixes = Path(path).suffixes
+    is_compressed = bool(suffixes) and suffixes[-1].lower() in COMPRESSED
+    return "".join(suffixes[-2:] if is_compressed else suffixes[-1:])
 
 
 def format_of(path: str | os.PathLike[str]) -> str:

@@ -248,6 +248,7 @@ def test_a_sheet_is_a_table_with_its_formulas_and_merged_cells_filled(workbook: 
     assert [record.x for record in records if isinstance(record, Event)] == [
         dict(zip(NAMES, ("red", n / 4, n + 1.0, "ab"[n % 2]), strict=True)) for n in range(3, 23)
     ]
+    source.close()
     assert continued(lambda: streams.from_file(workbook), records[9]) == records[9:]
     with pytest.raises(SourceError, match=r"there is no sheet 'Dat'; did you mean 'Data'\?"):
         streams.from_csv(workbook, sheet="Dat")
