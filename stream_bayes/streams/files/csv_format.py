@@ -289,7 +289,7 @@ def guessed_format(
 
 def named_columns(fields: Fields, schema: Schema | None = None) -> tuple[str, ...]:
     """Return the names of columns that the user wrote: those with a role, and the features of a schema."""
-    declared = () if schema is None else tuple(filter(fields.is_feature, schema.features))
+    declared = () if schema is None else tuple(filter(fields.is_feature, schema.columns))
     return (*fields.roles.values(), *fields.required, *(fields.only or ()), *fields.ignore, *declared)
 
 
