@@ -22,6 +22,8 @@ from river import base
 from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.live_networks.family_counts import EVENT
 from stream_bayes.core.search.hill_climbing import HillClimbing
+from stream_bayes.core.search.score_search import ScoreSearch
+from stream_bayes.core.values.unknown_names import check_variables
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.frames import Native
 from stream_bayes.drift.candidates import POLICIES, Executor, share_names
@@ -137,7 +139,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         detector: Any = "adwin",
         signal: str | None = None,
         policy: str = "both",
-        search: HillClimbing | None = None,
+        search: ScoreSearch | None = None,
         search_delay: int = 0,
         window: int | None = None,
         judge_after: int = 25,
@@ -200,6 +202,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
                 raise BadValue(f"{name} must be a whole number of at least 0, not {shown(value)}")
         check_number("margin", self.margin)
         self._check_search()
+        self._check_names_of_search()
 
     def _check_network(self, learner: BayesNet) -> None:
         if learner.missing != "skip" or learner.slides:
@@ -227,9 +230,25 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
                 f"{type(learner).__name__} has neither; use another signal"
             )
 
+    def _check_names_of_search(self) -> None:
+        """Raise `UnknownFeature` for an edge or a tier of a variable that the network cannot have."""
+        network = self.learner
+        if self.search is None or not isinstance(network, BayesNet | BayesNetClassifier):
+            return
+        known: set[Any] = set()
+        if not network.is_growing and network.structure is not None:
+            known = set(network.structure.variables)
+        elif network.schema is not None:
+            known = set(network.schema.features)
+            known |= {network._target} if isinstance(network, BayesNetClassifier) else set()
+        if known:
+            check_variables(self.search.names, known, "search", whole="the network")
+
     def _check_search(self) -> None:
-        if self.search is not None and not isinstance(self.search, HillClimbing):
-            raise BadValue(f"search must be HillClimbing(...), or None, not {shown(self.search)}")
+        if self.search is not None and not isinstance(self.search, ScoreSearch):
+            raise BadValue(
+                f"search must be HillClimbing(...), ExactSearch(...) or None, not {shown(self.search)}"
+            )
         if self.window is not None and self.window < 2 * FEWEST:
             raise BadValue(
                 f"window must be at least {2 * FEWEST} events, so that a change can be found in it, not {self.window}"

@@ -19,8 +19,8 @@ import numpy as np
 
 from stream_bayes.core.counts.merging import copy_names
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
+from stream_bayes.core.search.score_search import ScoreSearch
 from stream_bayes.core.values.values import Value
 from stream_bayes.drift.recent_events import Events, Learner, grows, learn_events, rederive
 from stream_bayes.errors import BudgetExceeded
@@ -172,7 +172,7 @@ class SearchTask:
         since: int,
         basis: Basis,
         events: Events,
-        search: HillClimbing,
+        search: ScoreSearch,
         only: tuple[Value, ...] = (),
     ) -> None:
         self.begun = begun
@@ -210,7 +210,7 @@ class SearchTask:
 def _searched(
     model: BayesNetClassifier | BayesNet,
     events: Events,
-    search: HillClimbing,
+    search: ScoreSearch,
     only: tuple[Value, ...],
     should_stop: Callable[[], bool],
 ) -> Structure | None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from stream_bayes.core.search.hill_climbing import HillClimbing
+from stream_bayes.core.search.score_search import ScoreSearch
 from stream_bayes.core.values.values import Value
 from stream_bayes.drift.candidates import (
     FRESH,
@@ -54,7 +54,7 @@ class SuccessionSettings(NamedTuple):
 
     learner: Learner
     policy: str
-    search: HillClimbing
+    search: ScoreSearch
     search_delay: int
     window: int
     judge_after: int

@@ -9,7 +9,9 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from stream_bayes.core.search.exact_search import ExactSearch
 from stream_bayes.core.search.hill_climbing import HillClimbing
+from stream_bayes.core.search.score_search import ScoreSearch
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
@@ -98,7 +100,7 @@ def make_network(arguments: Mapping[str, Any] | None = None, schema: Schema | No
     Parameters
     ----------
     arguments
-        As `BayesNet` takes them. `search` may be a table of the settings of `HillClimbing`.
+        As `BayesNet` takes them. `search` may be a table for `make_search`.
     schema
         The schema of the stream, if it has one.
 
@@ -120,17 +122,23 @@ def make_network(arguments: Mapping[str, Any] | None = None, schema: Schema | No
         return BayesNet(**given, schema=schema)
 
 
-def make_search(arguments: Mapping[str, Any]) -> HillClimbing:
-    """Make a search from a table of its settings.
+def make_search(arguments: Mapping[str, Any]) -> ScoreSearch:
+    """Make a search from a table of its settings; its `kind` is `"hill-climbing"`, the default, or `"exact"`.
 
     Examples
     --------
     >>> make_search({"max_parents": 3}).max_parents
     3
+    >>> type(make_search({"kind": "exact"})).__name__
+    'ExactSearch'
     """
-    check_arguments("search", arguments, inspect.signature(HillClimbing).parameters)
-    with construction_errors("search", arguments):
-        return HillClimbing(**arguments)
+    kinds: dict[str, type[ScoreSearch]] = {"hill-climbing": HillClimbing, "exact": ExactSearch}
+    given = dict(arguments)
+    kind = given.pop("kind", "hill-climbing")
+    check_known("kind of search", kind, kinds)
+    check_arguments("search", given, ["kind", *inspect.signature(kinds[kind]).parameters])
+    with construction_errors("search", given):
+        return kinds[kind](**given)
 
 
 def arguments_of(learner: type[Learner]) -> list[str]:

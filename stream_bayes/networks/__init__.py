@@ -18,6 +18,7 @@ Infer
 
 Search for a structure
     sample_of(rows)         a data frame, columns or dicts as a `Sample`; `BayesNet.recent()` returns one, too
+    ExactSearch             by score: the optimum, for at most 20 variables
     HillClimbing            by score, with tabu list and restarts
     K2Search                by score, with a known order of the variables
     PC                      by tests of independence; its test is `g_test`, which returns a `GTest`
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from stream_bayes.core.networks.discrete_network import DiscreteNetwork
     from stream_bayes.core.networks.equivalence import Difference, EquivalenceClass
     from stream_bayes.core.networks.structure import Structure
+    from stream_bayes.core.search.exact_search import ExactSearch
     from stream_bayes.core.search.family_scorer import FamilyScorer
     from stream_bayes.core.search.hill_climbing import HillClimbing
     from stream_bayes.core.search.k2 import K2Search
@@ -82,6 +84,7 @@ __all__ = [
     "Difference",
     "DiscreteNetwork",
     "EquivalenceClass",
+    "ExactSearch",
     "FamilyScorer",
     "GTest",
     "HillClimbing",
@@ -126,6 +129,7 @@ __getattr__, __dir__ = front(
         ),
         "core.networks.structure": ("Structure",),
         "core.search.family_scorer": ("FamilyScorer",),
+        "core.search.exact_search": ("ExactSearch",),
         "core.search.hill_climbing": ("HillClimbing",),
         "core.search.k2": ("K2Search",),
         "core.search.pc": (

@@ -24,6 +24,7 @@ from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
+from stream_bayes.core.search.score_search import ScoreSearch
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.values import is_missing, shown
 from stream_bayes.data.columns import CodedColumns
@@ -176,7 +177,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         every: int | None = None,
         seed: int = 0,
         unseen: str = "novel",
-        search: HillClimbing | None = None,
+        search: ScoreSearch | None = None,
         slides: bool = False,
     ) -> None:
         self.strength = strength
@@ -200,7 +201,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
             with_variables(
                 Structure({}),
                 () if schema is None else schema.features,
-                search.required if isinstance(search, HillClimbing) else (),
+                search.required if isinstance(search, ScoreSearch) else (),
             )
             if self.is_growing
             else _read_structure(structure, network)
@@ -275,8 +276,10 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
             raise BadValue(
                 "slides=True unlearns what leaves the window: give window=, and leave missing='skip'"
             )
-        if self.search is not None and not isinstance(self.search, HillClimbing):
-            raise BadValue(f"search must be HillClimbing(...), or None, not {shown(self.search)}")
+        if self.search is not None and not isinstance(self.search, ScoreSearch):
+            raise BadValue(
+                f"search must be HillClimbing(...), ExactSearch(...) or None, not {shown(self.search)}"
+            )
         if self.search is not None and not self.is_growing:
             raise BadValue(f"search is for structure={LEARN!r}; search recent() to change a given structure")
         if self.missing != "skip" and self.half_life is not None:

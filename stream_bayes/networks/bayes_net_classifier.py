@@ -17,6 +17,7 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
+from stream_bayes.core.search.score_search import ScoreSearch
 from stream_bayes.core.values.unknown_names import did_you_mean
 from stream_bayes.core.values.values import Value, canonical, is_missing, shown
 from stream_bayes.data.frames import Native
@@ -131,7 +132,7 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
         schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = None,
-        search: HillClimbing | None = None,
+        search: ScoreSearch | None = None,
         window: int | None = None,
         seed: int = 0,
     ) -> None:
@@ -150,8 +151,10 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
 
     def _check_growth(self) -> None:
         """Check the arguments of a structure that grows."""
-        if self.search is not None and not isinstance(self.search, HillClimbing):
-            raise BadValue(f"search must be HillClimbing(...), or None, not {shown(self.search)}")
+        if self.search is not None and not isinstance(self.search, ScoreSearch):
+            raise BadValue(
+                f"search must be HillClimbing(...), ExactSearch(...) or None, not {shown(self.search)}"
+            )
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise BadValue(f"seed is a whole number of at least 0, not {shown(self.seed)}")
         if self.window is not None:

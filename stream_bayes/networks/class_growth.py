@@ -16,8 +16,8 @@ from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.live_networks.class_reading import ClassReading
 from stream_bayes.core.live_networks.labelled_counts import LabelledCounts
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
+from stream_bayes.core.search.score_search import ScoreSearch
 from stream_bayes.errors import BadStructure, BudgetExceeded
 from stream_bayes.learners.base.predictions import LEAST_PROBABILITY
 from stream_bayes.networks.growth import StructureGrowth, keeps_to, with_variables
@@ -38,7 +38,7 @@ class GrowingReading(ClassReading):
         As `ClassReading` takes them.
     """
 
-    def __init__(self, store: LabelledCounts, search: HillClimbing, seed: int, **settings: Any) -> None:
+    def __init__(self, store: LabelledCounts, search: ScoreSearch, seed: int, **settings: Any) -> None:
         super().__init__(store, **settings)
         self._settings = settings
         self.growth = ClassGrowth(store, search, seed, self)
@@ -82,7 +82,7 @@ class ClassGrowth(StructureGrowth):
     _store: LabelledCounts
 
     def __init__(
-        self, store: LabelledCounts, search: HillClimbing, seed: int, reading: GrowingReading
+        self, store: LabelledCounts, search: ScoreSearch, seed: int, reading: GrowingReading
     ) -> None:
         super().__init__(store, search, seed)
         self._reading = reading
@@ -113,7 +113,7 @@ class ClassGrowth(StructureGrowth):
         everything = len(self._store.encoder.features)  # those of naive Bayes
         return min((len(structure) - 1 for structure in structures), default=everything)
 
-    def _within_known(self) -> HillClimbing:
+    def _within_known(self) -> ScoreSearch:
         search, target = super()._within_known(), self._store.target
         if self._reading.class_prior == "counted":
             return search

@@ -10,6 +10,7 @@ import numpy as np
 from stream_bayes.core.networks.equivalence import Edge
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
+from stream_bayes.core.search.score_search import ScoreSearch
 from stream_bayes.core.search.structure_score import edge_confidence
 from stream_bayes.networks.growth import StructureChange, StructureGrowth
 
@@ -19,7 +20,7 @@ __all__ = ["GrowingLearner"]
 class GrowingLearner(ABC):
     """A learner with the arguments `search` and `seed`, whose structure may grow."""
 
-    search: HillClimbing | None
+    search: ScoreSearch | None
     seed: int
 
     @property
@@ -58,7 +59,7 @@ class GrowingLearner(ABC):
         return 0 if self._growth is None else self._growth.generation
 
     def edge_confidence(
-        self, replicates: int = 50, search: HillClimbing | None = None
+        self, replicates: int = 50, search: ScoreSearch | None = None
     ) -> Mapping[Edge, float]:
         """Return the share of bootstrap replicates of the newest events in whose structure each edge is found.
 

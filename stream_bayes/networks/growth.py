@@ -31,8 +31,8 @@ from stream_bayes.core.networks.equivalence import Difference, Edge
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.completions import completing
 from stream_bayes.core.search.family_scorer import FamilyScorer
-from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
+from stream_bayes.core.search.score_search import ScoreSearch
 from stream_bayes.core.search.search_result import SearchResult
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.unknown_names import check_variables, did_you_mean
@@ -216,12 +216,12 @@ class StructureGrowth(ABC):
         The number of structures that were adopted.
     """
 
-    def __init__(self, store: GrowingCounts, search: HillClimbing, seed: int) -> None:
+    def __init__(self, store: GrowingCounts, search: ScoreSearch, seed: int) -> None:
         self._store = store
         Structure.from_edges(search.required)  # refuses a cycle before the first search
         if store.encoder.declared:
             known = [*store.encoder.features, *((store.target,) if isinstance(store, LabelledCounts) else ())]
-            check_variables(_names_in(search), known, "search")
+            check_variables(search.names, known, "search")
         self._limits = search
         self._seed = seed
         self._search: _Search | None = None
@@ -355,7 +355,7 @@ class StructureGrowth(ABC):
             self._search.finish()
 
     def _searched(
-        self, sample: Sample, before: Structure, search: HillClimbing
+        self, sample: Sample, before: Structure, search: ScoreSearch
     ) -> Generator[None, None, _FoundStructure | None]:
         """Search a structure that scores higher than the present one, in slices of at least `SLICE` rows counted."""
         scorer = FamilyScorer((yield from completing(sample, search.seed)), search.score)
@@ -365,8 +365,8 @@ class StructureGrowth(ABC):
         )
         found = yield from _in_slices(search.slices(sample, rng=rng, scorer=scorer), scorer, len(sample))
         if before.edges and keeps_to(search, before):
-            alone = replace(search, restarts=0)
-            again = yield from _in_slices(alone.slices(sample, before, scorer=scorer), scorer, len(sample))
+            climb = search.single_climb()
+            again = yield from _in_slices(climb.slices(sample, before, scorer=scorer), scorer, len(sample))
             found = max(found, again, key=lambda each: each.score)
         if found.score <= present or before.same_equivalence_class(found.structure):
             return None
@@ -389,10 +389,10 @@ class StructureGrowth(ABC):
     def _with_variables(self, structure: Structure) -> Structure:
         """Return a structure with the variables that came since it was searched."""
 
-    def _within_known(self) -> HillClimbing:
+    def _within_known(self) -> ScoreSearch:
         """Return the search without edges of variables that have not come; warn once of these."""
         search, known = self._limits, set(self.present)
-        absent = sorted(_names_in(search) - known, key=name_order)
+        absent = sorted(set(search.names) - known, key=name_order)
         if not absent:
             return search
         if not self._has_warned:
@@ -479,11 +479,6 @@ class StructureGrowth(ABC):
         self._read()
 
 
-def _names_in(search: HillClimbing) -> set[Any]:
-    """Return the variables that a search's edges and tiers name."""
-    return {name for names in (*search.required, *search.forbidden, *search.tiers) for name in names}
-
-
 def _search_to_json(search: _Search) -> dict[str, Any]:
     found = search.found
     return {
@@ -525,7 +520,7 @@ def _among(structure: Structure, names: Collection[Any]) -> Structure:
     return Structure.from_edges([(a, b) for a, b in structure.edges if a in names and b in names], names)
 
 
-def keeps_to(search: HillClimbing, structure: Structure) -> bool:
+def keeps_to(search: ScoreSearch, structure: Structure) -> bool:
     """Return True if a structure keeps to the limits of a search, as one that was set by hand may not.
 
     Limits of variables that it lacks are left out.
@@ -558,7 +553,7 @@ class JointGrowth(StructureGrowth):
     def __init__(
         self,
         store: FamilyCounts,
-        search: HillClimbing,
+        search: ScoreSearch,
         seed: int,
         read: Callable[[FamilyCounts], CountedNetwork],
         live: LiveInference,

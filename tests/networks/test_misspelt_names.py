@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_bayes import BayesNet, BayesNetClassifier, Nominal, Schema, plots
+from stream_bayes import BayesNet, BayesNetClassifier, DriftAdaptive, Nominal, Schema, plots
 from stream_bayes.errors import BadStructure, BadValue, NeverMet, NoValueKnown, StreamBayesError
 from stream_bayes.networks import (
     PC,
     Difference,
     DiscreteNetwork,
+    ExactSearch,
     HillClimbing,
     Inference,
     K2Search,
@@ -29,6 +30,7 @@ from stream_bayes.networks import (
     write_bif,
 )
 from stream_bayes.networks.drawing import drawn_network
+from stream_bayes.saving.river.catalogue import make_adaptive
 
 PARENTS: dict[str, list[str]] = {"cause": [], "effect": ["cause"], "other": []}
 RNG = np.random.default_rng(1)
@@ -90,6 +92,12 @@ NAMES: dict[str, Callable[[], Any]] = {
         target="other",
         schema=Schema({"cause": Nominal(), "effect": Nominal()}),
         search=HillClimbing(forbidden=[("cause", "Effect")]),
+    ),
+    "exact search": lambda: ExactSearch(required=[("cause", "Effect")]).search(SAMPLE),
+    "search after drift": lambda: DriftAdaptive(model(), search=HillClimbing(tiers=[["Effect"]])),
+    "search of a pipeline after drift": lambda: make_adaptive(
+        BayesNetClassifier("learn", target="other", schema=Schema({"cause": Nominal(), "effect": Nominal()})),
+        arguments={"search": {"forbidden": [["cause", "Effect"]]}},
     ),
     "schema": lambda: BayesNet({"Effect": []}, schema=Schema({"effect": Nominal()})),
     "target of a query": lambda: model().query("Effect"),

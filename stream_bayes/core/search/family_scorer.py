@@ -347,6 +347,11 @@ class FamilyScorer:
         self.families += 1
         return self._scores_alone[child]
 
+    def release_tables(self, most: int) -> None:
+        """Drop the tables if they have more cells than `most`. Their scores stay; `follow` counts families again."""
+        if sum(len(tables.cells) for tables in self._counted) > most:
+            self._counted = []
+
     # -- added and removed rows ---------------------------------------------------------------------------------------
 
     def follow(self, sample: Sample, added: Sample, removed: Sample | None = None) -> None:

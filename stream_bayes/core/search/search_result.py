@@ -57,6 +57,8 @@ class SearchResult:
         The number of families counted.
     finished
         True if no change improved the score any more; False if the search was stopped or its budget was spent.
+    is_optimal
+        True if no structure within the constraints has a higher score, as `ExactSearch` finds it.
 
     Examples
     --------
@@ -73,3 +75,4 @@ class SearchResult:
     difference: Difference
     families: int
     finished: bool
+    is_optimal: bool = False

@@ -11,9 +11,9 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.completions import completed
 from stream_bayes.core.search.constraints import edge_matrix
 from stream_bayes.core.search.family_scorer import FamilyScorer
-from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.pdag import PDAG
 from stream_bayes.core.search.sample import Sample, check_sample
+from stream_bayes.core.search.score_search import ScoreSearch
 from stream_bayes.core.search.scores import BIC, Score, check_score
 from stream_bayes.core.values.unknown_names import check_variables
 from stream_bayes.core.values.values import shown
@@ -61,7 +61,7 @@ def score(structure: Structure, sample: Sample, by: Score | None = None) -> floa
 
 
 def edge_confidence(
-    sample: Sample, search: HillClimbing, replicates: int, rng: np.random.Generator
+    sample: Sample, search: ScoreSearch, replicates: int, rng: np.random.Generator
 ) -> Mapping[Edge, float]:
     """Return the share of bootstrap replicates whose structure has each edge (Friedman, Goldszmidt and Wyner 1999).
 
@@ -90,8 +90,8 @@ def edge_confidence(
     (0.5, 0.5, True)
     """
     check_sample(sample)
-    if not isinstance(search, HillClimbing):
-        raise BadValue(f"search: expected HillClimbing(...), got {shown(search)}")
+    if not isinstance(search, ScoreSearch):
+        raise BadValue(f"search: expected ExactSearch(...) or HillClimbing(...), got {shown(search)}")
     if type(replicates) is not int or replicates < 1:
         raise BadValue(f"replicates: expected a whole number of at least 1, got {replicates!r}")
     shares: dict[Edge, float] = {}
@@ -106,7 +106,7 @@ def edge_confidence(
     return {edge: shares[edge] / replicates for edge in sorted(shares, key=lambda edge: -shares[edge])}
 
 
-def _shares(structure: Structure, search: HillClimbing) -> Iterator[tuple[Edge, float]]:
+def _shares(structure: Structure, search: ScoreSearch) -> Iterator[tuple[Edge, float]]:
     """Yield the edges of an equivalence class: 1 if it and the constraints direct the edge, else 1/2 each way."""
     names, found = structure.variables, structure.cpdag()
     required, edges = edge_matrix(search.required, names), edge_matrix(structure.edges, names)

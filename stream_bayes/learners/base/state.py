@@ -16,7 +16,8 @@ from river import base
 from stream_bayes.core.counts.store import CountStore, StoreContent
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.search.hill_climbing import HillClimbing
+from stream_bayes.core.search.saved_search import search_from_json
+from stream_bayes.core.search.score_search import ScoreSearch
 from stream_bayes.core.values.checks import refusing_bad_state
 from stream_bayes.core.values.values import tagged, untagged
 from stream_bayes.data.schema import Schema
@@ -130,7 +131,7 @@ def saved_parameter(value: Any) -> Any:  # JSON in both directions
         return {"structure": value.to_json()}
     if isinstance(value, DiscreteNetwork):
         return {"network": value.to_json()}
-    if isinstance(value, HillClimbing):
+    if isinstance(value, ScoreSearch):
         return {"search": value.to_json()}
     if isinstance(value, Mapping):
         pairs = [[tagged(key), None if held is None else tagged(held)] for key, held in value.items()]
@@ -159,7 +160,7 @@ def loaded_parameter(saved: Any) -> Any:
     if set(saved) == {"network"}:
         return DiscreteNetwork.from_json(saved["network"])
     if set(saved) == {"search"}:
-        return HillClimbing.from_json(saved["search"])
+        return search_from_json(saved["search"])
     if set(saved) == {"bytes"}:
         return untagged(saved)
     if set(saved) == {"mapping"}:

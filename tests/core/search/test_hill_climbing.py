@@ -18,6 +18,7 @@ from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.k2 import K2Search
 from stream_bayes.core.search.pc import PC
 from stream_bayes.core.search.sample import Sample
+from stream_bayes.core.search.saved_search import search_from_json
 from stream_bayes.core.search.scores import BIC, K2, BDeu, LogLikelihood, Score
 from stream_bayes.core.search.search_result import Move
 from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
@@ -173,7 +174,7 @@ def test_a_restart_disturbs_a_fifth_of_the_variables_and_at_least_four(size: int
     structure = Structure({v: sorted(rng.choice(v, min(v, 2), replace=False).tolist()) for v in range(size)})
     sample = drawn_from(structure, 600, 3)
     search = HillClimbing(restarts=8)
-    assert HillClimbing.from_json(search.to_json()) == search
+    assert search_from_json(search.to_json()) == search
     drawn = {n: HillClimbing(restarts=8, disturbance=n).search(sample).path for n in range(3, 8)}
     found = search.search(sample).path
     assert found == drawn[disturbed]
