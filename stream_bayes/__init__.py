@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
     from stream_bayes.learners.classifiers.one_dependence import A2DE, AODE, SPODE
     from stream_bayes.learners.classifiers.text import BernoulliNB, ComplementNB, MultinomialNB
     from stream_bayes.learners.classifiers.trees import ODE, TAN
+    from stream_bayes.learners.regressors.linear import BayesianRegression
     from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
     from stream_bayes.learners.wrappers.decision_rules import Costs, Thresholds
     from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
@@ -51,6 +52,7 @@ __all__ = [
     "Amount",
     "BayesNet",
     "BayesNetClassifier",
+    "BayesianRegression",
     "BernoulliNB",
     "Binning",
     "CodedColumns",

@@ -1,9 +1,10 @@
 """The one declaration of each learner: its name, class, estimator, abilities, and the settings that are tested.
 
-`DECLARED` is a table of texts and plain values, so reading it imports no learner; `LEARNERS` imports a class when it is
-asked for. From the table come the names in pipeline files and on the command line, the learners of `stream_bayes` and
-`stream_bayes.sklearn`, the classes that a saved state may name, the laws' and River's checks, and the tables of
-docs/which-learner.md. Packages of other authors bring learners as entry points of the group `stream_bayes.learners`.
+`DECLARED` is a table of texts and plain values, so reading it imports no learner; `LEARNERS`, the classifiers, and
+`REGRESSORS` import a class when it is asked for. From the table come the names in pipeline files and on the command
+line, the learners of `stream_bayes` and `stream_bayes.sklearn`, the classes that a saved state may name, the laws' and
+River's checks, and the tables of docs/which-learner.md. Packages of other authors bring learners as entry points of the
+groups `stream_bayes.learners` and `stream_bayes.regressors`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ __all__ = [
     "DEFAULT",
     "LEARNERS",
     "NETWORK",
+    "REGRESSION",
+    "REGRESSORS",
     "VERBS",
     "Declaration",
     "class_named",
@@ -27,6 +30,7 @@ __all__ = [
 ]
 
 DEFAULT = "adaptive"  # where none is named
+REGRESSION = "regression"  # the task of learners whose label is a number
 NETWORK = "bayes-net"  # a BayesNetClassifier, or without a class a BayesNet
 
 # What a learner can do beside learning and predicting one event, by the words of docs/which-learner.md.
@@ -72,6 +76,8 @@ class Declaration(NamedTuple):
         `_unit_test_params`, by default one without arguments.
     river
         The settings that River's own checks run on.
+    task
+        `"classification"`, or `"regression"` where the label is a number.
     """
 
     path: str
@@ -88,6 +94,7 @@ class Declaration(NamedTuple):
     only: Mapping[str, tuple[str, Settings]] = {}
     settings: tuple[Settings, ...] | None = None
     river: tuple[Settings, ...] = ({},)
+    task: str = "classification"
 
     @property
     def class_name(self) -> str:
@@ -97,7 +104,9 @@ class Declaration(NamedTuple):
     @property
     def estimator_name(self) -> str:
         """The name of its estimator in `stream_bayes.sklearn`."""
-        return self.estimator or f"{self.class_name}Classifier"
+        return (
+            self.estimator or f"{self.class_name}{'Regressor' if self.task == REGRESSION else 'Classifier'}"
+        )
 
 
 PRIOR = {"spam": 0.25, "ham": 0.5, "never met": 0.25}
@@ -442,11 +451,34 @@ DECLARED: dict[str, Declaration] = {
         only={"intervals": ("as the learner", {"learner": "aode"})},
         settings=({"learner": "nb"}, {"learner": "live-choice", "combine": "mixture"}),
     ),
+    "bayesian-regression": Declaration(
+        "stream_bayes.learners.regressors.linear:BayesianRegression",
+        "nominal and numeric",
+        "the target; all on each other",
+        "square of the columns; after an event once their cube",
+        "pairs of columns: numbers, and values of nominal features",
+        "the label is a number",
+        cannot=("workers",),
+        settings=(
+            {},
+            {"strength": "evidence"},
+            {"strength": 0.01, "schema": "open"},
+            {"half_life": 50.0},
+            {"half_life": "7d"},
+            {"max_values": 3},
+        ),
+        river=({}, {"strength": "evidence"}, {"half_life": 100.0}),
+        task=REGRESSION,
+    ),
 }
 
-LEARNERS: Registry[type[Any]] = Registry(
-    "model", "learners", {name: declared.path for name, declared in DECLARED.items()}
-)
+
+def _paths(task: str) -> dict[str, str]:
+    return {name: declared.path for name, declared in DECLARED.items() if declared.task == task}
+
+
+LEARNERS: Registry[type[Any]] = Registry("model", "learners", _paths("classification"))
+REGRESSORS: Registry[type[Any]] = Registry("regressor", "regressors", _paths(REGRESSION))
 
 
 def declaration_of(name: str) -> Declaration:
@@ -459,8 +491,9 @@ def declaration_of(name: str) -> Declaration:
     """
     if name in DECLARED:
         return DECLARED[name]
-    made = LEARNERS[name]
-    return Declaration(f"{made.__module__}:{made.__name__}")
+    made = REGRESSORS[name] if name in REGRESSORS else LEARNERS[name]
+    task = REGRESSION if name in REGRESSORS else "classification"
+    return Declaration(f"{made.__module__}:{made.__name__}", task=task)
 
 
 def inner_names() -> Iterator[str]:
@@ -492,6 +525,7 @@ def class_named(name: str) -> type[Any] | None:
     <class 'stream_bayes.learners.classifiers.trees.TAN'>
     """
     if name in _NAMES:
-        return LEARNERS[_NAMES[name]]
-    others = (LEARNERS[each] for each in LEARNERS if each not in DECLARED)
+        registry = REGRESSORS if DECLARED[_NAMES[name]].task == REGRESSION else LEARNERS
+        return registry[_NAMES[name]]
+    others = (one[each] for one in (LEARNERS, REGRESSORS) for each in one if each not in DECLARED)
     return next((made for made in others if made.__name__ == name), None)

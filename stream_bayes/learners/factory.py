@@ -18,12 +18,21 @@ from stream_bayes.errors import BadValue
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.binning import Binning
-from stream_bayes.learners.catalogue import LEARNERS, NETWORK, declaration_of, inner_names
+from stream_bayes.learners.base.regressor import BayesRegressor
+from stream_bayes.learners.catalogue import LEARNERS, NETWORK, REGRESSORS, declaration_of, inner_names
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
 from stream_bayes.names import check_arguments, check_known, construction_errors
 from stream_bayes.networks.bayes_net import BayesNet
 
-__all__ = ["Learner", "arguments_of", "make_learner", "make_network", "make_search", "summary_of"]
+__all__ = [
+    "Learner",
+    "arguments_of",
+    "make_learner",
+    "make_network",
+    "make_regressor",
+    "make_search",
+    "summary_of",
+]
 
 Learner: TypeAlias = BayesClassifier | AdaptiveBayes | HalfLifeChoice
 
@@ -94,6 +103,39 @@ def _inner_learner(name: str, given: object, schema: Schema | None) -> Learner:
     return make_learner(table["kind"], table.get("arguments"), schema)
 
 
+def make_regressor(
+    name: str, arguments: Mapping[str, Any] | None = None, schema: Schema | None = None
+) -> BayesRegressor:
+    """Make the regressor of a name, with arguments by name.
+
+    Parameters
+    ----------
+    name
+        One of `REGRESSORS`.
+    arguments
+        As its class takes them.
+    schema
+        The schema of the stream, if it has one.
+
+    Raises
+    ------
+    BadValue
+        If there is no such name or argument; the message lists those there are.
+
+    Examples
+    --------
+    >>> make_regressor("bayesian-regression", {"strength": 0.5}).strength
+    0.5
+    """
+    made: type[BayesRegressor] = REGRESSORS[name]
+    settings = dict(arguments or {})
+    check_arguments(name, settings, arguments_of(made))
+    if schema is not None:
+        settings["schema"] = schema
+    with construction_errors(name, settings):
+        return made(**settings)
+
+
 def make_network(arguments: Mapping[str, Any] | None = None, schema: Schema | None = None) -> BayesNet:
     """Make a network without a class, with arguments by name.
 
@@ -141,7 +183,7 @@ def make_search(arguments: Mapping[str, Any]) -> ScoreSearch:
         return kinds[kind](**given)
 
 
-def arguments_of(learner: type[Learner]) -> list[str]:
+def arguments_of(learner: type[Learner | BayesRegressor]) -> list[str]:
     """Return the arguments of a learner, except the schema, which belongs to the stream.
 
     Examples
@@ -153,7 +195,7 @@ def arguments_of(learner: type[Learner]) -> list[str]:
     return [name for name in inspect.signature(learner).parameters if name != "schema"]
 
 
-def summary_of(learner: type[Learner]) -> str:
+def summary_of(learner: type[Learner | BayesRegressor]) -> str:
     """Return the first sentence of a learner's documentation.
 
     Examples

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from stream_bayes.learners.catalogue import DECLARED, LEARNERS, declaration_of
+from stream_bayes.learners.catalogue import DECLARED, LEARNERS, REGRESSION, declaration_of
 from stream_bayes.sklearn.classifier import Learner, LearnerClassifier, given_learner
 from stream_bayes.sklearn.columns import FROM_DTYPE, Categorical
 
@@ -117,8 +117,9 @@ def __getattr__(name: str) -> type[OneLearner]:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-for _learner in DECLARED:
-    estimator_of(_learner)
+for _learner, _declared in DECLARED.items():
+    if _declared.task != REGRESSION:
+        estimator_of(_learner)
 
 if TYPE_CHECKING:  # `make declarations` writes these
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from stream_bayes.data.schema import Nominal
 from stream_bayes.errors import NeverEligible
 from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.base.traits import Promise
 from stream_bayes.learners.wrappers.sliding_window import SlidingWindow
 from stream_bayes.testing.laws_of_counts import (
@@ -33,6 +34,7 @@ from stream_bayes.testing.laws_of_predictions import (
     missing_is_missing,
     predicting_changes_nothing,
 )
+from stream_bayes.testing.laws_of_regressors import REGRESSION_LAWS, TargetStreams
 from stream_bayes.testing.laws_of_states import (
     a_budget_holds,
     labels_keep_their_types,
@@ -46,7 +48,7 @@ from stream_bayes.testing.laws_of_states import (
 from stream_bayes.testing.laws_of_windows import a_window_holds_the_newest_events
 from stream_bayes.testing.sample_streams import Streams
 
-__all__ = ["LAWS", "Law", "check_law", "check_learner", "laws_of"]
+__all__ = ["LAWS", "Law", "check_law", "check_learner", "check_regression_law", "laws_of"]
 
 
 LONG = 1000  # events: more than any law teaches a learner that it then has taken back
@@ -218,13 +220,25 @@ def check_law(law: Law, learner: BayesClassifier, seed: int = 0) -> None:
         raise AssertionError(f"{type(learner).__name__} breaks the law {law.name!r}: {text}") from error
 
 
-def check_learner(learner: BayesClassifier, seed: int = 0) -> None:
+def check_regression_law(
+    check: Callable[[BayesRegressor, Streams], None], learner: BayesRegressor, seed: int = 0
+) -> None:
+    """Check one law of regressors; what `check_learner` does for each."""
+    try:
+        check(learner, TargetStreams(learner, seed))
+    except Exception as error:  # whatever a law runs into breaks it
+        text = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
+        law = check.__name__.replace("_", " ")
+        raise AssertionError(f"{type(learner).__name__} breaks the law {law!r}: {text}") from error
+
+
+def check_learner(learner: BayesClassifier | BayesRegressor, seed: int = 0) -> None:
     """Check every law that a learner has promised to obey, on streams made for it.
 
     Parameters
     ----------
     learner
-        A classifier in the settings to be tested. It is cloned: what it has learned plays no part.
+        A classifier or a regressor in the settings to be tested. It is cloned: what it has learned plays no part.
     seed
         Another seed, other streams.
 
@@ -238,5 +252,9 @@ def check_learner(learner: BayesClassifier, seed: int = 0) -> None:
     >>> from stream_bayes import MultinomialNB
     >>> check_learner(MultinomialNB(alpha=0.5))
     """
+    if isinstance(learner, BayesRegressor):
+        for check in REGRESSION_LAWS:
+            check_regression_law(check, learner, seed)
+        return
     for law in laws_of(learner):
         check_law(law, learner, seed)

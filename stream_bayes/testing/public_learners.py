@@ -8,10 +8,11 @@ from typing import Any
 from stream_bayes.data.schema import Nominal, Numeric, Schema
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.binning import Binning
-from stream_bayes.learners.catalogue import LEARNERS, declaration_of
-from stream_bayes.learners.factory import make_learner
+from stream_bayes.learners.base.regressor import BayesRegressor
+from stream_bayes.learners.catalogue import LEARNERS, REGRESSION, REGRESSORS, declaration_of
+from stream_bayes.learners.factory import make_learner, make_regressor
 
-__all__ = ["learners"]
+__all__ = ["learners", "regressors"]
 
 OPEN = Schema({"colour": ["red", "green"], "mixed": Nominal([1, "1", (True, 2.5)]), "size": Numeric()})
 CLOSED = Schema(
@@ -58,12 +59,28 @@ def made(name: str, settings: Mapping[str, Any]) -> Any:
     """Return a new learner by its name in the catalogue, in a setting of its declaration."""
     schema = settings.get("schema")
     arguments = {argument: value for argument, value in settings.items() if argument != "schema"}
-    return make_learner(name, arguments, None if schema is None else SCHEMAS[schema])
+    make = make_regressor if declaration_of(name).task == REGRESSION else make_learner
+    return make(name, arguments, None if schema is None else SCHEMAS[schema])
 
 
 def counting_learners() -> dict[str, type[BayesClassifier]]:
     """Return the classes of the catalogue that obey laws: those over one store of counts."""
     return {name: kind for name, kind in LEARNERS.items() if issubclass(kind, BayesClassifier)}
+
+
+def regressors() -> dict[str, BayesRegressor]:
+    """Return every public regressor, new, in each setting worth testing, by a name with the setting.
+
+    Examples
+    --------
+    >>> list(regressors())[:2]
+    ['BayesianRegression', 'BayesianRegression(strength=evidence)']
+    """
+    return {
+        label_of(name, settings): made(name, settings)
+        for name in REGRESSORS
+        for settings in settings_of(name)
+    }
 
 
 def learners() -> dict[str, BayesClassifier]:

@@ -15,6 +15,7 @@ from stream_bayes.core.values.values import Value
 from stream_bayes.data.columns import CodedColumns
 from stream_bayes.data.schema import Nominal, Numeric, Schema
 from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.base.regressor import BayesRegressor
 
 __all__ = ["LabelledSample", "Streams", "coded"]
 
@@ -59,7 +60,9 @@ class Streams:
     (20, ['w', 'x', 'y'])
     """
 
-    def __init__(self, learner: BayesClassifier, seed: int = 0, numeric: bool = True) -> None:
+    def __init__(
+        self, learner: BayesClassifier | BayesRegressor, seed: int = 0, numeric: bool = True
+    ) -> None:
         self.rng = np.random.default_rng(seed)
         self.schema = learner.schema
         self.bags = "bag" in learner.inputs
@@ -185,7 +188,9 @@ def _values_of(spec: Nominal) -> tuple[Value, ...]:
     return declared if spec.closed else (*declared, "not declared", ("nor", "this"))
 
 
-def _declared_labels(learner: BayesClassifier) -> tuple[Value, ...] | None:
+def _declared_labels(learner: BayesClassifier | BayesRegressor) -> tuple[Value, ...] | None:
+    if isinstance(learner, BayesRegressor):
+        return None
     if learner.schema is not None and learner.schema.classes is not None:
         return learner.schema.classes
     return None if isinstance(learner.class_prior, str) else tuple(learner.class_prior)

@@ -9,7 +9,7 @@ import pytest
 import stream_bayes
 from stream_bayes import AdaptiveBayes, HalfLifeChoice
 from stream_bayes.learners.base.base import BayesClassifier
-from stream_bayes.learners.catalogue import LEARNERS, declaration_of
+from stream_bayes.learners.catalogue import LEARNERS, REGRESSORS, declaration_of
 from stream_bayes.learners.factory import make_learner
 from tests.cli.test_snapshots import run
 
@@ -27,7 +27,11 @@ def test_each_can_be_made_by_its_name() -> None:
 
 @pytest.mark.needs("mail")
 def test_the_list_names_all_and_one_shows_its_arguments() -> None:
-    assert [row["name"] for row in json.loads(run("models", "--json").stdout)] == [*LEARNERS, "spam-filter"]
+    assert [row["name"] for row in json.loads(run("models", "--json").stdout)] == [
+        *LEARNERS,
+        *REGRESSORS,
+        "spam-filter",
+    ]
     (row,) = json.loads(run("models", "aode", "--json").stdout)
     assert "min_count" in row["arguments"]
     assert "min_count" in run("models", "aode").stdout

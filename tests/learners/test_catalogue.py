@@ -19,7 +19,14 @@ from stream_bayes import SlidingWindow, load, save, testing
 from stream_bayes import sklearn as estimators
 from stream_bayes.errors import BadValue
 from stream_bayes.learners import catalogue
-from stream_bayes.learners.catalogue import DECLARED, LEARNERS, Declaration, class_named
+from stream_bayes.learners.catalogue import (
+    DECLARED,
+    LEARNERS,
+    REGRESSION,
+    REGRESSORS,
+    Declaration,
+    class_named,
+)
 from stream_bayes.learners.factory import make_learner
 from tests.cli.test_snapshots import run
 from tests.repository.declarations import written
@@ -72,10 +79,13 @@ def test_reading_the_catalogue_imports_no_learner() -> None:
 
 def test_every_class_of_the_catalogue_is_public_under_its_own_name() -> None:
     for name, declared in DECLARED.items():
+        registry = REGRESSORS if declared.task == REGRESSION else LEARNERS
         assert (
-            getattr(stream_bayes, declared.class_name) is LEARNERS[name] is class_named(declared.class_name)
+            getattr(stream_bayes, declared.class_name) is registry[name] is class_named(declared.class_name)
         )
         assert declared.class_name in stream_bayes.__all__
+        if declared.task == REGRESSION:
+            continue
         assert declared.estimator_name in estimators.__all__
         assert getattr(estimators, declared.estimator_name).kind is LEARNERS[name]
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from stream_bayes.learners.catalogue import DECLARED, VERBS, Declaration
+from stream_bayes.learners.catalogue import DECLARED, REGRESSION, VERBS, Declaration
 
 __all__ = ["RELATIVES", "written"]
 
@@ -54,6 +54,8 @@ def written() -> dict[Path, str]:
                 1,
             )
         front = with_name(front, "__all__ = [", name)
+        if declared.task == REGRESSION:
+            continue
         estimator = declared.estimator_name
         if f"    class {estimator}(OneLearner)" not in estimators:
             estimators += f"\n    class {estimator}(OneLearner): ...\n"

@@ -47,6 +47,7 @@ data
 learners.catalogue
 learners.base
 learners.classifiers
+learners.regressors
 learners.wrappers
 learners.adaptive
 networks.files

@@ -18,14 +18,18 @@ def models(
 ) -> None:
     """List the models, or the arguments of one model."""
     from stream_bayes.learners.base.parameters import parameters_of
-    from stream_bayes.learners.catalogue import LEARNERS
+    from stream_bayes.learners.catalogue import LEARNERS, REGRESSORS
     from stream_bayes.learners.factory import arguments_of, summary_of
     from stream_bayes.names import check_known
     from stream_bayes.streams.served_models.product_models import MODELS
 
     with exit_on_error():
         products = dict(MODELS)
-        known: dict[str, type[Any]] = {**LEARNERS, **{each.name: each.model for each in products.values()}}
+        known: dict[str, type[Any]] = {
+            **LEARNERS,
+            **REGRESSORS,
+            **{each.name: each.model for each in products.values()},
+        }
         if name is not None:
             check_known("model", name, known)
         classes: dict[str, type[Any]] = {made.__name__: made for made in known.values()}

@@ -11,6 +11,7 @@ import numpy as np
 from stream_bayes.core.counts._tables import Missing, Tables
 from stream_bayes.core.counts.state import grid
 from stream_bayes.core.encoding._features import Encoder
+from stream_bayes.core.encoding._targets import TargetEncoder, is_column
 
 __all__ = ["name_of_failed", "weights_by_name"]
 
@@ -97,6 +98,8 @@ def _name_cells(
 
 def name_of_failed(encoder: Encoder, row: Any, failed: int) -> str:
     """Return a text for the part of a row that `Tables.forget` did not find."""
+    if isinstance(encoder, TargetEncoder):
+        return _name_of_failed_number(encoder, row, failed)
     label = encoder.labels.values[row.label]
     if failed == Missing.COMBINATION:
         return f"these values together with weight {row.weight} in class {label!r}"
@@ -108,3 +111,21 @@ def name_of_failed(encoder: Encoder, row: Any, failed: int) -> str:
     feature = encoder.nominal[row.feature[failed]]
     value = feature.vocabulary.values[row.code[failed]]
     return f"{feature.name!r} = {value!r} with weight {row.amount[failed] * row.weight} in class {label!r}"
+
+
+def _name_of_failed_number(encoder: TargetEncoder, row: Any, failed: int) -> str:
+    """Return a text for the part of a row with a target that `Tables.forget` did not find."""
+    if failed == Missing.COMBINATION:
+        return f"these values together with weight {row.weight}"
+    if failed == Missing.SAMPLE:
+        return f"a sample with weight {row.weight}"
+    if failed >= row.entries:
+        at = failed - row.entries
+        name = encoder.numeric[row.numeric_feature[at]].name
+        if not is_column(name):
+            return f"{name!r} = {row.number[at]}"
+        if len(name) == 1:
+            return f"the target {row.number[at]}"
+        return f"{name[1]!r}" if len(name) == 2 else f"{name[1]!r} = {name[2]!r}"
+    feature = encoder.nominal[row.feature[failed]]
+    return f"{feature.name!r} = {feature.vocabulary.values[row.code[failed]]!r} with weight {row.weight}"

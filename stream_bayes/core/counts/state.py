@@ -88,7 +88,7 @@ def sizes(encoder: Encoder) -> tuple[Array, Array]:
 def clock_state(tables: Tables) -> dict[str, Any]:
     """Return the time, and the half-life at which the tables' present scale began."""
     clock = {"clock": tables.clock, "origin": int(tables.origin), "exact": bool(tables.exact)}
-    return clock | {"time": tables.time if tables.has_time else None} if tables.timed else clock
+    return clock | {"time": int(tables.time) if tables.has_time else None} if tables.timed else clock
 
 
 def load_clock(tables: Tables, meta: Mapping[str, Any]) -> None:
@@ -164,9 +164,9 @@ def load_names(encoder: Encoder, meta: Mapping[str, Any]) -> None:
     known = [(feature.name, bool(feature.measured)) for feature in encoder.features.values()]
     given = list(zip(names, kinds, strict=True))
     expect(given[: len(known)] == known, "its features are not the declared ones")
-    may_grow = isinstance(encoder, RowEncoder) and not encoder.declared
-    expect(may_grow or len(given) == len(known), "it has features that are not declared")
     for name, numeric in given[len(known) :]:
+        may_come = isinstance(encoder, RowEncoder) and encoder.may_gain(name, numeric)
+        expect(may_come, "it has features that are not declared")
         encoder.name_feature(name, numeric)
     encoder.created.clear()
     runs = vocabularies(encoder)

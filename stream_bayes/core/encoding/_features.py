@@ -308,6 +308,10 @@ class RowEncoder(Encoder):
         """Return True if an unknown feature is added, and not ignored."""
         return not self.declared and (self.wanted is None or name in self.wanted)
 
+    def may_gain(self, name, numeric: cython.bint) -> cython.bint:
+        """Return True if a state may hold a feature that is not here yet."""
+        return not self.declared
+
     def remove_newest(self):
         """Remove the newest feature."""
         feature: Feature = self.features.popitem()[1]

@@ -1,0 +1,48 @@
+from stream_bayes.core.counts._moments cimport CoMoments, Gaussians
+from stream_bayes.core.counts._tables cimport Tables
+from stream_bayes.core.encoding._rows cimport Batch, Row
+from stream_bayes.core.encoding._targets cimport TargetEncoder
+
+cdef class RegressionReading:
+    cdef public Tables tables
+    cdef public TargetEncoder encoder
+    cdef public double given_strength
+    cdef public double strength
+    cdef bint is_fresh
+    cdef bint is_chosen
+    cdef Py_ssize_t columns
+    cdef long long[::1] slots
+    cdef long long[::1] candidates
+    cdef unsigned char[::1] seen
+    cdef double[::1] number
+    cdef double[::1] mean
+    cdef double[::1] deviation
+    cdef double[::1] ridge
+    cdef double[::1] partial
+    cdef double[::1] away
+    cdef double[::1] matrix
+    cdef double[::1] factor
+    cdef public double location
+    cdef public double scale
+    cdef public double degrees
+    cdef public double fresh_weight
+    cdef double least_variance
+    cdef double left
+    cpdef changed(self)
+    cpdef learn(self, Row row)
+    cdef reserve(self)
+    cdef bint is_predictor(self, Py_ssize_t slot)
+    cdef Py_ssize_t choose_columns(self, bint everything)
+    cdef derive(self, bint everything)
+    cdef choose_strength(self)
+    cdef double covariance(self, Py_ssize_t high, Py_ssize_t low, double scale)
+    cdef double weight(self, Py_ssize_t one, Py_ssize_t other)
+    cdef double mean_beside(self, Py_ssize_t slot, Py_ssize_t other)
+    cdef build(self, Py_ssize_t n)
+    cdef factorise(self)
+    cdef bint has_factor(self, double share, double least, double ridge)
+    cdef double evidence(self)
+    cpdef bint has_spread(self)
+    cpdef bint predict(self, Row row)
+    cdef solve(self)
+    cdef double[::1] away_from_means(self)

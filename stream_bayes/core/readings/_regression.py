@@ -1,0 +1,447 @@
+"""Bayesian linear regression, read from sums of products.
+
+    y = a + b z + noise        z: a number less its mean, in deviations; an indicator less its mean
+    b ~ N(0, noise^2 / ridge)  ridge: `strength`, divided by the share of samples that have the feature
+    p(a, noise) ~ 1 / noise^2
+
+    M = | W C + ridge   W c |    C, c: covariances of z with z and with y, in deviations; W: the weight of all samples
+        | W c'          W   |
+
+One Cholesky factor L of M has everything. Its last row u and its last pivot, the squares that are left, give
+
+    y(x) ~ Student t with W - 1 degrees of freedom about  mean + u v deviations  with  v solving  L v = z(x)
+    scale^2 = squares left / (W - 1) (1 + 1 / W + v v)
+
+A prediction for an event that lacks numbers leaves out their rows and columns. Covariances are those of the samples
+that have both; where some lack one, they need not fit together, and are shrunk until every direction has at least the
+variance that their errors explain.
+"""
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+from cython.cimports.libc.math import lgamma, log, sqrt
+
+if not cython.compiled:
+    from stream_bayes.core.counts._moments import CoMoments, Gaussians
+    from stream_bayes.core.counts._tables import Tables
+    from stream_bayes.core.encoding._rows import Batch, Row
+    from stream_bayes.core.encoding._targets import TargetEncoder
+
+FARTHEST = cython.declare(cython.double, 1e100)  # deviations
+ERRORS = cython.declare(
+    cython.double, 0.3
+)  # standard errors of a covariance of pairs: the least variance of any direction
+FIRST_SHRINKAGE = cython.declare(cython.double, 1e-12)  # of covariances that rounding made singular
+SINGULAR = cython.declare(cython.double, 1e-14)  # share of a variance that is left: less is rounding
+TRIALS = cython.declare(cython.Py_ssize_t, 13)  # strengths that are compared, half a decade apart
+FIRST_TRIAL = cython.declare(cython.double, 1e-3)
+HALF_DECADE = cython.declare(cython.double, 3.1622776601683795)
+LOG_PI = cython.declare(cython.double, 1.1447298858494002)
+
+
+@cython.cclass
+class RegressionReading:
+    """The posterior of a linear regression on the numbers and indicators of a store of sums.
+
+    Parameters
+    ----------
+    tables, encoder
+        The sums, and the columns that they are of.
+    strength
+        The ridge, in samples; 0 to choose the one with the largest evidence among 13.
+
+    Notes
+    -----
+    Everything is a function of the sums. It is derived at the first prediction after `changed`, or for another set of
+    features. A prediction writes `location`, `scale` and `degrees`.
+    """
+
+    def __init__(self, tables: Tables, encoder: TargetEncoder, strength: cython.double):
+        self.tables = tables
+        self.encoder = encoder
+        self.given_strength = strength
+        self.strength = strength
+        self.is_fresh = False
+        self.is_chosen = False
+        self.columns = 0
+        self.slots = np.zeros(0, np.longlong)
+        self.candidates = np.zeros(0, np.longlong)
+        self.seen = np.zeros(0, np.uint8)
+        self.number = np.zeros(0)
+        self.mean, self.deviation, self.ridge, self.partial = (np.zeros(1) for _ in range(4))
+        self.matrix, self.factor, self.away = np.zeros(1), np.zeros(1), np.zeros(1)
+        self.location = self.scale = self.degrees = 0.0
+
+    @cython.ccall
+    def changed(self):
+        """Derive everything anew before the next prediction."""
+        self.is_fresh = self.is_chosen = False
+
+    @cython.ccall
+    def learn(self, row: Row):
+        """Learn a row, whose codes have room in the tables."""
+        self.tables.add(row)
+        self.changed()
+
+    def learn_batch(self, batch: Batch):
+        """Learn many rows, whose codes have room in the tables."""
+        row: Row = Row()
+        r: cython.Py_ssize_t
+        for r in range(batch.rows):
+            batch.load(r, row)
+            self.tables.add(row)
+        self.changed()
+
+    # -- the columns --------------------------------------------------------------------------------------------------
+
+    @cython.cfunc
+    def reserve(self):
+        """Make room for all features."""
+        n: cython.Py_ssize_t = self.tables.gaussians.features
+        if self.seen.shape[0] >= n:
+            return
+        self.seen, self.number = np.zeros(2 * n, np.uint8), np.zeros(2 * n)
+        self.slots, self.candidates = np.zeros(2 * n, np.longlong), np.zeros(2 * n, np.longlong)
+        self.is_fresh = False
+
+    @cython.cfunc
+    def is_predictor(self, slot: cython.Py_ssize_t) -> cython.bint:
+        """Return True for a number or an indicator that is not the same in all samples."""
+        numbers: Gaussians = self.tables.gaussians
+        base: cython.Py_ssize_t = self.encoder.base[slot]
+        weight: cython.double = numbers.weight[slot * numbers.classes]
+        if base < 0 or weight <= 0.0:
+            return False
+        if base != slot:
+            return weight < numbers.weight[base * numbers.classes]
+        if numbers.unsettled[slot * numbers.classes]:
+            numbers.settle(slot * numbers.classes)
+        return numbers.m2[slot * numbers.classes] > 0.0
+
+    @cython.cfunc
+    def choose_columns(self, everything: cython.bint) -> cython.Py_ssize_t:
+        """Write the predictors of the event, or all, to `candidates`; return their number."""
+        slot: cython.Py_ssize_t
+        n: cython.Py_ssize_t = 0
+        for slot in range(1, min(self.tables.gaussians.features, len(self.encoder.numeric))):
+            if self.is_predictor(slot) and (everything or self.seen[self.encoder.base[slot]]):
+                self.candidates[n] = slot
+                n += 1
+        return n
+
+    @cython.cfunc
+    def derive(self, everything: cython.bint):
+        """Derive the factor of the predictors of the event, or of all."""
+        k: cython.Py_ssize_t
+        n: cython.Py_ssize_t
+        if self.given_strength == 0.0 and not self.is_chosen:
+            self.is_chosen = True
+            self.choose_strength()
+        n = self.choose_columns(everything)
+        if self.is_fresh and n == self.columns:
+            for k in range(n):
+                if self.slots[k] != self.candidates[k]:
+                    break
+            else:
+                return
+        self.build(n)
+        self.factorise()
+        self.is_fresh = True
+
+    @cython.cfunc
+    def choose_strength(self):
+        """Choose the strength with the largest evidence; of equal ones the first."""
+        k: cython.Py_ssize_t
+        best: cython.double = 1.0
+        evidence: cython.double
+        most: cython.double = 0.0
+        self.strength = FIRST_TRIAL
+        for k in range(TRIALS):
+            self.build(self.choose_columns(True))
+            self.factorise()
+            evidence = self.evidence()
+            if k == 0 or evidence > most:
+                best, most = self.strength, evidence
+            self.strength *= HALF_DECADE
+        self.strength = best
+        self.is_fresh = False
+
+    # -- covariances --------------------------------------------------------------------------------------------------
+
+    @cython.cfunc
+    def covariance(
+        self, high: cython.Py_ssize_t, low: cython.Py_ssize_t, scale: cython.double
+    ) -> cython.double:
+        """Return the covariance of two columns over the samples that have both; 0 without any.
+
+        `scale` is the product of their deviations.
+        """
+        numbers: Gaussians = self.tables.gaussians
+        pairs: CoMoments = self.tables.co_moments
+        high_base: cython.Py_ssize_t = self.encoder.base[high]
+        low_base: cython.Py_ssize_t = self.encoder.base[low] if low > 0 else 0
+        weight: cython.double
+        product: cython.double
+        both: cython.double
+        mean: cython.double
+        if high_base == high and low_base == low:
+            weight = self.weight(high, low)
+            product = pairs.product(high, low, 0, numbers, scale)
+        elif high_base == low_base:  # two values of one feature exclude one another
+            weight = numbers.weight[high_base * numbers.classes]
+            product = -(
+                numbers.weight[high * numbers.classes] * (numbers.weight[low * numbers.classes] / weight)
+            )
+        elif high_base != high and low_base != low:
+            weight = self.weight(high_base, low_base)
+            if weight > 0.0:
+                mean = self.weight(high, low_base) / weight
+                product = self.weight(high, low) - mean * self.weight(high_base, low)
+        else:
+            if high_base != high:
+                high, high_base, low = low, low, high
+                low_base = self.encoder.base[low]
+            weight = self.weight(high, low_base)
+            both = self.weight(high, low)
+            if both > 0.0:
+                product = both * (self.mean_beside(high, low) - self.mean_beside(high, low_base))
+            else:
+                product = 0.0
+        return product / weight if weight > 0.0 else 0.0
+
+    @cython.cfunc
+    def weight(self, one: cython.Py_ssize_t, other: cython.Py_ssize_t) -> cython.double:
+        """Return the weight of the samples that have both columns."""
+        return self.tables.co_moments.weight(max(one, other), min(one, other), 0, self.tables.gaussians)
+
+    @cython.cfunc
+    def mean_beside(self, slot: cython.Py_ssize_t, other: cython.Py_ssize_t) -> cython.double:
+        """Return the mean of a column over the samples that have another one, too."""
+        pairs: CoMoments = self.tables.co_moments
+        pairs.product(max(slot, other), min(slot, other), 0, self.tables.gaussians, 0.0)
+        return pairs.mean_high if slot > other else pairs.mean_low
+
+    @cython.cfunc
+    def build(self, n: cython.Py_ssize_t):
+        """Write the matrix of the candidates; the target comes last."""
+        numbers: Gaussians = self.tables.gaussians
+        stride: cython.Py_ssize_t = numbers.classes
+        m: cython.Py_ssize_t = n + 1
+        i: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        slot: cython.Py_ssize_t
+        base: cython.Py_ssize_t
+        scale: cython.double
+        value: cython.double
+        all_samples: cython.double = numbers.weight[0]
+        lacking: cython.double = 0.0
+        self.columns = n
+        if self.mean.shape[0] < m:
+            self.mean, self.deviation, self.ridge, self.partial = (np.zeros(2 * m) for _ in range(4))
+            self.matrix, self.factor = np.zeros(4 * m * m), np.zeros(4 * m * m)
+        numbers.settle(0)
+        self.fresh_weight = all_samples / self.tables.unit
+        self.degrees = self.fresh_weight - 1.0
+        for i in range(m):
+            slot = self.candidates[i] if i < n else 0
+            if i < n:
+                self.slots[i] = slot
+            base = self.encoder.base[slot] if i < n else 0
+            value = numbers.weight[slot * stride]
+            if base == slot:
+                numbers.settle(slot * stride)
+                self.mean[i] = numbers.mean[slot * stride]
+                self.deviation[i] = sqrt(numbers.m2[slot * stride] / value)
+                self.matrix[i * m + i] = self.fresh_weight
+            else:
+                value /= numbers.weight[base * stride]
+                self.mean[i], self.deviation[i] = value, 1.0
+                self.matrix[i * m + i] = self.fresh_weight * value * (1.0 - value)
+            self.ridge[i] = self.strength * all_samples / numbers.weight[base * stride] if i < n else 0.0
+            if i < n:
+                lacking += 1.0 - numbers.weight[base * stride] / all_samples
+        for i in range(m):
+            for j in range(i):
+                scale = self.deviation[i] * self.deviation[j]
+                if i < n:
+                    value = self.covariance(self.slots[i], self.slots[j], scale)
+                else:
+                    value = self.covariance(self.slots[j], 0, scale)
+                self.matrix[j * m + i] = self.fresh_weight * max(-1.0, min(1.0, value / scale))
+        self.least_variance = 0.0
+        if lacking > 0.0:
+            self.least_variance = min(0.5, ERRORS * sqrt(lacking / self.fresh_weight))
+
+    # -- the factor ---------------------------------------------------------------------------------------------------
+
+    @cython.cfunc
+    def factorise(self):
+        """Factor the matrix; shrink its covariances first as much as it takes to make them fit together."""
+        n: cython.Py_ssize_t = self.columns
+        m: cython.Py_ssize_t = n + 1
+        i: cython.Py_ssize_t
+        share: cython.double = 0.0
+        more: cython.double = max(self.least_variance, FIRST_SHRINKAGE)
+        if self.least_variance > 0.0:
+            while share < 1.0 and not self.has_factor(share, self.least_variance, 0.0):
+                share = min(1.0, share + more)
+                more *= 1.5
+        while not self.has_factor(share, 0.0, 1.0):
+            share = min(1.0, share + more)
+            more *= 10.0
+        for i in range(m):
+            self.partial[i] = self.factor[i * m + n]
+        self.left = max(self.factor[n * m + n], SINGULAR * self.fresh_weight)
+
+    @cython.cfunc
+    def has_factor(self, share: cython.double, least: cython.double, ridge: cython.double) -> cython.bint:
+        """Factor the matrix with a share of the covariances replaced by none, a share of the variances taken away, and
+        the ridge added; return False if it is singular. The factor has the inverse of its diagonal on the diagonal, and
+        the target's pivot as it is.
+        """
+        n: cython.Py_ssize_t = self.columns
+        m: cython.Py_ssize_t = n + 1
+        i: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        pivot: cython.double
+        factor: cython.double[::1] = self.factor
+        for j in range(m):
+            factor[j * m + j] = self.matrix[j * m + j] * (1.0 - least) + ridge * self.ridge[j]
+            for i in range(j + 1, m):
+                factor[j * m + i] = self.matrix[j * m + i] * (1.0 - share)
+        for j in range(n):
+            pivot = factor[j * m + j]
+            if not pivot > SINGULAR * self.matrix[j * m + j]:
+                return False
+            pivot = 1.0 / sqrt(pivot)
+            factor[j * m + j] = pivot
+            for i in range(j + 1, m):
+                factor[j * m + i] *= pivot
+            for k in range(j + 1, m):
+                pivot = factor[j * m + k]
+                if pivot != 0.0:
+                    for i in range(k, m):
+                        factor[k * m + i] -= pivot * factor[j * m + i]
+        return factor[n * m + n] > -SINGULAR * self.matrix[n * m + n]
+
+    @cython.cfunc
+    def evidence(self) -> cython.double:
+        """Return the log of the marginal likelihood of the targets, given the features and the present columns."""
+        n: cython.Py_ssize_t = self.columns
+        i: cython.Py_ssize_t
+        half: cython.double = 0.5 * self.degrees
+        total: cython.double = lgamma(half) - half * (LOG_PI + log(self.left)) - 0.5 * log(self.fresh_weight)
+        for i in range(n):
+            total += 0.5 * log(self.ridge[i]) + log(self.factor[i * (n + 1) + i])
+        return total - self.degrees * log(self.deviation[n])
+
+    # -- predicting ---------------------------------------------------------------------------------------------------
+
+    @cython.ccall
+    def has_spread(self) -> cython.bint:
+        """Return True once targets that differ, of a weight of more than 1, have been learned."""
+        numbers: Gaussians = self.tables.gaussians
+        if numbers.features == 0 or numbers.weight[0] <= self.tables.unit:
+            return False
+        numbers.settle(0)
+        return numbers.m2[0] > 0.0
+
+    @cython.ccall
+    def predict(self, row: Row) -> cython.bint:
+        """Write the location and the scale of an event's target; return False if its scale is not known yet."""
+        numbers: Gaussians = self.tables.gaussians
+        k: cython.Py_ssize_t
+        slot: cython.Py_ssize_t
+        if not self.has_spread():
+            self.location = 0.0
+            if numbers.features > 0:
+                numbers.settle(0)
+                self.location = numbers.mean[0]
+            self.scale = self.degrees = 0.0
+            return False
+        self.reserve()
+        for k in range(row.numbers):
+            slot = row.numeric_feature[k]
+            if slot < numbers.features and numbers.weight[slot * numbers.classes] > 0.0:
+                self.seen[slot], self.number[slot] = True, row.number[k]
+        for k in range(row.numbers):  # a value that no sample has any more counts as missing
+            slot = row.numeric_feature[k]
+            if slot < numbers.features and not self.seen[slot] and self.encoder.base[slot] >= 0:
+                self.seen[self.encoder.base[slot]] = False
+        self.derive(False)
+        self.solve()
+        for k in range(row.numbers):
+            slot = row.numeric_feature[k]
+            if slot < numbers.features:
+                self.seen[slot], self.number[slot] = False, 0.0
+        return True
+
+    @cython.cfunc
+    def solve(self):
+        """Solve L v = z for the event; write its location and scale."""
+        n: cython.Py_ssize_t = self.columns
+        m: cython.Py_ssize_t = n + 1
+        i: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        value: cython.double
+        away: cython.double[::1] = self.away_from_means()
+        total: cython.double = 0.0
+        square: cython.double = 0.0
+        for i in range(n):
+            value = away[i] * self.factor[i * m + i]
+            for k in range(i + 1, n):
+                away[k] -= value * self.factor[i * m + k]
+            total += value * self.partial[i]
+            square += value * value
+        self.location = self.mean[n] + self.deviation[n] * total
+        square = self.left / self.degrees * (1.0 + 1.0 / self.fresh_weight + square)
+        self.scale = self.deviation[n] * sqrt(square)
+
+    @cython.cfunc
+    def away_from_means(self) -> cython.double[::1]:
+        """Return the event's columns less their means, in deviations."""
+        numbers: Gaussians = self.tables.gaussians
+        i: cython.Py_ssize_t
+        slot: cython.Py_ssize_t
+        value: cython.double
+        if self.away.shape[0] < self.mean.shape[0]:
+            self.away = np.zeros(self.mean.shape[0])
+        for i in range(self.columns):
+            slot = self.slots[i]
+            value = self.number[slot] - self.mean[i]
+            if self.encoder.base[slot] == slot:
+                value = (value - numbers.mean_rest[slot * numbers.classes]) / self.deviation[i]
+            self.away[i] = max(-FARTHEST, min(FARTHEST, value))
+        return self.away
+
+    def posterior(self):
+        """Return the posterior of the coefficients on all predictors, as `parts`; None while there is no spread."""
+        if not self.has_spread():
+            return None
+        self.reserve()
+        self.derive(True)
+        return self.parts()
+
+    def posterior_of(self, row: Row):
+        """Return the posterior of the coefficients on what an event has, after predicting it; as `posterior` does."""
+        return self.parts() if self.predict(row) else None
+
+    def parts(self):
+        """Return the predictors' slots, means and deviations with the target's last, L, u and the squares left."""
+        n: cython.Py_ssize_t = self.columns
+        m: cython.Py_ssize_t = n + 1
+        factor = np.tril(np.asarray(self.factor[: m * m]).reshape(m, m).T[:n, :n])
+        np.fill_diagonal(factor, 1.0 / np.diag(factor))
+        mean, deviation = np.array(self.mean[:m]), np.array(self.deviation[:m])
+        return np.array(self.slots[:n]), mean, deviation, factor, np.array(self.partial[:n]), float(self.left)
+
+    def log_evidence(self):
+        """Return the log of the marginal likelihood of the targets on all predictors; None while there is no spread."""
+        if not self.has_spread():
+            return None
+        self.reserve()
+        self.derive(True)
+        return self.evidence()

@@ -1,0 +1,1 @@
+"""Learners of numbers: a file for each family of regressors."""

@@ -1,0 +1,51 @@
+"""Every regressor obeys the laws of regressors; and one that breaks them is noticed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from stream_bayes import BayesianRegression
+from stream_bayes.testing import check_learner
+from stream_bayes.testing.laws import check_regression_law
+from stream_bayes.testing.laws_of_regressors import REGRESSION_LAWS
+from stream_bayes.testing.public_learners import regressors
+
+REGRESSORS = regressors()
+
+
+@pytest.mark.parametrize("law", REGRESSION_LAWS, ids=lambda law: law.__name__.replace("_", " "))
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_a_regressor_obeys_its_laws(name: str, law: Callable[..., None]) -> None:
+    check_regression_law(law, REGRESSORS[name].clone())
+
+
+class ForgetsNothing(BayesianRegression):
+    def unlearn_one(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+
+class LearnsWhenItPredicts(BayesianRegression):
+    def predict_one(self, x: Any, **kwargs: Any) -> float:
+        self.advance(1)
+        return super().predict_one(x)
+
+
+class TakesNamesForTargets(BayesianRegression):
+    def learn_one(self, x: Any, y: Any, w: float = 1.0, at: float | None = None) -> None:
+        super().learn_one(x, float(y) if isinstance(y, str) else y, w, at)
+
+
+@pytest.mark.parametrize(
+    ("kind", "law"),
+    [
+        (ForgetsNothing, "sums form a group"),
+        (LearnsWhenItPredicts, "forecasting changes nothing"),
+        (TakesNamesForTargets, "bad numbers change nothing"),
+    ],
+)
+def test_a_regressor_that_breaks_a_law_is_noticed(kind: Any, law: str) -> None:
+    with pytest.raises(AssertionError, match=f"breaks the law '{law}'"):
+        check_learner(kind())
