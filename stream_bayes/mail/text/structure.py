@@ -211,7 +211,8 @@ class _Scan:
     ) -> None:
         """Push the parts of an entity on the stack, or make it a leaf."""
         media, inside = content.media, entity.depth + 1
-        if media.startswith("multipart/") or media == "message/rfc822":
+        # An encoded message is no container before it is decoded.
+        if media.startswith("multipart/") or (media == "message/rfc822" and not content.encoding):
             if inside > self.limits.depth:
                 self.defects["deep"] = None
             elif media == "message/rfc822":

@@ -11,21 +11,24 @@ Words of the text are tokens as they stand. Every other token has a prefix with 
     hidden:                            hidden text: its means, size, and first words
     text:                              letters that are not what they look like
     mime: charset: file: boundary:     the structure
+    unread:                            attached files that may hold text and were not read
     defect:                            defects of the message
 """
 
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from html import unescape
+from itertools import islice, pairwise
 
 from stream_bayes.mail.text._words import add_tokens, words_of
+from stream_bayes.mail.text.attachments import kind_of, read_attachment
 from stream_bayes.mail.text.charsets import decode_text, decoded_header
 from stream_bayes.mail.text.headers import header_tokens, is_verdict
 from stream_bayes.mail.text.html import hidden_tokens, read_page, shortened
 from stream_bayes.mail.text.letters import as_seen
 from stream_bayes.mail.text.limits import Limits
-from stream_bayes.mail.text.structure import MAX_DECODED, Outline, PartLeaf, outline
+from stream_bayes.mail.text.structure import MAX_DECODED, Header, Outline, PartLeaf, outline
 from stream_bayes.mail.text.tags import markup_of
 from stream_bayes.mail.text.transfer_encodings import Decoder, Encoded, canonical_base64, canonical_quoted
 from stream_bayes.mail.text.web import bare_addresses, cut_urls, url_tokens
@@ -37,11 +40,15 @@ Bag = dict[str, int]
 _RUN = re.compile(r"[A-Za-z]{1,60}|[0-9]{1,60}")
 _DIGITS = str.maketrans("0123456789", "0000000000")
 _ABSOLUTE = re.compile(r"[a-z]{2,6}://|www\.|mailto:", re.IGNORECASE)
-_HTML_FILE = re.compile(rb"\.x?html?$", re.IGNORECASE)
-_TEXT_TYPES = ("text/", "message/")
+_ALT = re.compile(
+    r"<img\b[^<>]{0,600}?\balt\s?=\s?(?:\"([^\"<>]{1,300})\"|'([^'<>]{1,300})'|([^\s\"'<>]{1,60}))",
+    re.IGNORECASE,
+)
+MAX_ALT = 50  # pictures of a page whose texts are read
+MAX_INNER = 3  # encoded messages within one another
 MAX_FULL_PARTS = 4  # the text of all parts together, in limits of one part
 # Tokens of messages that were not read whole: what is not read is no reason to call a message ham.
-UNREAD = ("defect:long-text", "defect:oversize", "defect:many-parts", "defect:empty")
+UNREAD = ("defect:long-text", "defect:oversize", "defect:many-parts", "defect:empty", "defect:no-text")
 _BLANKS = re.compile(r"\s{3,}")
 
 
@@ -59,7 +66,9 @@ def bag_of_message(raw: bytes, limits: Limits, decode: Decoder, *, pairs: bool) 
     reader = _Reader(limits, pairs)
     found = outline(raw, limits)
     reader.read_headers(found)
-    reader.read_parts(found.leaves, decode)
+    reader.read_parts(found.leaves, decode, 0)
+    if not reader.has_text and "empty" not in found.defects:
+        reader.defects["no-text"] = None
     reader.read_structure(found)
     return reader.bag
 
@@ -74,6 +83,7 @@ class _Reader:
         self.bag: Bag = {}
         self.left = MAX_FULL_PARTS * limits.text  # letters that may be read
         self.defects: dict[str, None] = {}
+        self.has_text = False  # in what the message shows
 
     def add(self, tokens: list[str]) -> None:
         """Count tokens."""
@@ -109,29 +119,58 @@ class _Reader:
         self.add(tricks)
         return text
 
-    def read_parts(self, leaves: list[PartLeaf], decode: Decoder) -> None:
-        """Count the words of every part that is text."""
-        readable: list[tuple[PartLeaf, bytes]] = []
+    def read_parts(self, leaves: list[PartLeaf], decode: Decoder, depth: int) -> None:
+        """Count the words of every part that holds text, by the number of encoded messages around it."""
+        readable: list[tuple[PartLeaf, str, bytes]] = []
         encoded: list[Encoded] = []
         places: list[int] = []
         left = MAX_FULL_PARTS * MAX_DECODED * self.limits.text
         for leaf in leaves:
-            if not _is_page(leaf) and (
-                not leaf.media.startswith(_TEXT_TYPES) or leaf.disposition == "attachment"
-            ):
+            kind = kind_of(leaf.media, leaf.name.decode("latin-1"), leaf.body)
+            if not kind:
+                continue
+            if kind not in _READ_AS_TEXT and (leaf.is_cut or len(leaf.body) > left):
+                self.add([f"unread:{kind}"])
                 continue
             body = self.canonical_body(leaf, left)
             left -= len(body)
             if leaf.encoding and body:
                 places.append(len(readable))
                 encoded.append((leaf.encoding, body))
-            readable.append((leaf, body))
+            readable.append((leaf, kind, body))
         if encoded:
             for place, content in zip(places, decode(encoded), strict=True):
-                readable[place] = (readable[place][0], content)
-        with_page = {leaf.alternative for leaf, _ in readable if _is_page(leaf)} - {0}
-        for leaf, body in readable:
-            self.read_part(leaf, body, is_seen=_is_page(leaf) or leaf.alternative not in with_page)
+                readable[place] = (*readable[place][:2], content)
+        with_page = {leaf.alternative for leaf, kind, _ in readable if kind == "page"} - {0}
+        for leaf, kind, body in readable:
+            if kind == "message":
+                self.read_message(body, decode, depth + 1)
+            elif kind in _READ_AS_TEXT:
+                is_seen = kind == "page" or leaf.alternative not in with_page
+                self.read_part(leaf, body, is_page=kind == "page", is_seen=is_seen)
+            else:
+                self.read_attached(kind, body)
+
+    def read_message(self, raw: bytes, decode: Decoder, depth: int) -> None:
+        """Count the words of a message that came encoded, as of one within the message."""
+        if depth > MAX_INNER:
+            self.add(["unread:message"])
+            return
+        found = outline(raw, self.limits)
+        self.read_title(found.headers)
+        self.read_parts(found.leaves, decode, depth)
+        self.add(self.tokens_of_leaves(found.leaves))
+
+    def read_attached(self, kind: str, data: bytes) -> None:
+        """Count the words, links and names of files of an attached file."""
+        attached = read_attachment(kind, data, self.limits.text)
+        if not attached.is_whole:
+            self.add([f"unread:{kind}"])
+        self.add(url_tokens(attached.links))
+        for name in attached.names:
+            self.add(_tokens_of_file(self.as_seen(name)))
+        if attached.text:
+            self.read_text(self.cut(attached.text))
 
     def canonical_body(self, leaf: PartLeaf, limit: int) -> bytes:
         """Return the body of a part, cut to the limit, and valid if it is encoded."""
@@ -147,22 +186,26 @@ class _Reader:
             self.defects[f"bad-{leaf.encoding}"] = None
         return body
 
-    def read_part(self, leaf: PartLeaf, body: bytes, *, is_seen: bool) -> None:
-        """Count the words of a part of text; of one that is shown to nobody only a few, as hidden ones."""
-        for name, value in leaf.headers:
-            if name.lower() in ("subject", "from"):  # of a message within the message
+    def read_title(self, headers: list[Header]) -> None:
+        """Count the words of subject and sender of a message within the message."""
+        for name, value in headers:
+            if name.lower() in ("subject", "from"):
                 self.read_words(self.decoded(value)[0])
+
+    def read_part(self, leaf: PartLeaf, body: bytes, *, is_page: bool, is_seen: bool) -> None:
+        """Count the words of a part of text; of one that is shown to nobody only a few, as hidden ones."""
+        self.read_title(leaf.headers)
         text, defect = decode_text(body, leaf.charset)
         if defect:
             self.defects[defect] = None
-        if _is_page(leaf):
+        if is_page:
             text = self.cut(shortened(text, self.limits.text))
             markup = markup_of(text)
             self.add(markup.tokens)
             self.add(url_tokens([link for link in markup.links[:100] if _ABSOLUTE.match(link)]))
             page = read_page(text)
             self.add(page.hidden)
-            text = page.text
+            text = page.text + _texts_of_pictures(text)
         else:
             text = self.cut(text)
         if is_seen:
@@ -185,6 +228,7 @@ class _Reader:
     def read_text(self, text: str) -> None:
         """Count the words and links of plain text."""
         text = self.as_seen(text)
+        self.has_text = self.has_text or not text.isspace()
         if "://" in text or "www." in text:
             text, addresses = cut_urls(text)
             self.add(url_tokens(addresses))
@@ -203,7 +247,18 @@ class _Reader:
         tokens = {f"mime:{found.media}": None}
         for media in found.containers:
             tokens[f"mime:{media}"] = None
-        for leaf in found.leaves:
+        tokens.update(dict.fromkeys(self.tokens_of_leaves(found.leaves)))
+        if found.boundary:
+            tokens["boundary:" + _RUN.sub(_shape_of_run, found.boundary)[:24]] = None
+        self.add(list(tokens))
+        # Defects are rare and strong evidence: they count even in a full bag.
+        for defect in (*found.defects, *self.defects):
+            self.bag[f"defect:{defect}"] = 1
+
+    def tokens_of_leaves(self, leaves: list[PartLeaf]) -> list[str]:
+        """Return tokens of the types, encodings, charsets and names of parts."""
+        tokens: dict[str, None] = {}
+        for leaf in leaves:
             tokens[f"mime:{leaf.media}"] = None
             if leaf.encoding:
                 tokens[f"mime:{leaf.encoding}"] = None
@@ -212,19 +267,24 @@ class _Reader:
             if leaf.disposition:
                 tokens[f"mime:{leaf.disposition}"] = None
             if leaf.name:
-                name = self.decoded(leaf.name)[0].lower()
-                tokens[f"file:{name.translate(_DIGITS)[:40]}"] = None
-                tokens[f"file:.{name.rpartition('.')[2][:8]}"] = None
-        if found.boundary:
-            tokens["boundary:" + _RUN.sub(_shape_of_run, found.boundary)[:24]] = None
-        self.add(list(tokens))
-        # Defects are rare and strong evidence: they count even in a full bag.
-        for defect in (*found.defects, *self.defects):
-            self.bag[f"defect:{defect}"] = 1
+                tokens.update(dict.fromkeys(_tokens_of_file(self.decoded(leaf.name)[0])))
+        return list(tokens)
 
 
-def _is_page(leaf: PartLeaf) -> bool:
-    return leaf.media == "text/html" or _HTML_FILE.search(leaf.name) is not None
+_READ_AS_TEXT = frozenset({"text", "page", "message"})
+
+
+def _tokens_of_file(name: str) -> list[str]:
+    name = name.lower()
+    return [f"file:{name.translate(_DIGITS)[:40]}", f"file:.{name.rpartition('.')[2][:8]}"]
+
+
+def _texts_of_pictures(source: str) -> str:
+    """Return the texts that a page shows in place of its pictures."""
+    if "alt" not in source:
+        return ""
+    texts = [next(filter(None, match.groups())) for match in islice(_ALT.finditer(source), MAX_ALT)]
+    return " " + " ".join(unescape(text) for text in texts) if texts else ""
 
 
 def _shape_of_run(run: re.Match[str]) -> str:
