@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from stream_bayes.core.events.event import BadRecord, Event
-from stream_bayes.data.schema import Amount, Nominal, Numeric, Schema, usual_target
+from stream_bayes.data.schema import Amount, Date, Nominal, Numeric, Schema, usual_target
 from stream_bayes.errors import BadValue, Exhausted, SchemaError
 from stream_bayes.names import closest
 from stream_bayes.streams.contracts.source import Record, Source
@@ -236,6 +236,11 @@ class DataFile:
             return self.profiles[name].is_numeric
         return isinstance(self.schema.columns.get(name), (Amount, Numeric))
 
+    def date_of(self, name: str) -> Date | None:
+        """Return the kind of a column of dates; None for another column."""
+        column = None if self.schema is None else self.schema.columns.get(name)
+        return column if isinstance(column, Date) else None
+
     @cached_property
     def ids(self) -> dict[str, ColumnProfile]:
         """The features that look like identifiers of rows."""
@@ -249,7 +254,8 @@ class DataFile:
         """Return the guessed kinds of the columns, one per line."""
         shown = self.features
         numbers = [name for name in shown if self.is_numeric(name)]
-        names = [name for name in shown if not self.is_numeric(name)]
+        dates = {name: column for name in shown if (column := self.date_of(name)) is not None}
+        names = [name for name in shown if not self.is_numeric(name) and name not in dates]
         rows = max((each.values + each.missing.total() for each in self.profiles.values()), default=0)
         lines = [f"by the first {rows:,} rows of {self.path}"]
         if self.form is not None and str(self.form):
@@ -257,6 +263,9 @@ class DataFile:
         lines += self.guesses
         lines.append(f"  numbers ({len(numbers)}): {listed(numbers)}")
         lines.append(f"  names ({len(names)}): {listed(names)}")
+        if dates:
+            read = [f"{name} ({', '.join(column.parts)})" for name, column in dates.items()]
+            lines.append(f"  dates ({len(dates)}): {listed(read)}")
         if self.target in self.profiles:
             lines.append(f"  target {self.target}: {self._labels()}")
         missing = {
@@ -270,17 +279,17 @@ class DataFile:
             lines.append(f"  missing ({', '.join(texts)}): {listed(counts)}")
         for name, each in shown.items():
             misfits, examples = each.kind.misfits
-            if self.is_numeric(name) and misfits:
+            if not self.is_numeric(name) and name not in dates:
+                continue
+            if misfits:
+                kind = "dates" if name in dates else "numbers"
                 lines.append(
-                    f"  {name}: {misfits:,} of {each.values:,} values are not numbers and count as missing, such as "
+                    f"  {name}: {misfits:,} of {each.values:,} values are not {kind} and count as missing, such as "
                     f"{examples[0]!r}"
                 )
-            if self.is_numeric(name):
-                lines += [f"  {name}: {warning}" for warning in each.kind.warnings]
+            lines += [f"  {name}: {warning}" for warning in each.kind.warnings]
         if empty := [name for name, each in shown.items() if not each.values]:
             lines.append(f"  without any value: {listed(empty)}")
-        if dates := [name for name, each in shown.items() if each.is_date]:
-            lines.append(f"  dates, read as names: {listed(dates)}; leave them out with --ignore, or --time")
         codes = [name for name, each in shown.items() if self.is_numeric(name) and each.may_be_codes]
         if codes:
             lines.append(f"  numbers that may be codes: {listed(codes)}; if so: --nominal {codes[0]}")
@@ -508,7 +517,7 @@ def with_nominal(schema: Schema, names: Sequence[str]) -> Schema:
 
 
 def misfits_of(source: object) -> Mapping[str, Misfits]:
-    """Return the counts of cells that were not numbers, by column; empty for a source without columns."""
+    """Return the counts of cells that are not of the kind of their column; empty for a source without columns."""
     if isinstance(source, (BinnedLabels, Paced)):
         return misfits_of(source.source)
     if isinstance(source, MergedSource):
@@ -523,7 +532,9 @@ def misfits_of(source: object) -> Mapping[str, Misfits]:
 
 
 def warn_of_misfits(source: object, write: Callable[[str], None]) -> None:
-    """Write a line for each numeric column with cells that were not numbers."""
+    """Write a line for each column with cells that are not of its kind."""
     for name, each in misfits_of(source).items():
-        cells = "cell was not a number and counts" if each.count == 1 else "cells were not numbers and count"
+        cells = (
+            "cell is not of its kind and counts" if each.count == 1 else "cells are not of its kind and count"
+        )
         write(f"warning: column {name}: {each.count:,} {cells} as missing, the first one {each.first!r}")

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from stream_bayes.core.values.values import JSONValue, shown
 from stream_bayes.data.amounts import Amount
 from stream_bayes.data.column_kind import ColumnKind
+from stream_bayes.data.dates import Date
 from stream_bayes.data.features import Numeric, Spec, feature_from_json, spec_of, spec_to_json
 from stream_bayes.errors import BadState, SchemaError
 
@@ -26,7 +27,7 @@ __all__ = [
 ]
 
 Declared: TypeAlias = Spec | ColumnKind
-KINDS: dict[str, type[ColumnKind]] = {kind.word: kind for kind in (Amount,)}
+KINDS: dict[str, type[ColumnKind]] = {kind.word: kind for kind in (Amount, Date)}
 
 
 def declared(name: object, given: object) -> Declared:
@@ -49,19 +50,26 @@ def kind_from_options(word: str, options: Mapping[str, object]) -> ColumnKind:
         ) from None
 
 
-def expanded(columns: Mapping[str, Declared]) -> dict[str, Spec]:
-    """Return the features that columns become. Raise `SchemaError` if two have one name."""
-    features: dict[str, Spec] = {}
+def expanded(columns: Mapping[str, Declared]) -> dict[str, dict[str, Spec]]:
+    """Return the features that each column becomes. One whose name another column has gets `_` after its name.
+
+    Examples
+    --------
+    >>> from stream_bayes import Amount, Nominal
+    >>> expanded({"price": Amount(["$", "€"]), "price unit": Nominal()})["price"]
+    {'price': Numeric(), 'price unit_': Nominal(('$', '€'))}
+    """
+    taken = set(columns)
+    made: dict[str, dict[str, Spec]] = {}
     for name, column in columns.items():
-        made = column.features(name) if isinstance(column, ColumnKind) else {name: column}
-        for feature, spec in made.items():
-            if feature in features or (feature != name and feature in columns):
-                raise SchemaError(
-                    f"the column {shown(name)} makes a feature {shown(feature)}, and another column has that name; "
-                    "rename one of them"
-                )
-            features[feature] = spec
-    return features
+        features = column.features(name) if isinstance(column, ColumnKind) else {name: column}
+        made[name] = {}
+        for feature, spec in features.items():
+            while feature != name and feature in taken:
+                feature += "_"
+            taken.add(feature)
+            made[name][feature] = spec
+    return made
 
 
 def declared_to_json(column: Declared) -> dict[str, JSONValue]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from stream_bayes.data.amounts import (
     Amount,
@@ -16,12 +17,15 @@ from stream_bayes.data.amounts import (
     number,
     written_number,
 )
+from stream_bayes.data.dates import Date, century_pivot, date_order, written_moment
 from stream_bayes.data.declarations import Declared
 from stream_bayes.data.features import Nominal, Numeric
 
 __all__ = ["LEAST_SHARE", "InferredKind", "inferred_kind", "marked_alike", "sure_mark", "typed_kind"]
 
 LEAST_SHARE = 0.9  # of the cells with a value are of the kind; the others count as missing
+LEAST_DAYS = 5  # different ones, before numbers of eight digits are dates
+EXAMINED = 20  # texts, before a column cannot be one of dates
 LEAST_UNIT_SHARE = 0.01  # of the numbers have a unit; rarer ones are misfits
 SHOWN_MISFITS = 3
 UNIT = ""  # of a number without one
@@ -34,7 +38,7 @@ class InferredKind:
     Parameters
     ----------
     word
-        The kind in a word: number, money, percent, duration, category, empty.
+        The kind in a word: number, money, percent, duration, date, time, category, empty.
     column
         The declaration for a schema.
     reason
@@ -77,7 +81,7 @@ def inferred_kind(texts: Counter[str], decimal: str = ".", likely: str | None = 
     """
     if not texts:
         return InferredKind("empty", Nominal(), "no value", {})
-    return _number(texts, decimal) or _amount(texts, likely or decimal) or _category(texts)
+    return _date(texts) or _number(texts, decimal) or _amount(texts, decimal, likely) or _category(texts)
 
 
 def typed_kind(texts: Counter[str], numbers: Mapping[str, float]) -> InferredKind:
@@ -109,14 +113,54 @@ def _number(texts: Counter[str], decimal: str) -> InferredKind | None:
     )
 
 
-def _amount(texts: Counter[str], likely: str) -> InferredKind | None:
+def _date(texts: Counter[str]) -> InferredKind | None:
+    """Return the kind of a column of dates or times; None if it holds other things, or years and months alone."""
+    if not any(map(_may_be_date, islice(texts, EXAMINED))):
+        return None
+    order, warning = date_order([*texts])
+    pivot = century_pivot([*texts])
+    moments = {text: moment for text in texts if (moment := written_moment(text, order, pivot)) is not None}
+    if not _enough(moments, texts):
+        return None
+    days = {moment.day for moment in moments.values() if moment.day is not None}
+    hours = {moment.hours for moment in moments.values()} - {None, 0.0}
+    if days and all(text.strip().isdecimal() for text in moments) and len(days) < LEAST_DAYS:
+        return None  # a few numbers of eight digits
+    parts = ["date"] * bool(days)
+    if len({day.month for day in days}) > 1:
+        parts.append("month")
+    if len({day.day for day in days}) > 1:  # otherwise these are months, whose first days mean nothing
+        parts += ["day", "weekday"]
+    if hours:
+        parts.append("hour")
+    if not parts:
+        return None
+    named = "dates" if not hours else "dates and times" if days else "times of the day"
+    named += {"dmy": ", day first", "mdy": ", month first"}.get(order, "")
+    return InferredKind(
+        "date" if days else "time",
+        Date(order, parts, pivot),
+        _share(moments, texts, named),
+        {},
+        _misfits(moments, texts),
+        [warning] * bool(warning),
+    )
+
+
+def _may_be_date(text: str) -> bool:
+    return any(map(str.isdigit, text)) and (
+        any(mark in text for mark in "-/.: ") or (len(text.strip()) == 8 and text.strip().isdecimal())
+    )
+
+
+def _amount(texts: Counter[str], decimal: str, likely: str | None) -> InferredKind | None:
     parts = {text: part for text in texts if (part := written_number(text)) is not None}
     if not _enough(parts, texts):
         return None
     units = _units(parts, texts)
     if units is None:
         return None
-    mark, is_sure = _mark(parts, texts, likely)
+    mark, is_sure = _mark(parts, texts, likely or decimal)
     column = Amount(units, mark)
     numbers: dict[str, float] = {}
     for text in parts:
@@ -129,7 +173,7 @@ def _amount(texts: Counter[str], likely: str) -> InferredKind | None:
     if not _enough(numbers, texts) or (not units and _has_codes(numbers)):
         return None
     warnings = []
-    if not is_sure:
+    if not is_sure and likely is None:
         example = next(text for text, part in parts.items() if "," in part.body or "." in part.body)
         warnings.append(
             f"{example!r} is read as {numbers[example]:g}: the column does not show whether its mark is a decimal "
@@ -226,8 +270,12 @@ def _has_codes(texts: Mapping[str, object]) -> bool:
 
 
 def _enough(fitting: Mapping[str, object], texts: Counter[str]) -> bool:
+    """Return True if nearly all texts fit, apart from marks such as - or ** that stand for a missing value."""
     count = sum(texts[text] for text in fitting)
-    return 0 < count >= LEAST_SHARE * texts.total()
+    if not count:
+        return False
+    marks = sum(texts[text] for text in texts if text not in fitting and not any(map(str.isalnum, text)))
+    return count >= LEAST_SHARE * (texts.total() - marks)
 
 
 def _share(fitting: Mapping[str, object], texts: Counter[str], named: str) -> str:

@@ -29,6 +29,7 @@ from stream_bayes.data.columns import (
     refuse_foreign,
     skip_foreign,
 )
+from stream_bayes.data.dates import Date
 from stream_bayes.data.declarations import (
     Declared,
     declared,
@@ -50,7 +51,7 @@ from stream_bayes.data.frame_columns import Cells, factorise, python_values
 from stream_bayes.data.frames import NamedColumns, Native, read_table
 from stream_bayes.errors import BadLabel, BadState, BadValue, SchemaError, UnknownFeature
 
-__all__ = ["Amount", "Nominal", "Numeric", "Schema", "usual_target"]  # what a schema is written with
+__all__ = ["Amount", "Date", "Nominal", "Numeric", "Schema", "usual_target"]  # what a schema is written with
 
 Unknown: TypeAlias = Literal["ignore", "refuse"]
 
@@ -63,8 +64,9 @@ class Schema:
     Parameters
     ----------
     features
-        Each column's `Nominal` or `Numeric`, or the kind by which its cells are read, such as `Amount`. Short for these
-        are a list of values, the types str, bool, float and int, and "nominal", "numeric" and "amount". Order is kept.
+        Each column's `Nominal` or `Numeric`, or the kind by which its cells are read, such as `Amount` or `Date`. Short
+        for these are a list of values, the types str, bool, float and int, and "nominal", "numeric", "amount" and
+        "date". Order is kept.
     classes
         All classes, if they are known. Any other label is then refused.
     target
@@ -79,6 +81,8 @@ class Schema:
     features
         The features that the columns become, as learners take them. Most columns are a feature as they are; `read`
         makes the features of the others.
+    features_of
+        The names of the features that each column becomes.
 
     Raises
     ------
@@ -95,6 +99,7 @@ class Schema:
 
     columns: Mapping[str, Declared]
     features: Mapping[str, Spec]
+    features_of: Mapping[str, tuple[str, ...]]
     classes: Vocabulary | None
     target: str
     unknown: Unknown
@@ -111,7 +116,8 @@ class Schema:
         if unknown not in ("ignore", "refuse"):
             raise SchemaError(f"unknown: expected 'ignore' or 'refuse', got {shown(unknown)}")
         columns = {_name("feature", name): declared(name, given) for name, given in features.items()}
-        specs = expanded(columns)
+        made = expanded(columns)
+        specs = {name: spec for features in made.values() for name, spec in features.items()}
         target = _name("target", target)
         if target in columns or target in specs:
             raise SchemaError(
@@ -122,6 +128,7 @@ class Schema:
         self.__dict__.update(
             columns=MappingProxyType(columns),
             features=MappingProxyType(specs),
+            features_of=MappingProxyType({name: tuple(features) for name, features in made.items()}),
             classes=labels,
             target=target,
             unknown=str.__str__(unknown),
@@ -283,11 +290,12 @@ class Schema:
             if kind is None:
                 features[name] = value
                 continue
+            made = self.features_of[name]
             try:
-                values = (None,) * len(kind.features(name)) if is_missing(value) else kind.read(value)
+                values = (None,) * len(made) if is_missing(value) else kind.read(value)
             except ValueError as error:
                 raise BadValue(f"column {shown(name)}: expected {error}, got {shown(value)}") from None
-            features.update(zip(kind.features(name), values, strict=True))
+            features.update(zip(made, values, strict=True))
         return features
 
     @cached_property
@@ -320,7 +328,7 @@ class Schema:
             if name not in table.columns:
                 continue
             made: list[tuple[object, ...]] = []
-            absent = (None,) * len(kind.features(name))
+            absent = (None,) * len(self.features_of[name])
             for row, value in enumerate(python_values(table.columns[name])):
                 try:
                     made.append(absent if value is None else kind.read(value))
@@ -329,7 +337,7 @@ class Schema:
                         f"row {row}: column {shown(name)}: expected {error}, got {shown(value)}"
                     ) from None
             columns = zip(*made, strict=True) if made else ([] for _ in absent)
-            read.update(zip(kind.features(name), map(list, columns), strict=True))
+            read.update(zip(self.features_of[name], map(list, columns), strict=True))
         if not read:
             return table
         kept = {name: cells for name, cells in table.columns.items() if name not in self.kinds}

@@ -41,7 +41,7 @@ def test_inspect_names_kinds_gaps_identifiers_and_a_schema(people: Path) -> None
     found = json.loads(result.stdout)
     assert {row["column"]: row["kind"] for row in found["columns"]} == {
         "user": "category, identifier?",
-        "joined": "category, date",
+        "joined": "date",
         "level": "number, code?",
         "income": "number",
         "town": "category",
@@ -74,7 +74,8 @@ def test_what_is_guessed_is_printed_before_the_first_event(people: Path, tmp_pat
     lines = result.stderr.splitlines()
     assert lines[0].endswith("(delimiter ';', decimal mark ',')")
     assert lines[1] == "  numbers (2): level, income"
-    assert lines[2] == "  names (3): user, joined, town"
+    assert lines[2] == "  names (2): user, town"
+    assert lines[3] == "  dates (1): joined (date, day, weekday)"
     assert any(line.startswith("warning: these look like identifiers of rows") for line in lines)
     dropped = run("compare", people, "--target", "stays", "--model", "nb", "--drop-ids")
     assert "left out: user, an identifier: 300 values in 300 rows" in dropped.stderr
@@ -139,7 +140,7 @@ def test_a_trained_model_predicts_a_file_without_labels(people: Path, tmp_path: 
     assert list(rows[0]) == ["user", "prediction", "p(False)", "p(True)"]
     assert [row["user"] for row in rows] == ["u900", "u,901"]
     loaded = stream_bayes.load(model)
-    x = {"town": "Ulm", "income": 45.5, "joined": "2026-01-02", "level": 1.0}
+    x = loaded.schema.read({"town": "Ulm", "income": 45.5, "joined": "2026-01-02", "level": 1.0})
     probabilities = loaded.predict_proba_one(x)
     assert rows[0]["prediction"] == loaded.predict_one(x) == "True"
     assert float(rows[0]["p(True)"]) == pytest.approx(probabilities["True"], rel=1e-4)
@@ -216,7 +217,8 @@ def test_learners_around_others_train_predict_and_explain(
     p = float(predicted.stdout.splitlines()[1].split(",")[-1])
     event = {"joined": "2026-01-01", "level": 0, "town": "Ulm"}
     explained = json.loads(run("explain", model, json.dumps(event), "--json").stdout)
-    assert explained["probabilities"] == pytest.approx(list(loaded.predict_proba_one(event).values()))
+    x = loaded.learner.schema.read(event)
+    assert explained["probabilities"] == pytest.approx(list(loaded.predict_proba_one(x).values()))
     assert 0 < p < 1
     compared = run("compare", people, "--target", "stays", "--model", name, *given, "--json", "--drop-ids")
     assert name in compared.stdout

@@ -74,13 +74,12 @@ def kind_of_column(table: DataFile, name: str, profile: ColumnProfile) -> str:
         return "target"
     if name not in table.features:
         return "left out"
-    kind = profile.kind.word if table.is_numeric(name) else "category"
+    is_read = table.is_numeric(name) or table.date_of(name) is not None
+    kind = profile.kind.word if is_read else "category"
     if not profile.values:
         return "empty"
     if name in table.ids:
         return f"{kind}, identifier?"
-    if profile.is_date:
-        return f"{kind}, date"
     if table.is_numeric(name) and profile.may_be_codes:
         return f"{kind}, code?"
     return kind

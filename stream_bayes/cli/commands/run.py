@@ -17,6 +17,7 @@ from stream_bayes.cli.output import JSON, note, print_json, print_table
 from stream_bayes.cli.progress import bar_over, print_summary
 from stream_bayes.cli.runners import RUNNERS, RunOptions
 from stream_bayes.data.amounts import Amount
+from stream_bayes.data.dates import Date
 from stream_bayes.data.features import Numeric
 from stream_bayes.errors import BadConfig, BadValue, OtherSettings
 from stream_bayes.streams.contracts.source import Source
@@ -193,12 +194,14 @@ def guess_of(source: CSVSource) -> list[str]:
     assert source.schema is not None
     columns = source.schema.columns
     numbers = [name for name, spec in columns.items() if isinstance(spec, (Amount, Numeric))]
-    names = [name for name in columns if name not in numbers]
+    dates = [name for name, spec in columns.items() if isinstance(spec, Date)]
+    names = [name for name in columns if name not in numbers and name not in dates]
     form = str(source.format)
     return [
         f"by the first rows of {source.path}{f' ({form})' * bool(form)}; declare it in [schema.features]",
         f"  numbers ({len(numbers)}): {listed(numbers)}",
         f"  names ({len(names)}): {listed(names)}",
+        *[f"  dates ({len(dates)}): {listed(dates)}"] * bool(dates),
     ]
 
 

@@ -135,7 +135,10 @@ def read_number(name: object, value: object, declared: bool) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         message = f"feature {name!r} is numeric, but got {shown(value)} of type {type(value).__name__}; "
         if declared:
-            raise BadValue(f"{message}convert it to a number, or leave it out where it is missing")
+            raise BadValue(
+                f"{message}convert it to a number, as schema.read(x) does by the kinds of columns, or leave it out "
+                "where it is missing"
+            )
         raise KindChanged(f"{message}it began with a number; declare it Nominal in a schema to mix kinds")
     try:
         return float(value)

@@ -13,9 +13,10 @@ from pathlib import Path
 
 from stream_bayes.core.events.event import Event
 from stream_bayes.core.values.values import is_missing, shown
+from stream_bayes.data.dates import Date
 from stream_bayes.data.declarations import Declared
 from stream_bayes.data.features import Numeric
-from stream_bayes.data.inference import LEAST_SHARE, InferredKind, inferred_kind, sure_mark, typed_kind
+from stream_bayes.data.inference import InferredKind, inferred_kind, sure_mark, typed_kind
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import Exhausted, SchemaError
 from stream_bayes.streams.files.csv_cells import BLANKS
@@ -31,11 +32,6 @@ __all__ = [
 FIRST_ROWS = 1000
 LEAST_ROWS, MAX_CELLS = 100, 1_000_000  # of a file with many columns fewer rows are profiled
 MAX_DISTINCT = 20_000  # values counted per column
-DATE = re.compile(
-    r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{4}/\d{1,2}/\d{1,2}( .*)?"
-    r"|\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d{2})( .*)?"
-    r"|[A-Z][a-z]{2} \d{1,2},? \d{4}|\d{1,2}[- ][A-Z][a-z]{2}[- ]\d{2,4}"
-)
 ID_NAME = re.compile(
     r"(.*[_\- .])?(id|idx|index|uuid|guid|key|rownames?|number|no|nr)|unnamed.*", re.IGNORECASE
 )
@@ -127,12 +123,6 @@ class ColumnProfile:
         return all(map(float.is_integer, self.kind.numbers.values()))
 
     @property
-    def is_date(self) -> bool:
-        """True if nearly all values are dates."""
-        dates = sum(count for text, count in self.counts.items() if DATE.fullmatch(text.strip()))
-        return 0 < dates >= LEAST_SHARE * self.values
-
-    @property
     def distinct(self) -> int:
         """The number of distinct values, counted up to 20,001."""
         return len(self.counts)
@@ -140,7 +130,7 @@ class ColumnProfile:
     @property
     def is_id(self) -> bool:
         """True if the values look like identifiers of rows: names that hardly repeat, or consecutive whole numbers."""
-        if self.values < ID_EVENTS:
+        if self.values < ID_EVENTS or isinstance(self.kind.column, Date):
             return False
         if not self.is_numeric:
             return self.distinct > MAX_DISTINCT or self.distinct >= max(ID_EVENTS, ID_SHARE * self.values)

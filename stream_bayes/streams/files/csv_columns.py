@@ -247,10 +247,11 @@ def _feature_cells(
 
 def _feature_names(columns: Sequence[str], schema: Schema | None) -> list[str]:
     """Return the names of the features that columns become."""
-    kinds = {} if schema is None else schema.kinds
-    return [
-        feature for name in columns for feature in (kinds[name].features(name) if name in kinds else (name,))
-    ]
+    return (
+        [*columns]
+        if schema is None
+        else [feature for name in columns for feature in schema.features_of[name]]
+    )
 
 
 def _nominal_cells(name: str, missing: frozenset[str], declared: Vocabulary | None) -> Cells:

@@ -11,7 +11,9 @@ from typing import Any, ClassVar
 
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.core.values.values import shown
-from stream_bayes.data.features import Nominal, Numeric, Spec
+from stream_bayes.data.dates import Date
+from stream_bayes.data.declarations import Declared
+from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import Exhausted, SchemaError, SourceError, Undecodable
 from stream_bayes.names import closest
@@ -21,9 +23,16 @@ from stream_bayes.streams.files.source import checked_name
 from stream_bayes.streams.records.bad_records import bad_record
 from stream_bayes.streams.records.fields import Assembler, Fields
 
-__all__ = ["NUMBER", "TEXT", "TypedFile"]
+__all__ = ["DATE", "NUMBER", "TEXT", "TIME", "TypedFile"]
 
-NUMBER, TEXT = "number", "text"  # the kinds of fields that are features
+NUMBER, TEXT, DATE, TIME = "number", "text", "date", "time"  # the kinds of fields that are features
+
+SPECS: dict[str, Declared] = {
+    NUMBER: Numeric(),
+    TEXT: Nominal(),
+    DATE: Date(parts=["date", "month", "day", "weekday"]),
+    TIME: Date(),
+}
 
 
 class TypedFile(ABC):
@@ -82,7 +91,7 @@ class TypedFile(ABC):
         except SchemaError:
             self.close()
             raise
-        used = {*self.schema.features, *self.fields.roles.values()}
+        used = {*self.schema.columns, *self.fields.roles.values()}
         self._used = [name for name in kinds if name in used]
         self._position: Position = 0
         self._records = self._read(0)
@@ -126,9 +135,12 @@ class TypedFile(ABC):
 
     def _record(self, content: Any, position: Position) -> Record:
         try:
-            return self._event(self._row(content), position, self._partition, 1)
+            return self._event(self._read_row(self._row(content)), position, self._partition, 1)
         except Undecodable as error:
             return bad_record(error, b"", position, self._partition, 1)
+
+    def _read_row(self, row: dict[str, Any]) -> dict[str, Any]:
+        return self.schema.read(row) if self.schema.kinds else row
 
     def _check_length(self, length: int, position: Position) -> None:
         """Raise `SourceError` if the file has fewer records than were read before."""
@@ -146,13 +158,13 @@ class TypedFile(ABC):
                     f"{self.path}: {role}: there is no {self.field_word} {name!r}{closest(name, kinds)} There are "
                     f"{shown([*kinds])}"
                 )
-        features: dict[str, Spec] = {}
+        features: dict[str, Declared] = {}
         for name, kind in kinds.items():
             if not self.fields.is_feature(name):
                 continue
-            if kind not in (NUMBER, TEXT):
+            if kind not in SPECS:
                 raise SchemaError(
                     f"{self.path}: {self.field_word} {name!r} holds {kind}; leave it out: --ignore {name}"
                 )
-            features[name] = Numeric() if kind == NUMBER else Nominal()
+            features[name] = SPECS[kind]
         return Schema(features, target=self.fields.target or usual_target(features))

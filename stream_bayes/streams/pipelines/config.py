@@ -96,11 +96,12 @@ FORMAT = (
     *("delimiter", "decimal", "thousands", "encoding", "missing", "misfits"),
     *("header", "skip", "units", "comment", "sheet"),
 )  # of a CSV file
-ColumnWord: TypeAlias = Literal["nominal", "numeric", "amount"]
+ColumnWord: TypeAlias = Literal["nominal", "numeric", "amount", "date"]
 OPTIONS = {  # of the declaration of a column, by its kinds
     ("values", "closed", "max_values"): ("nominal",),
     ("cuts",): ("numeric", "amount"),
     ("units", "decimal"): ("amount",),
+    ("order", "parts", "pivot"): ("date",),
 }
 LEAST_TOKEN = 16  # characters
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"  # of a pipeline: it becomes part of topics, groups and files
@@ -116,6 +117,9 @@ class FeatureConfig(ConfigTable):
     cuts: list[float] | None = None
     units: list[str] | None = None
     decimal: Literal[".", ","] | None = None
+    order: Literal["ymd", "dmy", "mdy"] | None = None
+    parts: list[str] | None = None
+    pivot: int | None = None
 
     def declared(self) -> Declared:
         if self.kind == "nominal":

@@ -207,7 +207,9 @@ def _kinds(fields: Fields, schema: Schema | None) -> dict[str, tuple[ColumnKind,
     """Return the kind of each field whose values are read, and the features that these become."""
     kinds = {} if schema is None else schema.kinds
     return {
-        name: (kind, tuple(kind.features(name))) for name, kind in kinds.items() if fields.is_feature(name)
+        name: (kind, schema.features_of[name])
+        for name, kind in kinds.items()
+        if schema is not None and fields.is_feature(name)
     }
 
 

@@ -132,14 +132,15 @@ def test_columns_of_parquet_keep_their_types(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     parquet.write_table(table(), path)
     records, source = read(path)
+    day = {"day": 20484.0, "day month": "Jan", "day day": 31.0, "day weekday": "Sat"}
     assert [event.x for event in records] == [
-        {"sky": "grey", "wind": 1.5, "n": 1, "price": 1.5, "day": "2026-01-31", "flag": True},
-        {"sky": None, "wind": None, "n": 2, "price": None, "day": None, "flag": False},
-        {"sky": "blue", "wind": None, "n": None, "price": 2.0, "day": None, "flag": None},
+        {"sky": "grey", "wind": 1.5, "n": 1, "price": 1.5, **day, "flag": True},
+        {"sky": None, "wind": None, "n": 2, "price": None, **dict.fromkeys(day), "flag": False},
+        {"sky": "blue", "wind": None, "n": None, "price": 2.0, **dict.fromkeys(day), "flag": None},
     ]
     assert [event.y for event in records] == ["yes", "no", None]
     kinds = dict.fromkeys(("wind", "n", "price"), Numeric())
-    assert {name: spec for name, spec in source.schema.features.items() if spec == Numeric()} == kinds
+    assert {name: spec for name, spec in source.schema.columns.items() if spec == Numeric()} == kinds
     assert source.misfits["wind"].count == 1
 
 

@@ -171,7 +171,7 @@ def test_a_file_is_inspected_learned_from_explained_and_predicted_from_the_comma
     path, model = written(tmp_path / "days.avro", [day(n) for n in range(60)]), tmp_path / "model.zip"
     found = json.loads(run("inspect", path, "--target", "rain", "--json").stdout)
     kinds = {column["column"]: column["kind"] for column in found["columns"]}
-    assert kinds["rain"] == "target" and kinds["sky"] == "name" and kinds["wind"].startswith("number")
+    assert kinds["rain"] == "target" and kinds["sky"] == "category" and kinds["wind"].startswith("number")
     options = ("--target", "rain", "--ignore", "at")
     trained = run("train", path, *options, "--model", "nb", "--out", model, "--json")
     assert trained.exit_code == 0, trained.stderr

@@ -205,7 +205,7 @@ def test_a_profile_finds_ids_dates_and_codes(tmp_path: Path) -> None:
     path.write_text("row,user,day,class,size,customer_id,flag\n" + "\n".join(lines))
     found = profile_of(path)
     assert [name for name, each in found.items() if each.is_id] == ["row", "user", "customer_id"]
-    assert [name for name, each in found.items() if each.is_date] == ["day"]
+    assert [name for name, each in found.items() if each.kind.word == "date"] == ["day"]
     assert [name for name, each in found.items() if each.may_be_codes] == ["class"]
     assert (found["size"].lowest, found["size"].highest, found["size"].distinct) == (0.0, 221.63, 600)
 
