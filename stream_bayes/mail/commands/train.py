@@ -55,6 +55,12 @@ def train(
             "see `stream-bayes models`."
         ),
     ] = None,
+    authserv_id: Annotated[
+        str | None,
+        typer.Option(
+            help="The name of your mail server in Authentication-Results, whose results a new filter reads."
+        ),
+    ] = None,
     costs: CostOptions,
     json: JSON = False,
 ) -> None:
@@ -70,11 +76,12 @@ def train(
         if not given and new_costs is None:
             raise BadValue("nothing to learn: name mail with --ham or --spam")
         place: SpamHome = home.open()
-        settings: dict[str, Any] = {"train": learn, "pairs": pairs}
+        settings: dict[str, Any] = {"train": learn, "pairs": pairs, "authserv_id": authserv_id}
         if home.user is not None:
-            if learn != "everything" or pairs or learner is not None:
+            if learn != "everything" or pairs or learner is not None or authserv_id is not None:
                 raise BadValue(
-                    "--learn, --pairs and --learner are settings of the site's filter, which all users share"
+                    "--learn, --pairs, --learner and --authserv-id are settings of the site's filter, which all "
+                    "users share"
                 )
             home_of_user = user_home(place, home.user, place.load())
             place = home_of_user
@@ -149,7 +156,7 @@ def _id_to_learn(model: SpamFilter, place: SpamHome, mail: bytes, plain: bytes) 
 
 def _check_settings(model: SpamFilter, settings: dict[str, Any], learner: str | None) -> None:
     """Raise `BadValue` for a setting, unless a default, that differs from what the filter was made with."""
-    defaults = {"train": "everything", "pairs": False}
+    defaults = {"train": "everything", "pairs": False, "authserv_id": None}
     for name, value in settings.items():
         if value not in (defaults[name], getattr(model, name)):
             raise BadValue(

@@ -49,7 +49,7 @@ Message = bytes | str | Mapping[str, int] | FilterBag
 
 ARGUMENTS = (
     *("labels", "train", "costs", "max_tokens", "influence", "max_receipts", "key"),
-    *("pairs", "parser", "limits", "learner"),
+    *("pairs", "parser", "limits", "learner", "authserv_id"),
 )
 
 
@@ -88,7 +88,7 @@ class SpamFilter(base.Classifier):
     key
         16 bytes or more. With a key, tokens are stored as keyed hashes only, so that you can share the filter without
         sharing your mail. The key is not part of the state: pass it to `from_state` again.
-    pairs, parser, limits
+    pairs, parser, limits, authserv_id
         As in `EmailTokens`.
     learner
         A classifier of this package that scores the bags of tokens instead of the built-in scorer. The filter trains
@@ -130,6 +130,7 @@ class SpamFilter(base.Classifier):
         parser: str = "auto",
         limits: Limits | None = None,
         learner: BayesClassifier | None = None,
+        authserv_id: str | None = None,
     ) -> None:
         self.labels = labels
         self.train = train
@@ -141,14 +142,17 @@ class SpamFilter(base.Classifier):
         self.parser = parser
         self.limits = limits
         self.learner = learner
+        self.authserv_id = authserv_id
         if not isinstance(labels, tuple) or len(labels) != 2 or labels[0] == labels[1]:
             raise BadLabel(f"labels must be two different ones, (wanted, unwanted); got {labels!r}")
         Training(train)  # raises an error for another kind
         for name in ("max_tokens", "influence", "max_receipts"):
             check_count(name, getattr(self, name))
+        if authserv_id is not None and not isinstance(authserv_id, str):
+            raise BadValue(f"authserv_id must be the name of a server, or None; got {authserv_id!r}")
         if key is not None and (not isinstance(key, bytes) or not 16 <= len(key) <= 64):
             raise BadValue("key must be 16 to 64 bytes, or None")
-        self._tokens = EmailTokens(parser=parser, pairs=pairs, limits=limits)
+        self._tokens = EmailTokens(parser=parser, pairs=pairs, limits=limits, authserv_id=authserv_id)
         self._unread = frozenset(UNREAD if key is None else [_hash(token, key) for token in UNREAD])
         self.set_costs(costs)
         self._parts = self._make_parts()
@@ -573,7 +577,7 @@ class SpamFilter(base.Classifier):
         The other filter stays as it is. The calibration stays this filter's own, as it belongs to the scores given
         here; that of a young filter is made anew.
         """
-        for name in ("labels", "influence", "key", "pairs", "limits"):
+        for name in ("labels", "influence", "key", "pairs", "limits", "authserv_id"):
             if getattr(self, name) != getattr(other, name):
                 raise CannotMerge(f"the filters differ in {name}")
         if type(self.learner) is not type(other.learner):

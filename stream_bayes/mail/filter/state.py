@@ -57,7 +57,7 @@ __all__ = ["FilterParts", "load_state", "save_settings", "save_state"]
 Model = TypeVar("Model")
 
 LEARNER = "learner_"  # before the names of a learner's arrays
-_PLAIN = ("train", "max_tokens", "influence", "max_receipts", "pairs", "parser")
+_PLAIN = ("train", "max_tokens", "influence", "max_receipts", "pairs", "parser", "authserv_id")
 _MAX = 2**60  # of any whole number: sums of two still fit
 
 

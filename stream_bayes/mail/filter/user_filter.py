@@ -104,6 +104,7 @@ class UserFilter(SpamFilter):
             pairs=site.pairs,
             parser=site.parser,
             limits=site.limits,
+            authserv_id=site.authserv_id,
         )
         self._tokens = site._tokens
 

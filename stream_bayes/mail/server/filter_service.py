@@ -354,4 +354,4 @@ def _held_name(name: str, user: str | None) -> str:
 
 def _tokenizer(model: SpamFilter) -> tuple[Any, ...]:
     """Return the settings on which a mail's tokens depend."""
-    return model.pairs, model.parser, model.limits, model.key
+    return model.pairs, model.parser, model.limits, model.authserv_id, model.key

@@ -44,7 +44,9 @@ class SpamFilterModel(ProductModel):
         return ServedFilter(model)
 
     def make_decoder(self, model: SpamFilter, max_record_bytes: int, headings: Sequence[str]) -> MailDecoder:
-        tokens = EmailTokens(parser=model.parser, pairs=model.pairs, limits=model.limits)
+        tokens = EmailTokens(
+            parser=model.parser, pairs=model.pairs, limits=model.limits, authserv_id=model.authserv_id
+        )
         return MailDecoder(max_record_bytes=max_record_bytes, tokens=tokens, headings=headings)
 
     def key_of(self, model: SpamFilter) -> bytes | None:

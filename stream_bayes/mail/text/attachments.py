@@ -70,8 +70,9 @@ _PARAGRAPH: Final = re.compile(r"</?(?:\w{1,10}:)?(?:p|br|tab|row|c|si|tr|h|tabl
 _XML_TAG: Final = re.compile(r"<[^<>]{0,2000}>")
 _TARGET: Final = re.compile(r"(?:Target|xlink:href)=\"((?:https?|ftp)://[^\"<>\s]{1,500})\"", re.IGNORECASE)
 
-_RTF_HIDDEN: Final = re.compile(
-    r"\{\\\*?\\?(?:fonttbl|colortbl|stylesheet|info|pict|object|themedata)[^{}]{0,4000}"
+_RTF_MARK: Final = re.compile(r"[{}]|\\\*|\\[a-z]{3,20}")
+_RTF_UNSEEN: Final = frozenset(
+    "\\* \\fonttbl \\colortbl \\stylesheet \\info \\pict \\object \\themedata".split()
 )
 _RTF_LETTER: Final = re.compile(r"\\'([0-9a-fA-F]{2})|\\u(-?\d{1,5}) ?\??")
 _RTF_WORD: Final = re.compile(r"\\(?:par|line|tab|cell|row)\b ?")
@@ -161,12 +162,33 @@ def _rtf(data: bytes, longest: int) -> AttachedText:
     >>> _rtf(rb"{\rtf1{\fonttbl{\f0 Arial;}}\b cheap\b0  pills\par caf\'e9}", 100).text.split()
     ['cheap', 'pills', 'café']
     """
-    source = _RTF_HIDDEN.sub("{", data[: 4 * longest].decode("latin-1"))
     source = _RTF_LETTER.sub(
-        lambda match: chr(int(match[1], 16) if match[1] else int(match[2]) % 65_536), source
+        lambda match: chr(int(match[1], 16) if match[1] else int(match[2]) % 65_536),
+        _seen_of_rtf(data[: 4 * longest].decode("latin-1")),
     )
     text = _RTF_CONTROL.sub("", _RTF_WORD.sub(" ", source))
     return AttachedText(text[:longest], is_whole=len(data) <= 4 * longest)
+
+
+def _seen_of_rtf(source: str) -> str:
+    """Return RTF without the groups that are not shown, such as tables of fonts."""
+    kept: list[str] = []
+    depth = place = hidden_from = 0
+    for match in _RTF_MARK.finditer(source):
+        if not hidden_from:
+            kept.append(source[place : match.start()])
+        place = match.start()
+        if match[0] == "{":
+            depth += 1
+        elif match[0] == "}":
+            if depth == hidden_from:
+                hidden_from = 0
+            depth -= 1
+        elif not hidden_from and match[0] in _RTF_UNSEEN:
+            hidden_from = depth
+    if not hidden_from:
+        kept.append(source[place:])
+    return "".join(kept)
 
 
 def _opened(data: bytes) -> zipfile.ZipFile:

@@ -4,6 +4,7 @@ Words of the text are tokens as they stand. Every other token has a prefix with 
 
     shape: long:                       a number or a long word by its shape
     from: to: subject: received: ...   words, addresses and hosts of a header
+    sender: auth: arc:                 senders compared, and the results of a trusted server
     hops:                              the number of servers on its way
     header:                            the name of a header, as written
     url: path:                         hosts and paths of links
@@ -28,6 +29,7 @@ from stream_bayes.mail.text.headers import header_tokens, is_verdict
 from stream_bayes.mail.text.html import hidden_tokens, read_page, shortened
 from stream_bayes.mail.text.letters import as_seen
 from stream_bayes.mail.text.limits import Limits
+from stream_bayes.mail.text.senders import authentication_tokens, sender_tokens
 from stream_bayes.mail.text.structure import MAX_DECODED, Header, Outline, PartLeaf, outline
 from stream_bayes.mail.text.tags import markup_of
 from stream_bayes.mail.text.transfer_encodings import Decoder, Encoded, canonical_base64, canonical_quoted
@@ -61,11 +63,13 @@ def bag_of_text(text: str, limits: Limits, *, pairs: bool) -> Bag:
     return reader.bag
 
 
-def bag_of_message(raw: bytes, limits: Limits, decode: Decoder, *, pairs: bool) -> Bag:
-    """Return the tokens of a message."""
+def bag_of_message(
+    raw: bytes, limits: Limits, decode: Decoder, *, pairs: bool, authserv_id: str | None = None
+) -> Bag:
+    """Return the tokens of a message; with the results of the server of this name, if any."""
     reader = _Reader(limits, pairs)
     found = outline(raw, limits)
-    reader.read_headers(found)
+    reader.read_headers(found, authserv_id)
     reader.read_parts(found.leaves, decode, 0)
     if not reader.has_text and "empty" not in found.defects:
         reader.defects["no-text"] = None
@@ -89,7 +93,7 @@ class _Reader:
         """Count tokens."""
         add_tokens(self.bag, tokens, self.limits.tokens)
 
-    def read_headers(self, found: Outline) -> None:
+    def read_headers(self, found: Outline, authserv_id: str | None) -> None:
         """Count the tokens of the message's headers."""
         tokens: list[str] = []
         routes = 0
@@ -102,6 +106,9 @@ class _Reader:
                 tokens += header_tokens(name, text, self.limits.word)
             if name in ("Received", "received", "RECEIVED"):
                 routes += 1
+        tokens += sender_tokens(found.headers)
+        if authserv_id is not None:
+            tokens += authentication_tokens(found.headers, authserv_id)
         tokens.append(f"hops:{min(routes, 8)}")
         self.add(tokens)
 

@@ -34,6 +34,10 @@ class EmailTokens(base.Transformer):
         True to add pairs of neighbouring words as tokens. They help with short messages, and triple the vocabulary.
     limits
         Limits on what is read of a message; None for the defaults.
+    authserv_id
+        The name that your mail server writes into `Authentication-Results`. Its results for SPF, DKIM and DMARC become
+        tokens. The server must remove such headers with its name from mail that it receives. None: no such header is
+        read, as anybody can write one.
 
     Examples
     --------
@@ -60,11 +64,13 @@ class EmailTokens(base.Transformer):
         parser: str = "auto",
         pairs: bool = False,
         limits: Limits | None = None,
+        authserv_id: str | None = None,
     ) -> None:
         self.on = on
         self.parser = parser
         self.pairs = pairs
         self.limits = limits
+        self.authserv_id = authserv_id
         self._decode = decoder(parser)
         self._limits = Limits() if limits is None else limits
 
@@ -94,5 +100,7 @@ class EmailTokens(base.Transformer):
         if isinstance(message, str):
             return bag_of_text(message, self._limits, pairs=self.pairs)
         if isinstance(message, (bytes, bytearray, memoryview)):
-            return bag_of_message(bytes(message), self._limits, self._decode, pairs=self.pairs)
+            return bag_of_message(
+                bytes(message), self._limits, self._decode, pairs=self.pairs, authserv_id=self.authserv_id
+            )
         raise BadValue(f"a message is bytes or text; got {type(message).__name__}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from urllib.parse import unquote
 
 from stream_bayes.mail.text._words import host_tokens, hosts_of
 
@@ -25,6 +26,9 @@ _SCHEMES = ("https", "http", "ftp")
 MAX_ADDRESSES = 100  # of one text
 MAX_EXAMINED = 1_000  # places of one text that may begin an address
 MAX_PATH_WORDS = 12
+MAX_REDIRECTS = 3  # addresses within one another
+_INNER = re.compile(r"https?:/{1,2}(?=\w)", re.IGNORECASE)
+_REWRITTEN = re.compile(r"[?&]u=([^&]{8,400})")  # by URLDefense, version 2
 
 
 def hosts(text: str) -> list[str]:
@@ -104,7 +108,38 @@ def url_tokens(addresses: Iterable[str]) -> list[str]:
     >>> url_tokens(["http://www.example.com:81/buy/now?id=7"])
     ['url:www.example.com', 'url:example.com', 'url:com', 'url:port', 'path:buy', 'path:now', 'path:id', 'path:7']
     """
-    return [token for address in addresses for token in _tokens_of(address)]
+    tokens: list[str] = []
+    for address in addresses:
+        tokens += _tokens_of(address)
+        for _ in range(MAX_REDIRECTS):
+            address = inner_address(address)
+            if not address:
+                break
+            tokens += ("url:redirect", *_tokens_of(address))
+    return tokens
+
+
+def inner_address(address: str) -> str:
+    """Return the address to which another one leads, if it is written in that one; else "".
+
+    Examples
+    --------
+    >>> inner_address("https://www.google.com/url?q=https%3A%2F%2Fpills.example%2Fbuy&sa=D")
+    'https://pills.example/buy'
+    >>> inner_address("https://urldefense.proofpoint.com/v2/url?u=http-3A__pills.example_buy&d=x")
+    'http://pills.example/buy'
+    """
+    rewritten = _REWRITTEN.search(address) if "urldefense" in address[:60].lower() else None
+    if rewritten is not None:
+        return unquote(rewritten[1].replace("-", "%").replace("_", "/"))
+    match = _INNER.search(address, 8)
+    if match is None and "%" in address:
+        match = _INNER.search(address := unquote(address), 8)
+        if match is None and "%" in address:  # quoted twice
+            match = _INNER.search(address := unquote(address), 8)
+    if match is None:
+        return ""
+    return address[match.start() :].partition("&")[0].partition("__;")[0]
 
 
 @lru_cache(maxsize=4096)

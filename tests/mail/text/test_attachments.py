@@ -67,7 +67,9 @@ FILES = {
         "text/calendar",
     ),
     "rtf": (
-        rb"{\rtf1{\fonttbl{\f0 Arial;}}\b cheap\b0  pi\'6cls\par " + LINK.encode() + b"}",
+        rb"{\rtf1{\fonttbl{\f0 Cheap;}{\f1 Arial;}}{\*\gen x}\b cheap\b0  pi\'6cls\par "
+        + LINK.encode()
+        + b"}",
         "a.rtf",
         "application/x",
     ),
