@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["JSON", "checked_output", "console", "note", "print_json", "print_table"]
+__all__ = ["JSON", "checked_output", "console", "left_out_lines", "note", "print_json", "print_table"]
+
+MOST_NAMED = 20  # features in one line
 
 JSON = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
@@ -70,3 +73,12 @@ def _text(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.4g}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def left_out_lines(learner: Any) -> list[str]:
+    """Return a line that names the features that some experts of a learner do not see; none if all see all."""
+    names = [shown(name) for name in getattr(learner, "left_out_", ())]
+    if not names:
+        return []
+    listed = ", ".join(names[:MOST_NAMED]) + ", ..." * (len(names) > MOST_NAMED)
+    return [f"left out by some experts, for lack of room ({len(names)}): {listed}"]

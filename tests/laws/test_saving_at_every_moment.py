@@ -53,9 +53,9 @@ BOTH = {"nominal", "numeric"}
 
 Maker = Callable[[], Any]
 MAKERS: dict[str, tuple[Maker, set[str]]] = {
-    "AdaptiveBayes": (AdaptiveBayes, BOTH),
-    "AdaptiveBayes without label memory": (lambda: AdaptiveBayes(label_memory=0), BOTH),
-    "AdaptiveBayes over names": (AdaptiveBayes, {"nominal"}),
+    "AdaptiveBayes": (lambda: AdaptiveBayes(memory_budget=2**21), BOTH),
+    "AdaptiveBayes without label memory": (lambda: AdaptiveBayes(label_memory=0, memory_budget=2**21), BOTH),
+    "AdaptiveBayes over names": (lambda: AdaptiveBayes(memory_budget=2**20), {"nominal"}),
     "HalfLifeChoice": (lambda: HalfLifeChoice(KDB(k=2, window=30, **SMALL), [None, 20.0]), BOTH),
     "HalfLifeChoice of naive Bayes": (
         lambda: HalfLifeChoice(NaiveBayes(), (10, 100), combine="mixture"),
@@ -139,8 +139,8 @@ def hurried() -> Iterator[None]:
             bins = getattr(experts, name)
             patch.setattr(experts, name, Binning(bins=bins.bins, after=6, window=96))
         for module in (experts, adaptive_bayes):
-            patch.setattr(module, "STORE_BYTES", 1_600_000)
-        patch.setattr(experts, "FEATURE_BYTES", 1_200_000)
+            patch.setattr(module, "MOST_PAIRED", 6)
+        patch.setattr(adaptive_bayes, "FIRST_CHOICE", 16)
         yield
 
 

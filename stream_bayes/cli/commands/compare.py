@@ -30,7 +30,15 @@ from stream_bayes.cli.data_file import (
 from stream_bayes.cli.decision_rules import DecisionOptions
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.networks import check_target
-from stream_bayes.cli.output import JSON, checked_output, console, note, print_json, print_table
+from stream_bayes.cli.output import (
+    JSON,
+    checked_output,
+    console,
+    left_out_lines,
+    note,
+    print_json,
+    print_table,
+)
 from stream_bayes.core.events.event import Event
 from stream_bayes.data.schema import Schema
 from stream_bayes.drift.adaptive import DriftAdaptive
@@ -222,6 +230,8 @@ def compare(
             else:
                 console().print(result)
             note(_warnings(result, shuffle), quiet=json)
+            for name, learner in learners.items():
+                note([f"{name}: {line}" for line in left_out_lines(learner)], quiet=json)
             if service is not None:
                 service.finish(result.losses, _best_own(learners, result) or result.most_accurate)
                 note(["the stream has ended; the page goes on, until Ctrl-C"], quiet=json)

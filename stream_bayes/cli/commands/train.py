@@ -16,8 +16,9 @@ from stream_bayes.cli.data_file import CSVOptions, DataOptions, File, Target, op
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.networks import check_target, named_network
 from stream_bayes.cli.options import arguments_of
-from stream_bayes.cli.output import JSON, checked_output, note, print_json
+from stream_bayes.cli.output import JSON, checked_output, left_out_lines, note, print_json
 from stream_bayes.core.events.event import Event
+from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, BudgetExceeded, Exhausted, SchemaError, StreamBayesError
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.catalogue import DEFAULT
@@ -90,14 +91,15 @@ def train(
         if not learned:
             raise BadValue(f"{file}: no row has a label in the column {target!r}, so nothing was learned")
         save(learner, out)
+        left_out = [shown(name) for name in getattr(learner, "left_out_", ())]
         if json:
-            print_json(
-                {"model": type(learner).__name__, "learned": learned, "unlabelled": unlabelled, "bad": bad}
-            )
+            counts = {"learned": learned, "unlabelled": unlabelled, "bad": bad}
+            print_json({"model": type(learner).__name__, **counts, "left_out": left_out})
             return
         text = f"{type(learner).__name__} learned {learned:,} rows"
         text += f"; {unlabelled:,} rows without a label were skipped" * bool(unlabelled)
         text += "".join(f"; {count:,} rows skipped: {reason}" for reason, count in bad.items())
+        text = "\n".join([text, *left_out_lines(learner)])
         command = ["predict", str(out), f"NEW{suffix_of(file)}", "--out", "answers.csv"]
         next_step = join(["stream-bayes", *command, *arguments_of(options, CSVOptions)])
         if target is None:

@@ -2,6 +2,7 @@
 
 `experts.py` lists the experts, `inputs.py` adds what some of them see besides the features (the last labels, numbers
 relative to their recent mean, with the loops in `_trends.py`), `_encoding.py` turns an event into rows for all,
-`admission.py` chooses what a store without room takes of it, `_panel.py` lets all predict it and mixes the answers,
-`sleeping.py` decides which sleep, and `adaptive_bayes.py` is the learner.
+`_panel.py` lets all predict it and mixes the answers, and `sleeping.py` decides which sleep. Where a store has no room
+for all features, `information.py` ranks them, and it is filled anew from `newest_events.py`. `adaptive_bayes.py` is the
+learner.
 """

@@ -1,8 +1,7 @@
 """One event as rows of all stores: stores that are shown the same share one reading of it.
 
 The first store of a group reads an event's names and values. The rows of the others have the same codes, each number
-in the bins of its own store, as long as all of them have the same names: a store that had no room for a name, or was
-loaded without it, reads for itself from then on.
+in the bins of its own store, as long as all of them have the same names.
 """
 
 from __future__ import annotations
@@ -11,8 +10,6 @@ import cython
 
 from stream_bayes.core.readings._members import Members
 from stream_bayes.errors import BudgetExceeded
-from stream_bayes.learners.adaptive.admission import Admission
-from stream_bayes.learners.adaptive.experts import FEATURE_BYTES, FEATURES, LABELS, PAIRED, TRENDS
 
 if not cython.compiled:
     from stream_bayes.core.counts._families import FamilyTables
@@ -32,42 +29,36 @@ class SharedEncoding:
         What each store is shown.
     members
         The learners of the stores.
-    label_names
-        The names of the last labels as features.
+
+    Attributes
+    ----------
+    full
+        The store that had no room for the newest event, after `BudgetExceeded`.
     """
 
-    def __init__(self, stores, members, label_names):
+    def __init__(self, stores, members):
         self.stores = stores
         self.members = members
-        self.label_names = label_names
+        self.full = -1
         self.readings = Members([one._reading for one in members], [len(store.experts) for store in stores])
         self.inputs = [store.inputs for store in stores]
         self.counts = [member._store for member in members]
         self.encoders = [store.encoder for store in self.counts]
         self.labels = self.encoders[0].labels  # with the same codes in all stores
         self.tables = [store.tables for store in self.counts]
-        # The first store over the first features that come; it has no budget, so it has all of these.
-        self.paired = self.counts[self.inputs.index(PAIRED)]
-        for store in self.counts:
-            if store.memory_budget is not None:
-                store.memory_budget = min(store.memory_budget, FEATURE_BYTES)
-        self.admissions: list = [None] * len(self.counts)  # of the stores that had no room for all
         self.leader_of = []  # the store that reads for each, or itself
         for place in range(len(self.counts)):
             leader = next((first for first in range(place) if self.may_lead(first, place)), place)
-            has_same_names = _has_same_names(self.encoders[leader], self.encoders[place])
-            self.leader_of.append(leader if has_same_names else place)
+            self.leader_of.append(leader)
 
     def __reduce__(self):
-        return SharedEncoding, (self.stores, self.members, self.label_names)
+        return SharedEncoding, (self.stores, self.members)
 
     def may_lead(self, first, other):
-        """Return True if the first store may read for another: both have bins or both have not, and see the same."""
+        """Return True if the first store may read for another: both see the same, and both have bins or have not."""
         mine, theirs = self.encoders[first], self.encoders[other]
-        inputs = self.inputs[first], self.inputs[other]
-        # Naive Bayes uses all features. While these are few, the other stores use the same ones.
-        alike = inputs[0] == inputs[1] or (mine.bins is None and inputs == (FEATURES, PAIRED))
-        return alike and (mine.bins is None) == (theirs.bins is None)
+        alike = self.inputs[first] == self.inputs[other] and (mine.bins is None) == (theirs.bins is None)
+        return alike and mine.wanted == theirs.wanted and _has_same_names(mine, theirs)
 
     @property
     def shared(self):
@@ -76,37 +67,37 @@ class SharedEncoding:
 
     @cython.ccall
     def encode(self, views: dict, y, w) -> list:
-        """Return the rows of a sample to be learned, with room for all that they name."""
+        """Return the rows of a sample to be learned, with room for all that they name.
+
+        Raises
+        ------
+        BudgetExceeded
+            If a store has no room for it, `full`; nothing is learned.
+        """
         rows: list = []
         created: list = []  # True for a store that reads, and had new names
         place: cython.Py_ssize_t
         leader: cython.Py_ssize_t
         encoder: Encoder
         row: Row
-        for place in range(len(self.counts)):
-            leader = self.leader_of[place]
-            encoder = self.encoders[place]
-            x = views[self.inputs[place]]
-            if self.admissions[place] is not None:
-                rows.append(self.admissions[place].encode(x, y, w))
-                created.append(True)
-                continue
-            if leader != place and x is views[self.inputs[leader]]:
-                row = None if created[leader] else self.copied(rows[leader], leader, encoder)
-                rows.append(self.admitted(place, x, y, w, row))
-                created.append(False)
-                continue
-            try:
-                row = encoder.encode(x, y, w)
-                created.append(len(encoder.created) > 0)
-                rows.append(self.admit(place, x, row))
-            except BudgetExceeded:
-                del created[place:]
-                created.append(True)
-                for follower, other in enumerate(self.leader_of):
-                    if other == place:
-                        self.leader_of[follower] = follower
-                rows.append(self.without_room(place, x, y, w))
+        try:
+            for place in range(len(self.counts)):
+                leader = self.leader_of[place]
+                encoder = self.encoders[place]
+                x = views[self.inputs[place]]
+                if leader == place:
+                    row = encoder.encode(x, y, w)
+                    created.append(len(encoder.created) > 0)
+                    rows.append(self.admit(place, x, row))
+                elif created[leader]:
+                    created.append(False)
+                    rows.append(self.counts[place].encode(x, y, w))
+                else:
+                    created.append(False)
+                    rows.append(self.admit(place, x, self.copied(rows[leader], leader, encoder)))
+        except BudgetExceeded:
+            self.full = len(rows)
+            raise
         return rows
 
     @cython.cfunc
@@ -120,24 +111,6 @@ class SharedEncoding:
                 return row  # as the store would find
         return self.counts[place].admit(x, row)
 
-    @cython.cfunc
-    def admitted(self, place: cython.Py_ssize_t, x, y, w, row: Row) -> Row:
-        """Return the row of a store that another reads for; it reads itself if there are new names."""
-        try:
-            if row is None:
-                return self.counts[place].encode(x, y, w)
-            return self.admit(place, x, row)
-        except BudgetExceeded:
-            self.leader_of[place] = place
-            return self.without_room(place, x, y, w)
-
-    @cython.cfunc
-    def without_room(self, place: cython.Py_ssize_t, x, y, w) -> Row:
-        """Return the row of a store that has no room for all of a sample; it reads for itself from now on."""
-        always = self.label_names if self.inputs[place] in (LABELS, TRENDS) else ()
-        self.admissions[place] = Admission(self.counts[place], always)
-        return self.admissions[place].encode(x, y, w)
-
     @cython.ccall
     def lookup(self, views: dict) -> list:
         """Return the rows of an event to be predicted."""
@@ -149,7 +122,7 @@ class SharedEncoding:
             leader = self.leader_of[place]
             encoder = self.encoders[place]
             x = views[self.inputs[place]]
-            if leader != place and x is views[self.inputs[leader]]:
+            if leader != place:
                 rows.append(self.copied(rows[leader], leader, encoder))
             else:
                 rows.append(encoder.lookup(x))
@@ -183,3 +156,20 @@ def _names(encoder):
         + (() if feature.measured else (feature.vocabulary.values, feature.vocabulary.closed))
         for name, feature in encoder.features.items()
     ]
+
+
+@cython.ccall
+def parts_of(row: Row) -> tuple:
+    """Return an event's label, weight, slots and codes of names, and slots and numbers, as plain values."""
+    k: cython.Py_ssize_t
+    features: list = []
+    codes: list = []
+    slots: list = []
+    numbers: list = []
+    for k in range(row.entries):
+        features.append(int(row.feature[k]))
+        codes.append(int(row.code[k]))
+    for k in range(row.numbers):
+        slots.append(int(row.numeric_feature[k]))
+        numbers.append(float(row.number[k]))
+    return int(row.label), float(row.weight), features, codes, slots, numbers

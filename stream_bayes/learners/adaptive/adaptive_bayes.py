@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Never
 
 import numpy as np
@@ -17,19 +17,22 @@ from stream_bayes.core.values.inputs import no_features
 from stream_bayes.core.values.values import canonical_label, is_missing
 from stream_bayes.data.frames import Native
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import CannotMerge
+from stream_bayes.errors import BadValue, BudgetExceeded, CannotMerge, UnknownFeature
 from stream_bayes.learners.adaptive._encoding import SharedEncoding
 from stream_bayes.learners.adaptive._panel import Panel
 from stream_bayes.learners.adaptive.experts import (
     FEATURES,
     LABELS,
+    MOST_PAIRED,
     PAIRED,
-    STORE_BYTES,
     TRENDS,
+    confine,
     paired_part,
     stores,
 )
+from stream_bayes.learners.adaptive.information import by_information
 from stream_bayes.learners.adaptive.inputs import TREND, LabelMemory, Trends, is_number, trend_name, value_of
+from stream_bayes.learners.adaptive.newest_events import NewestEvents
 from stream_bayes.learners.adaptive.sleeping import Sleep
 from stream_bayes.learners.base.arguments import ReadOnlyArguments, check_count, check_number
 from stream_bayes.learners.base.base import BayesClassifier, X
@@ -43,6 +46,11 @@ SWITCHING = (0.005, 0.02)
 RATES = (0.0005, 0.002, 0.005, 0.02)
 FINAL_SWITCHING = 0.005
 REPEATING = "last label again"
+LEAST_BYTES = 2**20
+FIRST_CHOICE = (
+    64  # events after which the features of the pairs are chosen; again after 4 times as many, and so on
+)
+MOST_NAMED = 10_000  # features left out that `left_out_` names
 
 
 class Opinion(NamedTuple):
@@ -68,6 +76,8 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         The half-life, in events, of the mean that a number is compared with.
     schema
         The features and classes, as in `NaiveBayes`.
+    memory_budget
+        The bytes of all tables together, at least 2**20.
 
     Notes
     -----
@@ -83,10 +93,11 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
     Promises: the same events from the same state give the same answers. It cannot unlearn, or be merged: its weights
     depend on the order of events.
 
-    Time and memory are bounded: naive Bayes uses all features, the other experts the first 100 that come. The
-    eight stores of pairs take at most 32 MB each; an event's names and values that do not fit are left out there. A
-    store that has no room for a new label begins anew, with fewer features. `left_out_` names the features that some
-    experts do not see.
+    Time and memory are bounded, whatever comes, and no stream ends for lack of room: each store has its part of
+    `memory_budget`. Where all do not fit it begins anew with the features that tell most about the label, from the
+    newest 1,000 events. Pairs are counted of the best 32 features, which are chosen again after 64 events, 256, 1,024,
+    ... Of a feature's names in pairs the first 64 have a code each, and all others share one. `left_out_` names the
+    features that some experts do not see.
 
     Examples
     --------
@@ -98,18 +109,33 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
     """
 
     def __init__(
-        self, label_memory: int = 2, trend_half_life: float = 20.0, schema: Schema | None = None
+        self,
+        label_memory: int = 2,
+        trend_half_life: float = 20.0,
+        schema: Schema | None = None,
+        memory_budget: int = 2**25,
     ) -> None:
         self.label_memory = label_memory
         self.trend_half_life = trend_half_life
         self.schema = schema
+        self.memory_budget = memory_budget
+        check_count("memory_budget", memory_budget)
+        if memory_budget < LEAST_BYTES:
+            raise BadValue(f"memory_budget must be at least 2**20 bytes, not {memory_budget}")
         if label_memory != 0:
             check_count("label_memory", label_memory)
         check_number("trend_half_life", trend_half_life, above=True)
         self._memory = LabelMemory(label_memory)
         self._trends = Trends(trend_half_life)
-        self._stores = stores(schema, self._memory.names)
-        self._members = [store.learner for store in self._stores]
+        self._stores = stores(schema, self._memory.names, memory_budget)
+        self._newest = NewestEvents()
+        self._names: list[list[Any] | None] = []  # that each store uses; None: all that it is shown
+        self._paired: dict[Any, None] = {}  # the features of the pairs
+        self._best: list[Any] = []  # the features by falling information, when they were last chosen
+        self._due: list[int] = []  # stores that are to begin anew with the best features, one at each event
+        self._dropped: dict[Any, None] = {}  # features that no expert sees
+        self._members: list[BayesClassifier] = []
+        self._begin()
         self.experts_ = [name for store in self._stores for name in store.experts]
         if label_memory:
             self.experts_.append(REPEATING)
@@ -135,20 +161,32 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
     def predict_learn_one(self, x: X, y: Any, w: float = 1.0) -> dict[Any, float]:
         """Return the probabilities of a sample, then learn it."""
         views, y = self._views(x), canonical_label(y)
-        if self._labels.find(y) < 0:
-            self._make_room_for_label(views[FEATURES], y, w)
-        answer: dict[Any, float] = self._experts().predict_learn(
-            views, y, w, self._known, *self._memory.repetition()
-        )
+        answer = self._predict_learn(views, y, w)
         if w > 0.0:
             label = self._labels.find(y)
+            self._newest.add(self._store.encoder.row)
             if label < self._known:
                 self._fall_asleep_or_wake(self._panel.learn(label, w))
             else:
                 self._known = label + 1
             self._trends.add(views[PAIRED])
             self._memory.add(y)
+            self._note_names(views)
+            self._choose_features()
         return answer
+
+    def _predict_learn(self, views: dict[str, X], y: Any, w: float) -> dict[Any, float]:
+        """Return the probabilities of a sample, then let the stores learn it, each what it has room for."""
+        while True:
+            panel = self._experts()
+            try:
+                answer: dict[Any, float] = panel.predict_learn(
+                    views, y, w, self._known, *self._memory.repetition()
+                )
+            except BudgetExceeded:
+                self._give_up(panel.encoding.full)
+            else:
+                return answer
 
     # -- predicting ---------------------------------------------------------------------------------------------------
 
@@ -213,7 +251,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         """
         if not self.label_memory or self._is_held(x):
             return x
-        departures = self._trends.departures(paired_part(x, self._experts().encoding.paired))
+        departures = self._trends.departures(paired_part(x, self._paired, self._is_closed))
         return {**x, **departures, **self._memory.features()}
 
     def _is_held(self, x: X) -> bool:
@@ -235,7 +273,8 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
     def _views(self, x: X) -> dict[str, X]:
         """Return what each kind of store is shown of an event."""
         plain = self.features_of(x)
-        paired = paired_part(plain, self._experts().encoding.paired)
+        self._refuse_undeclared(plain)
+        paired = paired_part(plain, self._paired, self._is_closed)
         if not self.label_memory:
             return {FEATURES: plain, PAIRED: paired}
         if plain is x:
@@ -248,12 +287,29 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
                 if not is_missing(value)
             }
             departures = {name: x[name] for name in names.values() if name in x}
+        return self._shown(plain, paired, labels, departures)
+
+    def _shown(self, plain: X, paired: X, labels: X, departures: X) -> dict[str, X]:
         return {
             FEATURES: plain,
             PAIRED: paired,
             LABELS: {**paired, **labels},
             TRENDS: {**departures, **labels},
         }
+
+    @property
+    def _is_closed(self) -> bool:
+        """True if the pairs take no features that have not come yet."""
+        return self.schema is not None or len(self._paired) >= MOST_PAIRED
+
+    def _refuse_undeclared(self, x: X) -> None:
+        """Raise for a feature that is not declared, where the schema says so and the first store does not see all."""
+        schema = self.schema
+        if schema is None or schema.unknown != "refuse" or self._names[0] is None:
+            return
+        for name in x:
+            if name not in schema.features:
+                raise UnknownFeature(f"feature {name!r} is not declared in the schema")
 
     def _experts(self) -> Panel:
         """Return the panel of the present members, which loading a state replaces."""
@@ -262,33 +318,174 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         return self._panel
 
     def _new_panel(self) -> Panel:
-        encoding = SharedEncoding(self._stores, self._members, self._memory.names)
+        encoding = SharedEncoding(self._stores, self._members)
         return Panel(encoding, self._mixture, self._recalibration, bool(self.label_memory))
 
-    def _make_room_for_label(self, x: X, y: Any, w: float) -> None:
-        """Begin stores anew that have no room for a new label, which then take fewer features."""
-        lead = self._store.encoder
-        row = lead.encode(x, y, w)  # raises what is refused, before anything has changed
-        lead.rollback()
-        shown = dict.fromkeys(self._memory.names, value_of(y))
-        full = [
-            place
-            for place, (member, store) in enumerate(zip(self._members, self._stores, strict=True))
-            if member._store.memory_budget is not None
-            and not member._store.fits_with(shown if store.inputs in (LABELS, TRENDS) else {}, y, STORE_BYTES)
-        ]
-        if not full or row.weight == 0.0:
-            return
-        fresh = stores(self.schema, self._memory.names)
+    # -- room for the stores ------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """Make the learners of the stores, with the declared features that have room."""
+        declared = [] if self.schema is None else list(self.schema.features)
+        self._paired = dict.fromkeys(declared[:MOST_PAIRED])
+        for place, store in enumerate(self._stores):
+            self._names.append(None)
+            try:
+                if store.inputs == FEATURES or len(declared) <= MOST_PAIRED:
+                    self._members.append(store.learner(None))
+                    continue
+            except BudgetExceeded:
+                pass
+            self._members.append(self._begun(place, self._ranked(place, declared)))
+
+    def _give_up(self, place: int) -> None:
+        """Let a store that has no room give something up: its families, which it chooses anew, or a quarter of its
+        features. Without any, it counts the labels whatever the budget.
+        """
+        counts, names = self._members[place]._store, self._names[place]
+        if counts.tables.families is not None:
+            counts.tables.families = None
+        elif names == []:
+            counts.memory_budget = None
+        else:
+            ranked = self._ranked(place, by_information(self._store))
+            if names is not None:
+                ranked = [name for name in ranked if name in names]
+            self._begin_anew(place, ranked[: len(ranked) * 3 // 4])
+        self._panel = self._new_panel()
+
+    def _ranked(self, place: int, features: Sequence[Any]) -> list[Any]:
+        """Return what a store may use, the best first: the last labels, where it is shown them, and the features."""
+        inputs = self._stores[place].inputs
+        if inputs == FEATURES:
+            return list(features)
+        labels = self._memory.names if inputs in (LABELS, TRENDS) else []
+        return [*labels, *features[:MOST_PAIRED]]
+
+    def _begin_anew(self, place: int, ranked: Sequence[Any]) -> None:
+        """Replace a store by one that uses the first of these names that fit, filled from the newest events."""
+        before = self._store.encoder.features
         members = list(self._members)
-        for place in full:
-            members[place] = fresh[place].learner
-            begun = members[place]._store
-            for label in self._labels.values[len(begun.encoder.labels) :]:
-                begun.encoder.name_label(label)
-            begun.make_room()
-            begun.advance(self.clock)
+        members[place] = self._begun(place, ranked)
         self._members = members
+        for name in before:
+            if name not in self._store.encoder.features:
+                self._drop(name)
+
+    def _begun(self, place: int, ranked: Sequence[Any]) -> BayesClassifier:
+        """Return a new learner of a store, with the first of these names that fit in three quarters of its room."""
+        store, count = self._stores[place], len(ranked)
+        while True:
+            names = ranked[:count]
+            shown = [name for feature in names for name in store.names_of(feature)]
+            try:
+                learner = store.learner(shown)
+                self._fill(place, learner, names, store.memory * 3 // 4 if count else None)
+            except BudgetExceeded:
+                if not count:
+                    raise
+                count = count * 3 // 4
+                continue
+            learner._store.memory_budget = store.memory if count else None
+            self._names[place] = list(names)
+            return learner
+
+    def _fill(self, place: int, learner: BayesClassifier, names: Iterable[Any], budget: int | None) -> None:
+        """Give an empty learner the labels, these features and the newest events; raise `BudgetExceeded` if they do
+        not fit.
+        """
+        counts, inputs = learner._store, self._stores[place].inputs
+        counts.memory_budget = budget
+        if not self._members:
+            counts.make_room()
+            return
+        lead, encoder = self._store.encoder, counts.encoder
+        newest, clock = list(self._newest.samples(lead)), self.clock
+        for label in lead.labels.values[len(encoder.labels) :]:
+            encoder.name_label(label)
+        for name in names:
+            feature = lead.features.get(name)
+            if feature is None:  # a last label
+                _name(encoder, name, [value_of(label) for label in lead.labels.values])
+            elif feature.measured:
+                encoder.name_feature(trend_name(name) if inputs == TRENDS else name, True)
+            else:
+                _name(encoder, name, feature.vocabulary.values)
+        counts.make_room()
+        counts.advance(clock - len(newest))
+        kept = NewestEvents()
+        used = dict.fromkeys(names)
+        memory, trends = LabelMemory(self.label_memory), Trends(self.trend_half_life)
+        for x, y, w in newest:
+            seen = {name: x[name] for name in used if name in x}
+            if inputs in (LABELS, TRENDS):
+                shown = self._shown(seen, seen, memory.features(), trends.departures(seen))[inputs]
+                trends.add(seen)
+                memory.add(y)
+            else:
+                shown = seen
+            row = counts.encode(shown, y, w)
+            counts.add(row)
+            kept.add(row)
+        if place == 0:
+            self._newest = kept
+
+    def _note_names(self, views: Mapping[str, X]) -> None:
+        """Note the features of a sample that are new among the pairs, or that no expert sees."""
+        if not self._is_closed and not views[PAIRED].keys() <= self._paired.keys():
+            self._paired.update(
+                (name, None) for name, value in views[PAIRED].items() if not is_missing(value)
+            )
+        if self._names[0] is not None:
+            seen = self._store.encoder.features
+            for name, value in views[FEATURES].items():
+                if name not in seen and not is_missing(value):
+                    self._drop(name)
+
+    def _drop(self, name: Any) -> None:
+        if len(self._dropped) < MOST_NAMED:
+            self._dropped.setdefault(name)
+
+    def _choose_features(self) -> None:
+        """Choose the features of stores that cannot use all, after 64 events, 256, ...; let one of those that others
+        suit better begin anew.
+        """
+        clock = self.clock
+        is_power = clock >= FIRST_CHOICE and not clock & (clock - 1)
+        if is_power and clock.bit_length() % 2 == FIRST_CHOICE.bit_length() % 2:
+            is_wide = len(self._store.encoder.features) > MOST_PAIRED
+            if is_wide or any(names is not None for names in self._names):
+                self._best = by_information(self._store)
+                self._find_better(is_wide)
+        elif self._due:
+            place = self._due.pop(0)
+            self._begin_anew(place, self._ranked(place, self._best))
+            self._update_paired()
+
+    def _find_better(self, is_wide: bool) -> None:
+        """Let the stores begin anew, a quarter of whose features are not among the best; the first store sees all that
+        there are to choose among.
+        """
+        for place, store in enumerate(self._stores):
+            if is_wide and store.inputs != FEATURES and self._names[place] is None:
+                self._names[place] = self._ranked(place, list(self._paired))
+                shown = [name for feature in self._paired for name in store.names_of(feature)]
+                confine(self._members[place], [*shown, *self._memory.names])
+            names = self._names[place]
+            if place and names is not None and place not in self._due:
+                best = set(self._ranked(place, self._best)[: len(names)])
+                if 4 * len(best.difference(names)) > len(names):
+                    self._due.append(place)
+        self._update_paired()
+        self._panel = self._new_panel()
+
+    def _update_paired(self) -> None:
+        """Show the stores of pairs the features that any of them uses."""
+        used = [
+            names for names, store in zip(self._names, self._stores, strict=True) if store.inputs != FEATURES
+        ]
+        if None not in used:
+            labels = set(self._memory.names)
+            self._paired = {name: None for names in used for name in names or () if name not in labels}
 
     def _fall_asleep_or_wake(self, loss: float) -> None:
         """Let stores that have lost for long sleep, and wake them when the answers get worse."""
@@ -316,12 +513,15 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
 
     @property
     def left_out_(self) -> tuple[Any, ...]:
-        """The features that some experts do not see, as they came after the first 100, or did not fit."""
+        """The features that some experts do not see, as they did not fit, or others tell more about the label; those
+        that no expert sees come last, at most 10,000 of them.
+        """
         stores = zip(self._members, self._stores, strict=True)
-        known = [m._store.encoder.features for m, store in stores if store.inputs == PAIRED]
-        return tuple(
-            name for name in self._store.encoder.features if not all(name in features for features in known)
-        )
+        used = [m._store.encoder.features for m, store in stores if store.inputs in (FEATURES, PAIRED)]
+        first = [
+            name for name in self._store.encoder.features if not all(name in features for features in used)
+        ]
+        return (*first, *self._dropped)
 
     @property
     def asleep_(self) -> tuple[str, ...]:
@@ -368,3 +568,12 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
     @property
     def _multiclass(self) -> bool:
         return True
+
+
+def _name(encoder: Any, name: Any, values: Sequence[Any]) -> None:
+    """Give codes to a nominal feature and to as many of its values as may have one."""
+    vocabulary = encoder.name_feature(name, False).vocabulary
+    before = len(vocabulary)
+    for value in values[: vocabulary.limit]:
+        vocabulary.name(value)
+    encoder.created += [vocabulary] * (len(vocabulary) - before)

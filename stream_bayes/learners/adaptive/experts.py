@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._features import RowEncoder
 from stream_bayes.core.values.values import is_missing
 from stream_bayes.data.schema import Nominal, Numeric, Schema
-from stream_bayes.errors import BudgetExceeded
 from stream_bayes.learners.adaptive.inputs import trend_name
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.binning import Binning
@@ -21,41 +19,92 @@ from stream_bayes.learners.classifiers.naive_bayes import NaiveBayes
 
 __all__ = [
     "FEATURES",
-    "FEATURE_BYTES",
     "LABELS",
     "MOST_PAIRED",
     "PAIRED",
-    "STORE_BYTES",
     "TRENDS",
     "Store",
+    "confine",
     "paired_part",
-    "schema_of",
     "stores",
 ]
 
-# What a store is shown of an event: all features; the first that came; these with the last labels; and as departures.
+# What a store is shown of an event: all features; those of the pairs; these with the last labels; and as departures.
 FEATURES, PAIRED, LABELS, TRENDS = "features", "paired", "labels", "trends"
 
-MOST_PAIRED = 100  # features that experts over pairs of features see: the first that come
-STORE_BYTES = 2**25  # of a store of pairs
-FEATURE_BYTES = STORE_BYTES * 3 // 4  # names and values beyond are not counted there; the rest is for labels
+MOST_PAIRED = 32  # features that are counted in pairs
+MOST_PAIRED_VALUES = (
+    64  # of each, so that an identifier costs what a category costs: later values share a code
+)
+MOST_VALUES = 10_000  # of a feature that is not counted in pairs
+NEWEST_EVENTS = 2_000  # that are kept to count new parents of KDB, if there is room
+EVENT_BYTES = 512  # of a store of KDB for each of them: they take at most half of it
+PARTS = 64  # of the memory, of which the stores have 60; the rest is for the newest events
 
 # The cuts are set first where a bin holds some numbers. Each time they are set again, the events are counted again.
 COARSE = Binning(bins=3, after=20, window=1280)
 MIDDLE = Binning(bins=10, after=10, window=1280)
-FINE = Binning(bins=40, after=160, window=1280)
+FINE = Binning(bins=20, after=160, window=1280)
 
 
 class Store(NamedTuple):
-    """A store of counts, the names of the experts that read it, and what it is shown of an event."""
+    """A store of counts: what it counts, the names of the experts that read it, and what it is shown of an event.
+
+    Parameters
+    ----------
+    experts
+        The names of the experts.
+    kind, arguments
+        The class of its learner, and arguments beside the schema and the memory.
+    inputs
+        What it is shown.
+    memory
+        The most bytes of its tables.
+    schema
+        All that it may be shown, if features or classes are declared.
+    """
 
     experts: tuple[str, ...]
-    learner: BayesClassifier
+    kind: type[BayesClassifier]
+    arguments: Mapping[str, Any]
     inputs: str
+    memory: int
+    schema: Schema | None
+
+    def learner(self, names: Iterable[Any] | None) -> BayesClassifier:
+        """Return a new learner that uses these names only; None: all that come, or all declared.
+
+        Raises
+        ------
+        BudgetExceeded
+            If the tables of what is declared do not fit.
+        """
+        schema, wanted = self.schema, None if names is None else set(names)
+        if schema is not None and wanted is not None:
+            features = {name: spec for name, spec in schema.features.items() if name in wanted}
+            schema = Schema(features, schema.classes, schema.target, "ignore")
+        learner = self.kind(**self.arguments, schema=schema, memory_budget=self.memory)
+        confine(learner, wanted)
+        return learner
+
+    def names_of(self, feature: Any) -> tuple[Any, ...]:
+        """Return the names under which it may be shown a feature: a number of trends comes as its departures."""
+        if self.inputs != TRENDS:
+            return (feature,)
+        both = (feature, trend_name(feature))
+        return both if self.schema is None else tuple(name for name in both if name in self.schema.features)
 
 
-def stores(schema: Schema | None, label_names: Sequence[str]) -> list[Store]:
-    """Return new stores, in the order of their experts.
+def confine(learner: BayesClassifier, names: Iterable[Any] | None) -> None:
+    """Let a learner use these names only, and take bags of words, as naive Bayes does, which leads."""
+    encoder = learner._store.encoder
+    assert isinstance(encoder, RowEncoder)
+    encoder.refuses_bags = False
+    encoder.wanted = None if names is None else set(names)
+
+
+def stores(schema: Schema | None, label_names: Sequence[str], memory: int) -> list[Store]:
+    """Return the stores, in the order of their experts.
 
     Parameters
     ----------
@@ -63,62 +112,44 @@ def stores(schema: Schema | None, label_names: Sequence[str]) -> list[Store]:
         The features and classes, if they are declared.
     label_names
         The names of the last labels as features; without any, no store is shown more than the features.
-    """
-    features = MOST_PAIRED
-    while True:
-        try:
-            return _stores(schema, label_names, features)
-        except BudgetExceeded:  # many declared features, values and classes: pairs of fewer fit
-            if features == 1:
-                raise
-            features = max(1, min(features, len(schema.features) if schema is not None else 1) * 3 // 4)
-
-
-def _stores(schema: Schema | None, label_names: Sequence[str], most_paired: int) -> list[Store]:
-    """Return new stores; those over pairs have at most this number of the declared features.
-
-    Raises
-    ------
-    BudgetExceeded
-        If their tables do not fit.
+    memory
+        The bytes of all tables together.
     """
 
-    def pairs(name: str, readings: tuple[str, ...], inputs: str = PAIRED, **own: Any) -> Store:
-        seen = paired if paired is None else schema_of(inputs, paired, label_names)
-        made = LiveChoice(readings=readings, schema=seen, memory_budget=STORE_BYTES, **own)
-        return Store(tuple(f"{reading}, {name}" for reading in readings), made, inputs)
+    def store(
+        experts: tuple[str, ...], kind: type[BayesClassifier], inputs: str, parts: int, **own: Any
+    ) -> Store:
+        limit = MOST_VALUES if inputs == FEATURES else MOST_PAIRED_VALUES
+        shown = None if schema is None else _schema_of(inputs, schema, label_names)
+        return Store(experts, kind, {"max_values": limit, **own}, inputs, memory * parts // PARTS, shown)
 
-    def kdb(name: str, half_life: float | None) -> Store:
-        made = KDB(k=3, binning=COARSE, half_life=half_life, schema=paired, memory_budget=STORE_BYTES)
-        return Store((name,), made, PAIRED)
+    def pairs(name: str, readings: tuple[str, ...], inputs: str, parts: int, **own: Any) -> Store:
+        experts = tuple(f"{reading}, {name}" for reading in readings)
+        return store(experts, LiveChoice, inputs, parts, readings=readings, **own)
 
-    def alone(name: str, learner: BayesClassifier) -> Store:
-        return Store((name,), learner, FEATURES)
+    def kdb(name: str, parts: int, half_life: float | None) -> Store:
+        window = min(NEWEST_EVENTS, memory * parts // PARTS // EVENT_BYTES)
+        return store((name,), KDB, PAIRED, parts, k=3, window=window, binning=COARSE, half_life=half_life)
 
-    paired = None if schema is None else schema_of_first(most_paired, schema)
     # Naive Bayes comes first: it uses all features, and refuses an event before another store adds names from it.
     made = [
-        alone("Gaussian nb", NaiveBayes(schema=schema)),
-        alone("Gaussian nb, half-life 500", NaiveBayes(half_life=500.0, schema=schema)),
-        alone("Gaussian nb, half-life 50", NaiveBayes(half_life=50.0, schema=schema)),
-        Store(("lda, half-life 1000",), LDA(half_life=1000.0, schema=paired), PAIRED),
-        pairs("10 bins", ("nb", "tan", "aode"), binning=MIDDLE),
-        pairs("10 bins, half-life 500", ("tan", "aode"), binning=MIDDLE, half_life=500.0),
-        pairs("40 bins, half-life 500", ("nb", "aode"), binning=FINE, half_life=500.0),
-        pairs("40 bins, half-life 100", ("nb", "aode"), binning=FINE, half_life=100.0),
-        kdb("kdb, 3 bins", None),
-        kdb("kdb, 3 bins, half-life 500", 500.0),
-        pairs("40 bins, last labels", ("nb", "aode"), LABELS, binning=FINE),
-        pairs("40 bins, trends and last labels", ("aode",), TRENDS, binning=FINE),
+        store(("Gaussian nb",), NaiveBayes, FEATURES, 5),
+        store(("Gaussian nb, half-life 500",), NaiveBayes, FEATURES, 2, half_life=500.0),
+        store(("Gaussian nb, half-life 50",), NaiveBayes, FEATURES, 2, half_life=50.0),
+        store(("lda, half-life 1000",), LDA, FEATURES, 7, half_life=1000.0),
+        pairs("10 bins", ("nb", "tan", "aode"), PAIRED, 14, binning=MIDDLE),
+        pairs("10 bins, half-life 500", ("tan", "aode"), PAIRED, 8, binning=MIDDLE, half_life=500.0),
+        pairs("20 bins, half-life 500", ("nb", "aode"), PAIRED, 4, binning=FINE, half_life=500.0),
+        pairs("20 bins, half-life 100", ("nb", "aode"), PAIRED, 4, binning=FINE, half_life=100.0),
+        kdb("kdb, 3 bins", 3, None),
+        kdb("kdb, 3 bins, half-life 500", 2, 500.0),
+        pairs("20 bins, last labels", ("nb", "aode"), LABELS, 4, binning=FINE),
+        pairs("20 bins, trends and last labels", ("aode",), TRENDS, 5, binning=FINE),
     ]
-    for store in made:
-        encoder = store.learner._store.encoder
-        assert isinstance(encoder, RowEncoder)
-        encoder.refuses_bags = False  # naive Bayes, which takes them, will lead
-    return made if label_names else [store for store in made if store.inputs in (FEATURES, PAIRED)]
+    return made if label_names else [each for each in made if each.inputs in (FEATURES, PAIRED)]
 
 
-def schema_of(inputs: str, schema: Schema, label_names: Sequence[str]) -> Schema:
+def _schema_of(inputs: str, schema: Schema, label_names: Sequence[str]) -> Schema:
     """Return the schema of what a store is shown, made from that of the features."""
     if inputs in (FEATURES, PAIRED):
         return schema
@@ -134,24 +165,25 @@ def schema_of(inputs: str, schema: Schema, label_names: Sequence[str]) -> Schema
     return Schema(features, schema.classes, schema.target, schema.unknown)
 
 
-def schema_of_first(features: int, schema: Schema) -> Schema:
-    """Return a schema with the first features only; others are ignored."""
-    if len(schema.features) <= features:
-        return schema
-    return Schema(dict(islice(schema.features.items(), features)), schema.classes, schema.target)
+def paired_part(x: Mapping[Any, Any], paired: Mapping[Any, None], is_closed: bool) -> Mapping[Any, Any]:
+    """Return the part of an event that is counted in pairs.
 
-
-def paired_part(x: Mapping[Any, Any], store: CountStore) -> Mapping[Any, Any]:
-    """Return an event without the features beyond the first `MOST_PAIRED` that a store has, or now gets."""
-    known = store.encoder.features
-    left = MOST_PAIRED - len(known)
+    Parameters
+    ----------
+    x
+        The event.
+    paired
+        The features of the pairs.
+    is_closed
+        True if there will be no others; else the first that come are added, up to `MOST_PAIRED`.
+    """
+    if is_closed:
+        if len(x) <= len(paired) and all(name in paired for name in x):
+            return x
+        return {name: x[name] for name in paired if name in x}
+    left = MOST_PAIRED - len(paired)
     if len(x) <= left:
         return x
-    shown = {}
-    for name, value in x.items():
-        if name in known:
-            shown[name] = value
-        elif left > 0 and not is_missing(value):
-            shown[name] = value
-            left -= 1
-    return shown
+    shown = {name: value for name, value in x.items() if name in paired}
+    new = (name for name in x if name not in paired and not is_missing(x[name]))
+    return shown | {name: x[name] for name in islice(new, left)}

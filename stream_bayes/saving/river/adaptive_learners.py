@@ -7,12 +7,25 @@ from typing import Any
 import numpy as np
 
 from stream_bayes.core.values.values import JSONValue
+from stream_bayes.errors import StreamBayesError
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
+from stream_bayes.learners.adaptive.experts import confine
 from stream_bayes.learners.adaptive.inputs import LabelMemory, Trends
+from stream_bayes.learners.adaptive.newest_events import MOST_EVENTS
 from stream_bayes.learners.adaptive.sleeping import Sleep
-from stream_bayes.saving.river.codecs import COUNT, FINITE, PLAIN, WEIGHT, DequeOf, DictOf, ListOf, ValueCodec
+from stream_bayes.saving.river.codecs import (
+    COUNT,
+    FINITE,
+    PLAIN,
+    WEIGHT,
+    DequeOf,
+    DictOf,
+    ListOf,
+    OrNone,
+    ValueCodec,
+)
 from stream_bayes.saving.river.location import Location
-from stream_bayes.saving.river.registry import OBJECT, OBJECTS, register
+from stream_bayes.saving.river.registry import OBJECT, register
 
 __all__: list[str] = []
 
@@ -75,9 +88,100 @@ def _are_shares(weights: list[float]) -> bool:
     return min(weights) > 0.0 and bool(np.isclose(sum(weights), 1.0, rtol=0.0, atol=1e-6))
 
 
+class _Names(ListOf):
+    """Names of features, each once."""
+
+    def __init__(self) -> None:
+        super().__init__(PLAIN)
+
+    def encode(self, held: Any, location: Location) -> JSONValue:
+        return super().encode(list(held), location)
+
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        names = super().decode(saved, made, location)
+        try:
+            is_set = len(set(names)) == len(names)
+        except TypeError as error:
+            raise location.altered("names", saved) from error
+        if not is_set:
+            raise location.altered("names that differ", saved)
+        return dict.fromkeys(names) if isinstance(made, dict) else names
+
+
+class _Members(ListOf):
+    """The learners of the stores, each with the features that it uses."""
+
+    def __init__(self, held: AdaptiveBayes) -> None:
+        super().__init__(OBJECT)
+        self.held = held
+
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        stores, names = self.held._stores, self.held._names
+        if not len(location.items(saved)) == len(made) == len(names):
+            raise location.altered(f"{len(made)} learners", saved)
+        loaded = []
+        for store, used, one, item in zip(stores, names, made, saved, strict=True):
+            shown = None if used is None else [name for each in used for name in store.names_of(each)]
+            try:
+                like = one if shown is None else store.learner(shown)
+            except StreamBayesError as error:
+                raise location.altered("names that a learner can use", used) from error
+            loaded.append(self.kind.decode(item, like, location))
+            confine(loaded[-1], shown)
+        return loaded
+
+
+class _Events(ValueCodec):
+    """The newest events, as codes."""
+
+    def encode(self, held: Any, location: Location) -> JSONValue:
+        return [list(event) for event in held.events]
+
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        events = location.items(saved)
+        if len(events) > MOST_EVENTS:
+            raise location.altered(f"at most {MOST_EVENTS} events", f"{len(events)}")
+        counts = ListOf(COUNT)
+        for event in events:
+            if len(location.items(event)) != 6:
+                raise location.altered("the parts of an event", event)
+            label, weight, features, codes, slots, numbers = event
+            parts = (
+                COUNT.decode(label, None, location),
+                float(WEIGHT.decode(weight, None, location)),
+                *(counts.decode(part, None, location) for part in (features, codes, slots)),
+                [float(number) for number in ListOf(FINITE).decode(numbers, None, location)],
+            )
+            if len(features) != len(codes) or len(slots) != len(numbers):
+                raise location.altered("an event that is whole", event)
+            made.events.append(parts)
+            made.entries += len(features) + len(slots)
+        return made
+
+
+def _are_codes(held: Any) -> bool:
+    """Return True if the newest events are codes of the first store."""
+    encoder = held._store.encoder
+    return all(
+        label < len(encoder.labels)
+        and all(
+            slot < len(encoder.nominal) and code < len(encoder.nominal[slot].vocabulary)
+            for slot, code in zip(features, codes, strict=True)
+        )
+        and all(slot < len(encoder.numeric) for slot in slots)
+        for label, _, features, codes, slots, _ in held._newest.events
+    )
+
+
 def _fits(held: Any) -> bool:
     """Return True if all stores have learned the same events, and know the labels."""
-    return held._known <= len(held._labels) and len({member.clock for member in held._members}) == 1
+    return (
+        held._known <= len(held._labels)
+        and len({member.clock for member in held._members}) == 1
+        and len(held._newest) <= held.clock
+        and set(held._due) <= set(range(1, len(held._members)))
+        and _are_codes(held)
+    )
 
 
 def _may_sleep(held: Any) -> bool:
@@ -107,8 +211,14 @@ register(
 )
 register(
     AdaptiveBayes,
-    {
-        "_members": OBJECTS,
+    lambda held: {
+        "_names": ListOf(OrNone(_Names())),
+        "_paired": _Names(),
+        "_dropped": _Names(),
+        "_best": _Names(),
+        "_due": ListOf(COUNT),
+        "_members": _Members(held),
+        "_newest": _Events(),
         "_memory": OBJECT,
         "_trends": OBJECT,
         "_mixture": _Weights(),

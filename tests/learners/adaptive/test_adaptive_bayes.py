@@ -13,11 +13,10 @@ import pytest
 from river import checks
 from river.datasets import synth
 
-from stream_bayes import AODE, AdaptiveBayes, LiveChoice, NaiveBayes, Nominal, Numeric, Schema
+from stream_bayes import AODE, AdaptiveBayes, NaiveBayes, Nominal, Numeric, Schema
 from stream_bayes.core.events.event import Event, Kind
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.errors import BadLabel, BadValue, CannotMerge, StreamBayesError
-from stream_bayes.learners.adaptive.experts import MOST_PAIRED, STORE_BYTES
 from stream_bayes.saving.river.model_state import model_state, restore_model
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.served_models.served import served
@@ -185,37 +184,6 @@ def test_river_finds_nothing_wrong(number: int) -> None:
     CHECKS[number][1](AdaptiveBayes())
 
 
-def test_experts_over_pairs_see_a_bounded_part_of_a_wide_table_and_the_rest_is_named() -> None:
-    rng, model = np.random.default_rng(2), AdaptiveBayes()
-    right = 0
-    for event in range(120):
-        words = rng.integers(0, 2000, 30)
-        y = "spam" if event % 2 else "ham"
-        x: dict[Any, Any] = {f"word {word}": True for word in words} | {f"of {y}": True}
-        right += model.predict_one(x) == y
-        model.learn_one(x, y)
-    assert len(model.left_out_) > 1000
-    features = [len(member._store.encoder.features) for member in model._members]
-    assert max(features) == len(model.left_out_) + MOST_PAIRED
-    assert sorted(set(features)) == [MOST_PAIRED, MOST_PAIRED + model.label_memory, max(features)]
-    assert model.memory_bytes < 8 * STORE_BYTES
-    assert right > 100
-
-
-def test_values_like_ids_stop_at_the_budget_and_the_rest_is_learned() -> None:
-    model = AdaptiveBayes(label_memory=0)
-    member = next(member for member in model._members if isinstance(member, LiveChoice))
-    member._store.memory_budget = 20_000
-    for event in range(400):
-        model.learn_one({"id": f"number {event}", "sky": "grey" if event % 2 else "blue"}, "ab"[event % 2])
-    assert member._store.memory_bytes <= 20_000
-    assert len(member._store.encoder.features["id"].vocabulary) < 400
-    assert len(model._members[0]._store.encoder.features["id"].vocabulary) == 400
-    model.learn_one({"id": "new", "sky": "blue"}, "c")
-    assert {len(member._store.encoder.labels) for member in model._members} == {3}
-    assert model.predict_one({"id": "another", "sky": "grey"}) == "b"
-
-
 @pytest.mark.parametrize("labels", [("up", "down"), (1, 2), (True, False)])
 def test_a_late_label_is_learned_with_the_inputs_that_were_predicted(labels: tuple[Any, Any]) -> None:
     model = AdaptiveBayes()
@@ -326,23 +294,6 @@ def test_stores_that_are_shown_the_same_share_one_reading_of_an_event() -> None:
     assert held(shared) == held(apart)
 
 
-def test_a_store_without_room_reads_for_itself_and_after_a_restart_too() -> None:
-    model = AdaptiveBayes(label_memory=0)
-    small = next(number for number, each in enumerate(model.members) if isinstance(each, LiveChoice)) + 1
-    model.members[small]._store.memory_budget = 20_000
-    for event in range(300):
-        model.learn_one({"id": f"number {event}", "sky": "grey" if event % 2 else "blue"}, "ab"[event % 2])
-    encoding = model._experts().encoding
-    assert encoding.shared == 7
-    assert encoding.leader_of[small] == small
-    other = AdaptiveBayes(label_memory=0)
-    other.members[small]._store.memory_budget = 20_000
-    other = restore_model(other, model_state(model))
-    assert other._experts().encoding.leader_of == encoding.leader_of
-    x = {"id": "number 299", "sky": "blue"}
-    assert other.predict_learn_one(x, "a") == model.predict_learn_one(x, "a")
-
-
 def test_experts_that_do_not_help_sleep_and_wake_at_a_drift() -> None:
     rng, model = np.random.default_rng(4), AdaptiveBayes(label_memory=0)
 
@@ -362,15 +313,3 @@ def test_experts_that_do_not_help_sleep_and_wake_at_a_drift() -> None:
         x, y = sample(True)
         assert other.predict_learn_one(x, y) == model.predict_learn_one(x, y)
     assert other.asleep_ == model.asleep_ == ()
-
-
-def test_pairs_of_many_declared_features_and_classes_are_counted_of_those_that_fit() -> None:
-    names = [f"pixel {number}" for number in range(64)]
-    schema = Schema(dict.fromkeys(names, Numeric()), classes=list("0123456789"))
-    model = AdaptiveBayes(schema=schema)
-    assert all(member.memory_bytes <= 2**25 for member in model.members)
-    for number in range(120):
-        model.learn_one(
-            {name: (number % 10) * (place % 3) for place, name in enumerate(names)}, str(number % 10)
-        )
-    assert model.predict_one({name: 4 * (place % 3) for place, name in enumerate(names)}) == "4"

@@ -1,0 +1,77 @@
+"""Information of features about the label: the order in which they are kept where not all have room."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.values.values import name_order
+
+__all__ = ["by_information"]
+
+Numbers = NDArray[np.float64]
+LEAST_VARIANCE = 1e-300
+
+
+def by_information(store: CountStore) -> list[Any]:
+    """Return a store's features by falling information about the label; of equal ones the first by name.
+
+    That of names is from their counts, that of numbers as if each class had a Gaussian of the same variance. What
+    chance makes of it is subtracted.
+    """
+    encoder, tables = store.encoder, store.tables
+    layout, numbers, labels = tables.values.layout, tables.gaussians, len(encoder.labels)
+    weight = np.asarray(tables.values.weight).reshape(-1, layout.classes)[:, :labels]
+    of_names = _of_names(weight, np.asarray(layout.start), np.asarray(layout.room))
+    numbers.settle_all()
+    of_numbers = _of_numbers(
+        *(
+            np.asarray(part).reshape(-1, numbers.classes)[:, :labels]
+            for part in (numbers.weight, numbers.mean, numbers.m2)
+        )
+    )
+    told = {
+        name: float((of_numbers if feature.measured else of_names)[feature.slot])
+        for name, feature in encoder.features.items()
+    }
+    return sorted(told, key=lambda name: (-told[name], name_order(name)))
+
+
+def _of_names(weight: Numbers, start: NDArray[np.int64], room: NDArray[np.int64]) -> Numbers:
+    """Return I(value; label) of each run of rows, a row for each value, in nats."""
+    told = np.zeros(len(room))
+    runs = np.flatnonzero(room)
+    if not len(runs):
+        return told
+    first = start[runs]
+    of_values, of_labels = weight.sum(axis=1), np.add.reduceat(weight, first)
+    total = np.add.reduceat(of_values, first)
+    within = np.add.reduceat(_times_log(weight).sum(axis=1) - _times_log(of_values), first)
+    chance = (np.add.reduceat((of_values > 0.0).astype(float), first) - 1.0) * (
+        np.count_nonzero(of_labels, axis=1) - 1.0
+    )
+    told[runs] = (within - _times_log(of_labels).sum(axis=1) + _times_log(total) - chance / 2.0) / np.maximum(
+        total, 1.0
+    )
+    return np.where(np.isin(np.arange(len(room)), runs[total > 0.0]), told, 0.0)
+
+
+def _times_log(numbers: Numbers) -> Numbers:
+    """Return x log x of each number, 0 of 0."""
+    return numbers * np.log(np.where(numbers > 0.0, numbers, 1.0))
+
+
+def _of_numbers(weight: Numbers, mean: Numbers, m2: Numbers) -> Numbers:
+    """Return half the logarithm of each number's variance over that within the classes, at most that of the classes."""
+    total = weight.sum(axis=1)
+    counted = np.maximum(total, 1.0)
+    centre = (weight * mean).sum(axis=1) / counted
+    between = (weight * (mean - centre[:, None]) ** 2).sum(axis=1)
+    within = np.maximum(m2.sum(axis=1), LEAST_VARIANCE)
+    present = np.count_nonzero(weight, axis=1)
+    told = np.minimum(0.5 * np.log1p(between / within), np.log(np.maximum(present, 1)))
+    told -= np.maximum(present - 1, 0) / (2.0 * counted)
+    return np.where(total > 0.0, told, 0.0)

@@ -1,0 +1,57 @@
+"""The newest events of the default learner, from which a store that begins anew is filled."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+from stream_bayes.core.encoding._features import Encoder
+from stream_bayes.core.encoding._rows import Row
+from stream_bayes.core.values.values import OTHER
+from stream_bayes.learners.adaptive._encoding import parts_of
+
+__all__ = ["MOST_EVENTS", "NewestEvents"]
+
+MOST_EVENTS = 1_000
+MOST_ENTRIES = 50_000  # names and numbers of all events: some 2 MB
+
+
+class NewestEvents:
+    """The newest samples, as codes of an encoder: label, weight, and the slots and codes of names and numbers.
+
+    Attributes
+    ----------
+    events
+        A tuple for each event, the oldest first.
+    entries
+        The names and numbers of all.
+    """
+
+    def __init__(self) -> None:
+        self.events: deque[tuple[Any, ...]] = deque()
+        self.entries = 0
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def add(self, row: Row) -> None:
+        """Keep a sample that was just learned, and drop the oldest that have no room."""
+        self.events.append(parts_of(row))
+        self.entries += row.entries + row.numbers
+        while len(self.events) > MOST_EVENTS or (self.entries > MOST_ENTRIES and len(self.events) > 1):
+            _, _, features, _, slots, _ = self.events.popleft()
+            self.entries -= len(features) + len(slots)
+
+    def samples(self, encoder: Encoder) -> Iterator[tuple[dict[Any, Any], Any, float]]:
+        """Yield the events by name, with label and weight; values that share a code are missing."""
+        for label, weight, features, codes, slots, numbers in self.events:
+            x: dict[Any, Any] = {}
+            for slot, code in zip(features, codes, strict=True):
+                feature = encoder.nominal[slot]
+                value = feature.vocabulary.values[code]
+                if value is not OTHER:
+                    x[feature.name] = value
+            for slot, number in zip(slots, numbers, strict=True):
+                x[encoder.numeric[slot].name] = number
+            yield x, encoder.labels.values[label], weight
