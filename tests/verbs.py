@@ -59,8 +59,10 @@ def merges(make: Callable[[], Any], events: Sequence[Event], directory: Path) ->
 def has_intervals(make: Callable[[], Any], events: Sequence[Event], directory: Path) -> bool:
     model = taught(make, events)
     x = events[-1][0]
-    intervals = model.predict_interval_one(x)
-    return bool(intervals) and all(0.0 <= low <= high <= 1.0 for low, high in intervals.values())
+    intervals, answer = model.predict_interval_one(x), model.predict_proba_one(x)
+    return intervals.keys() == answer.keys() and all(
+        0.0 <= low <= answer[label] <= high <= 1.0 for label, (low, high) in intervals.items()
+    )
 
 
 def explains(make: Callable[[], Any], events: Sequence[Event], directory: Path) -> bool:

@@ -51,6 +51,7 @@ from stream_bayes.learners.base.arguments import (
 from stream_bayes.learners.base.base import BayesClassifier, X, check_learner
 from stream_bayes.learners.base.edges import learner_within
 from stream_bayes.learners.base.explanation import Explanation
+from stream_bayes.learners.base.intervals import Intervals
 from stream_bayes.learners.base.predictions import LEAST_PROBABILITY, most_probable
 from stream_bayes.learners.base.samples import samples_of
 from stream_bayes.learners.classifiers.naive_bayes import NaiveBayes
@@ -476,6 +477,14 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
     def predict_many(self, X: Native) -> Any:
         """Return the most probable class of many rows: a series for a data frame, a list for anything else."""
         return _classifier(self.model_).predict_many(X)
+
+    def predict_interval_one(self, x: X, level: float = 0.95) -> dict[Any, tuple[float, float]]:
+        """Return the credible interval of each class's probability, by the present model."""
+        return _classifier(self.model_).predict_interval_one(x, level)
+
+    def predict_interval_many(self, X: Native, level: float = 0.95) -> Intervals:
+        """Return the intervals of many rows, as `BayesClassifier.predict_interval_many` does."""
+        return _classifier(self.model_).predict_interval_many(X, level)
 
     def explain_one(self, x: X) -> Explanation | Surprise:
         """Return the evidence of each feature for each class; without a class, the surprise of each value."""

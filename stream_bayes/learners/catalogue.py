@@ -37,7 +37,7 @@ NETWORK = "bayes-net"  # a BayesNetClassifier, or without a class a BayesNet
 VERBS = {
     "unlearn": "`unlearn_one` takes back an event",
     "merge": "`merge` and `+` add the counts of another one; not with `max_values`, or cut points that differ",
-    "intervals": "`predict_interval_one` gives credible intervals",
+    "intervals": "`predict_interval_one` gives credible intervals; of classifiers `predict_interval_many` too",
     "explains features": "`explain_one` gives the evidence of each feature",
     "half-life": "old events fade, by `half_life=`",
     "many rows": "`learn_many` and `predict_many`",
@@ -160,7 +160,7 @@ DECLARED: dict[str, Declaration] = {
         estimator="AdaptiveClassifier",
         unordered={"label_memory": 0},
         can_be_wrapped=False,
-        cannot=("unlearn", "merge", "intervals", "explains features", "half-life", "workers"),
+        cannot=("unlearn", "merge", "explains features", "half-life", "workers"),
     ),
     "nb": Declaration(
         "stream_bayes.learners.classifiers.naive_bayes:NaiveBayes",
@@ -215,7 +215,6 @@ DECLARED: dict[str, Declaration] = {
         "square of the numbers",
         "values, and pairs of numbers",
         "numbers are correlated, alike in all classes",
-        cannot=("intervals",),
         settings=(
             {},
             {"shrinkage": 0.25, "class_prior": PRIOR},
@@ -231,7 +230,6 @@ DECLARED: dict[str, Declaration] = {
         "square of the numbers",
         "values, and pairs of numbers for each class",
         "numbers are correlated, differently in each class",
-        cannot=("intervals",),
         settings=(
             {},
             {"predictive": "plug-in", "shrinkage": 0.5, "half_life": 20.0},
@@ -256,7 +254,6 @@ DECLARED: dict[str, Declaration] = {
         "words of the message",
         "vocabulary",
         "you classify text, and some classes are rare",
-        cannot=("intervals",),
         settings=TEXT,
     ),
     "bernoulli-nb": Declaration(
@@ -379,7 +376,6 @@ DECLARED: dict[str, Declaration] = {
         "as AODE, TAN and KDB together",
         "pairs of values",
         "you do not know which, and time matters",
-        cannot=("intervals",),
         only={"merge": ("without `kdb2` and higher", {}), "workers": ("without `kdb2` and higher", {})},
         settings=(
             *SOME_PAIRS,
@@ -404,7 +400,6 @@ DECLARED: dict[str, Declaration] = {
         example={"learner": "nb", "size": 10_000},
         can_be_wrapped=False,
         cannot=("merge", "half-life", "workers"),
-        only={"intervals": ("as the learner", {"learner": "aode", "size": 100})},
         settings=(
             *({"learner": "nb", "size": size} for size in (12, 1000)),
             {
@@ -448,7 +443,6 @@ DECLARED: dict[str, Declaration] = {
         example={"learner": "nb"},
         can_be_wrapped=False,
         cannot=("unlearn", "merge", "half-life", "workers"),
-        only={"intervals": ("as the learner", {"learner": "aode"})},
         settings=({"learner": "nb"}, {"learner": "live-choice", "combine": "mixture"}),
     ),
     "bayesian-regression": Declaration(

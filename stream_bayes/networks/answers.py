@@ -23,7 +23,7 @@ from stream_bayes.core.values.inputs import read_number
 from stream_bayes.core.values.unknown_names import check_variables, unknown_label, unknown_variable
 from stream_bayes.core.values.values import OTHER, Value, canonical, is_missing, shown
 from stream_bayes.errors import BadValue, ImpossibleEvidence, NoValueKnown, UnknownFeature
-from stream_bayes.learners.base.intervals import Cumulants, logistic_interval
+from stream_bayes.learners.base.intervals import odds_interval
 from stream_bayes.networks.conditional_table import ConditionalTable, checked_level
 from stream_bayes.networks.surprise import Surprise
 
@@ -73,10 +73,10 @@ def credible_intervals(
     answer: Posterior,
     level: float,
 ) -> dict[Any, tuple[float, float]]:
-    """Return the credible interval of each probability by the delta method, for its log-odds.
+    """Return the credible interval of each probability, from the variance of its log-odds by the delta method.
 
     The log-odds of p = P(t | e) change with the logarithm of a cell of a table by (F(t, e) - F(e)) / (1 - p), with F
-    the probability of that cell. The rows of the tables are independent Dirichlet variables, the cumulants of whose
+    the probability of that cell. The rows of the tables are independent Dirichlet variables, the variances of whose
     logarithms are known. So only the sums over what is not observed are taken to first order.
     """
     several = targets if isinstance(targets, list) else [targets]
@@ -91,29 +91,18 @@ def credible_intervals(
         values = label if isinstance(targets, list) else (label,)
         own = engine.families({**given, **dict(zip(several, values, strict=True))})
         slopes = {v: (own[v] - average[v]) / (1.0 - share) for v in weights}
-        odds = sum(
-            (_cumulants(slopes[v], weights[v]) for v in weights), Cumulants(math.log(share / (1.0 - share)))
-        )
-        low, high = logistic_interval(odds, level)
-        intervals[label] = min(low, share), max(high, share)
+        variance = math.fsum(_variance(slopes[v], weights[v]) for v in weights)
+        intervals[label] = odds_interval(share, max(0.0, variance), level)
     return intervals
 
 
-def _cumulants(slopes: NDArray[np.float64], weights: NDArray[np.float64]) -> Cumulants:
-    """Return the cumulants of sum(slopes * log(share / its mean)) over rows of Dirichlet parameters."""
+def _variance(slopes: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+    """Return the variance of sum(slopes * log(share)) over rows of Dirichlet parameters."""
     held = weights > 0.0
-    times, own = slopes[held], weights[held]
-    times_of_rows, totals = slopes.sum(axis=-1), weights.sum(axis=-1)
     psi = scipy.special.polygamma
-    return Cumulants(
-        *(
-            float((times**order * one).sum() - (times_of_rows**order * all_of_row).sum())
-            for order, one, all_of_row in (
-                (1, scipy.special.digamma(own) - np.log(own), scipy.special.digamma(totals) - np.log(totals)),
-                (2, psi(1, own), psi(1, totals)),
-                (3, psi(2, own), psi(2, totals)),
-            )
-        )
+    return float(
+        (slopes[held] ** 2 * psi(1, weights[held])).sum()
+        - (slopes.sum(axis=-1) ** 2 * psi(1, weights.sum(axis=-1))).sum()
     )
 
 

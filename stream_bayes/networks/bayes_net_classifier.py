@@ -35,7 +35,6 @@ from stream_bayes.errors import (
 from stream_bayes.learners.base.arguments import check_choice, check_count
 from stream_bayes.learners.base.base import X
 from stream_bayes.learners.base.binning import Binning
-from stream_bayes.learners.base.intervals import Cumulants, log_share, log_weight
 from stream_bayes.learners.base.pair_classifier import PairClassifier
 from stream_bayes.learners.base.traits import Traits
 from stream_bayes.networks.answers import as_network, credible_intervals
@@ -336,40 +335,6 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
     def _features_of(self, structure: Structure | None) -> Container[Any]:
         """Return the features to learn if nothing is declared."""
         return _AllBut(self._target) if structure is None else frozenset(structure) - {self._target}
-
-    # -- intervals ----------------------------------------------------------------------------------------------------
-
-    def _log_odds(self, x: X) -> dict[Any, Cumulants] | None:
-        """Return the log-odds from inference if values of the blanket are missing: then the classes share tables."""
-        row = self._store.encoder.lookup(x)
-        if self._reading.shares(row) is not None:
-            return None
-        return {label: Cumulants(*odds) for label, odds in self._reading.log_odds(row).items()}
-
-    def _log_joint_cumulants(self, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
-        # Never None here: `_log_odds` handles rows with missing values of the blanket.
-        shares: Any = self._reading.shares(self._store.encoder.lookup(x))
-        if self.structure is not None and self.structure.parents(self._target):
-            # The first factor is that of the class. Its sum is common to all classes and cancels in the odds.
-            return {
-                label: sum([log_share(*share) for share in shares[code][1:]], log_weight(shares[code][0][0]))
-                for label, code in codes.items()
-            }
-        own = self._prior_parameters()
-        if own is not None and not any(shares):
-            return None  # the prior alone: an exact interval
-        fixed = self._log_prior()
-        return {
-            label: sum(
-                [log_share(*share) for share in shares[code]],
-                Cumulants(fixed[label]) if own is None else log_weight(own[label]),
-            )
-            for label, code in codes.items()
-        }
-
-    def _log_likelihood_cumulants(self, x: X, label: int) -> Cumulants:
-        """Return zero: this is called only if the prior alone decides."""
-        return Cumulants()
 
     # -- the model ----------------------------------------------------------------------------------------------------
 

@@ -88,7 +88,7 @@ def _readings_of(model: BayesClassifier, x: dict[Any, Any]) -> Iterator[tuple[st
 
 
 def answers_are_probabilities(learner: BayesClassifier, streams: Streams) -> None:
-    """Check that probabilities lie in [0, 1] and sum to 1, whatever was learned."""
+    """Check that probabilities lie in [0, 1] and in their intervals, and sum to 1, whatever was learned."""
     require(learner.clone().predict_proba_one({}) == {}, "before any learning the answer is not empty")
     require(learner.clone().predict_one({}) is None, "before any learning there is a prediction")
     probes = streams.probes()
@@ -149,6 +149,19 @@ def _require_probabilities(model: BayesClassifier, probe: Mapping[Any, Any], wha
     require(abs(math.fsum(answer.values()) - 1.0) <= EXACT, f"{what}: {answer} do not sum to 1")
     best = model.predict_one(probe)
     require(answer.get(best) == max(answer.values()), f"{what}: {best!r} is predicted from {answer}")
+    within = {label: (p, p) for label, p in answer.items()}
+    for level in (0.01, 0.95):
+        intervals = model.predict_interval_one(probe, level)
+        require(
+            list(intervals) == list(answer), f"{what}: the intervals {intervals} are not those of {answer}"
+        )
+        for label, (low, high) in intervals.items():
+            least, most = within[label]
+            require(
+                0.0 <= low <= least <= most <= high <= 1.0,
+                f"{what}: at level {level} the interval of {label!r} is {low!r} to {high!r}, without {within[label]}",
+            )
+        within = intervals
 
 
 def missing_is_missing(learner: BayesClassifier, streams: Streams) -> None:
@@ -224,6 +237,12 @@ def many_are_one_by_one(learner: BayesClassifier, streams: Streams) -> None:
     require(
         _typed(predicted) == _typed(map(one.predict_one, probes)), "predict_many differs from predict_one"
     )
+    low, high = one.predict_interval_many(probes)
+    for row, probe in enumerate(probes):
+        ends = {label: (low[row][label], high[row][label]) for label in low[row]}
+        require(
+            ends == one.predict_interval_one(probe), "predict_interval_many differs from predict_interval_one"
+        )
     for verb in (one.predict_many, one.predict_proba_many):
         require(verb([]) == [], f"{verb.__name__} of no rows is {verb([])!r}")
     with changes_nothing(one, "learn_many of no rows"):

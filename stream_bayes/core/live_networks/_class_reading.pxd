@@ -15,6 +15,7 @@ cdef class BlanketReading(ValueReading):
     cdef public long long[::1] above
     cdef public Py_ssize_t above_family
     cdef public unsigned char[::1] blanket
+    cdef bint is_inferred
     cdef int[::1] code
     cdef double[::1] own
     cdef double[::1] whole
@@ -24,6 +25,5 @@ cdef class BlanketReading(ValueReading):
     cdef bint score_blanket(self)
     cdef weigh_child(self, Py_ssize_t k)
     cdef weigh_class(self)
-    cdef append_shares(self, list answer)
     cdef void multiply(self) noexcept
     cdef long long row_of(self, Py_ssize_t f, bint with_child) noexcept

@@ -46,6 +46,7 @@ class BlanketReading(ValueReading):
         self.barren = np.zeros(0, np.int32)
         self.above = np.zeros(0, np.longlong)
         self.above_family = -1
+        self.is_inferred = False  # True if values of the blanket were missing from the row scored last
         self.blanket = np.zeros(0, np.uint8)
         self.code = np.zeros(0, np.int32)
         self.own, self.whole = np.zeros(2), np.zeros(2)
@@ -53,6 +54,17 @@ class BlanketReading(ValueReading):
     def infer(self, row: Row):
         """Write log P(y | x) of each class into the scores, for a row with missing values in the blanket."""
         raise NotImplementedError
+
+    def infer_spread(self, row: Row):
+        """Write the variances of the log-odds into `spread_of`, for a row with missing values in the blanket."""
+        raise NotImplementedError
+
+    @cython.cfunc
+    def look_again(self, row: Row):
+        if self.is_inferred:
+            self.infer_spread(row)
+        else:
+            ValueReading.look_again(self, row)
 
     @cython.cfunc
     def reserve_codes(self):
@@ -98,6 +110,7 @@ class BlanketReading(ValueReading):
         self.record_codes(row.feature, row.code, 0, row.entries)
         known: cython.bint = self.score_blanket()
         self.clear_codes(row.feature, 0, row.entries)
+        self.is_inferred = not known
         if not known:
             self.infer(row)
 
@@ -209,7 +222,7 @@ class BlanketReading(ValueReading):
             if self.is_live(y):
                 total += self.own[y] + add
         for y in range(self.tables.labels):
-            self.own[y] = self.own[y] + add if total > 0.0 else 1.0
+            self.own[y] = self.own[y] + add + self.extra if total > 0.0 else 1.0
             self.whole[y] = total if total > 0.0 else self.live
 
     @cython.cfunc
@@ -280,38 +293,7 @@ class BlanketReading(ValueReading):
                 for y in range(self.tables.labels):
                     self.own[y] = weight[cell + code * stride + y]
         for y in range(self.tables.labels):
-            self.own[y] += add
-            self.whole[y] += add * different
+            self.own[y] += add + self.extra
+            self.whole[y] += add * different + self.extra
             if self.whole[y] <= 0.0:
                 self.own[y], self.whole[y] = 1.0, different
-
-    def shares(self, row: Row) -> list:
-        """Return, for each class, the factors of its score as (smoothed weight, sum), in fresh samples.
-
-        The factors are P(y | parents) if the class has parents, and P(value | y, other parents) of each child. Return
-        None if a value is missing that matters.
-        """
-        k: cython.Py_ssize_t
-        answer: list = [[] for _ in range(self.tables.labels)]
-        if self.begin() == 0:
-            return answer
-        self.reserve_codes()
-        self.record_codes(row.feature, row.code, 0, row.entries)
-        if not self.score_blanket():
-            answer = None
-        elif self.above.shape[0]:
-            self.weigh_class()
-            self.append_shares(answer)
-        if answer is not None:
-            for k in range(self.child.shape[0]):
-                if self.child[k] >= 0 and self.code[self.child[k]] >= 0:
-                    self.weigh_child(k)
-                    self.append_shares(answer)
-        self.clear_codes(row.feature, 0, row.entries)
-        return answer
-
-    @cython.cfunc
-    def append_shares(self, answer: list):
-        y: cython.Py_ssize_t
-        for y in range(self.tables.labels):
-            answer[y].append((self.own[y] / self.tables.unit, self.whole[y] / self.tables.unit))

@@ -107,6 +107,11 @@ class ClassReading(BlanketReading):
         for code, score in zip(labels, scores, strict=True):
             self.score[code] = score
 
+    def infer_spread(self, row: Row) -> None:
+        """Write the variances of the log-odds, to first order, into `spread_of`."""
+        for label, variance in self.variances(row).items():
+            self.spread_of[self.labels.find(label)] = variance
+
     def log_joint(self, row: Row) -> dict[Any, float]:
         """Return `{label: log P(y, x)}` over all variables of the structure."""
         return self._whole(row, super().log_joint(row))
@@ -127,8 +132,8 @@ class ClassReading(BlanketReading):
         total = best + math.log(math.fsum(math.exp(score - best) for score in scores.values()))
         return {label: score - total + everything for label, score in scores.items()}
 
-    def log_odds(self, row: Row) -> dict[Any, tuple[float, float]]:
-        """Return the log-odds of each class with their variance to first order, as the tables are Dirichlet posteriors.
+    def variances(self, row: Row) -> dict[Any, float]:
+        """Return the variance of each class's log-odds to first order, as the tables are Dirichlet posteriors.
 
         The derivative by a cell p is D / p, with D the difference of P(cell | class, x) and P(cell | other classes, x).
         A row with means m and A samples adds the variance (sum D^2 / m - (sum D)^2) / (A + 1).
@@ -141,19 +146,16 @@ class ClassReading(BlanketReading):
         best = max(scores.values())
         share = {y: math.exp(score - best) for y, score in scores.items() if score > -math.inf}
         expected = {y: engine.families({**evidence, target: y}) for y in share}
-        answer = {}
+        answer = dict.fromkeys(labels, 0.0)
         for y in labels:
             others = math.fsum(p for other, p in share.items() if other != y)
             if y not in share or others == 0.0:
-                answer[y] = (math.inf if y in share else -math.inf), 0.0
                 continue
-            spread = 0.0
             for variable in engine.structure.variables:
                 apart = expected[y][variable] - sum(
                     expected[other][variable] * (p / others) for other, p in share.items() if other != y
                 )
-                spread += variance_of(apart, network.weights(variable))
-            answer[y] = math.log(share[y] / others), spread
+                answer[y] += variance_of(apart, network.weights(variable))
         return answer
 
     def _evidence(self, row: Row) -> dict[Any, Any]:

@@ -24,5 +24,6 @@ cdef class ExpertMixture:
     cdef share_out(self, double[::1] weights, double[:, ::1] likely, Py_ssize_t count, Py_ssize_t label, double weight, double switching, bint may_sleep)
     cdef descend(self, Py_ssize_t m, Py_ssize_t label, double weight)
     cdef add_gains(self, Py_ssize_t label)
+    cpdef mix_spreads(self, double[:, ::1] spreads, double[::1] variance)
     cpdef mix(self, double[:, ::1] given, Py_ssize_t labels)
     cpdef double learn(self, Py_ssize_t label, double weight)

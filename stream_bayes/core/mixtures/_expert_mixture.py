@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import cython
 import numpy as np
-from cython.cimports.libc.math import exp, log
+from cython.cimports.libc.math import exp, fabs, log, sqrt
 
 # The share of each expert's and mixer's probability that is spread over the labels, so that no loss is infinite.
 DOUBT = cython.declare(cython.double, 1e-3)
@@ -164,6 +164,40 @@ class ExpertMixture:
             total += self.answer[k]
         for k in range(labels):  # rounding adds up to a little more or less than 1
             self.answer[k] /= total
+
+    @cython.ccall
+    def mix_spreads(self, spreads: cython.double[:, ::1], variance: cython.double[::1]):
+        """Write the variance of each label's log-odds in the last answer, from those of the experts; weights are held.
+
+        In a linear mixer odds rise by what the odds of its parts rise by, in a logarithmic one the experts' deviations
+        add up: all learned from the same events, so none makes up for another.
+        """
+        m: cython.Py_ssize_t
+        e: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        own: cython.double
+        total: cython.double
+        weight: cython.double
+        for k in range(self.labels):
+            variance[k] = 0.0
+            for m in range(self.mixers):
+                own = total = 0.0
+                for e in range(self.experts):
+                    if self.sleeps(e):
+                        continue
+                    weight = self.weights[m, e]
+                    total += weight
+                    if m < self.switching.shape[0]:
+                        own += weight * self.likely[e, k] * (1.0 - self.likely[e, k]) * spreads[e, k]
+                    else:
+                        own += fabs(weight) * sqrt(spreads[e, k])
+                if m < self.switching.shape[0]:
+                    own /= total
+                else:
+                    own *= own * self.mixed[m, k] * (1.0 - self.mixed[m, k])
+                variance[k] += self.final_weights[m] * own
+            own = self.answer[k] * (1.0 - self.answer[k])
+            variance[k] = variance[k] / own if own > 0.0 else 0.0
 
     @cython.cfunc
     def add_linearly(self, m: cython.Py_ssize_t):

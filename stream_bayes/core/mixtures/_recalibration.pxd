@@ -10,5 +10,6 @@ cdef class Recalibration:
     cdef double[::1] beyond
     cdef widen(self, Py_ssize_t labels)
     cpdef mix(self, double[::1] given, Py_ssize_t labels)
+    cpdef double steepness(self, Py_ssize_t k)
     cpdef learn(self, Py_ssize_t label, double weight)
     cdef count(self, Py_ssize_t knot, double part, bint is_true)

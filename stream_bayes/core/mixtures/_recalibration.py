@@ -106,6 +106,17 @@ class Recalibration:
             self.answer[k] = self.trust[0] * self.given[k] + self.trust[1] * self.corrected[k]
 
     @cython.ccall
+    def steepness(self, k: cython.Py_ssize_t) -> cython.double:
+        """Return by how much the log-odds of a label's answer rise with those that were given last."""
+        i: cython.Py_ssize_t = self.knot[k]
+        rise: cython.double = self.hits[i + 1] / self.events[i + 1] - self.hits[i] / self.events[i]
+        own: cython.double = self.answer[k] * (1.0 - self.answer[k])
+        rise = max(0.0, rise) * (KNOTS - 1) / (2.0 * FARTHEST)
+        if own <= 0.0:
+            return 0.0
+        return (self.trust[0] * self.given[k] * (1.0 - self.given[k]) + self.trust[1] * rise) / own
+
+    @cython.ccall
     def learn(self, label: cython.Py_ssize_t, weight: cython.double):
         """Learn the label that came true of what was mixed last. A weight above 1 counts as 1."""
         k: cython.Py_ssize_t

@@ -15,7 +15,6 @@ cdef class PairAverageReading(AverageReading):
     cdef divide_triples(self, Py_ssize_t n)
     cdef multiply_child(self, Py_ssize_t high, Py_ssize_t low, Py_ssize_t child, Py_ssize_t y, double count)
     cdef double weight_with(self, Py_ssize_t high, Py_ssize_t low, long long other, Py_ssize_t y)
-    cdef double weight_of_three(self, Py_ssize_t a, Py_ssize_t b, Py_ssize_t c, Py_ssize_t y)
     cdef double blend(self, Py_ssize_t k, Py_ssize_t j, long long third, Py_ssize_t y)
     cdef double share_at(self, Py_ssize_t k, Py_ssize_t aside) noexcept
     cdef double cell_of_three(self, long long a, long long b, long long c, Py_ssize_t y)

@@ -130,18 +130,19 @@ class PairAverageReading(AverageReading):
         terms.begin(n, n * (n - 1) // 2, tables.labels, stride)
         terms.smallest = self.strength * tables.unit
         for k in range(n):
-            terms.pseudocount[k] = self.pseudocount(values.distinct[self.slot[k]])
+            terms.pseudocount[k] = self.pseudocount(values.distinct[self.slot[k]]) + self.extra
             terms.smallest = min(terms.smallest, terms.pseudocount[k])
             for j in range(k):
                 cells = self.live * values.distinct[self.slot[k]] * values.distinct[self.slot[j]]
                 terms.add[pair] = self.pseudocount(cells)
                 terms.whole[pair] = terms.add[pair] * cells + self.weight_of_both(self.slot[k], self.slot[j])
+                terms.add[pair] += self.extra
                 terms.parent_weight[pair] = 1.0
                 for y in range(tables.labels):
                     terms.product[pair * stride + y] = self.cells.count[pair * stride + y]
                 pair += 1
         return terms.normalise_parents(
-            self.strength * tables.unit, self.min_count * tables.unit * (1.0 - 1e-12)
+            self.strength * tables.unit + self.extra, self.min_count * tables.unit * (1.0 - 1e-12)
         )
 
     @cython.cfunc
@@ -235,7 +236,7 @@ class PairAverageReading(AverageReading):
     ):
         """Multiply P(child | y, high, low) into a pair's product; 0/0 leaves it as it is."""
         add: cython.double = self.terms.pseudocount[child]
-        below: cython.double = add * self.tables.values.distinct[self.slot[child]]
+        below: cython.double = self.whole_beside(child)
         cell: cython.Py_ssize_t = pair_number(high, low) * self.tables.values.layout.classes + y
         below += self.weight_with(high, low, self.slot[child], y)
         if below > 0.0:
@@ -254,17 +255,6 @@ class PairAverageReading(AverageReading):
         for p in range(layout.start[other], layout.start[other] + layout.used[other]):
             total += self.blend(high, low, p, y)
         return total
-
-    @cython.cfunc
-    def weight_of_three(
-        self, a: cython.Py_ssize_t, b: cython.Py_ssize_t, c: cython.Py_ssize_t, y: cython.Py_ssize_t
-    ) -> cython.double:
-        """Return the weight of three entries' values together in a class, of those brought together."""
-        k: cython.Py_ssize_t = max(a, b, c)
-        i: cython.Py_ssize_t = min(a, b, c)
-        j: cython.Py_ssize_t = a + b + c - k - i
-        at: cython.Py_ssize_t = k * (k - 1) * (k - 2) // 6 + pair_number(j, i)
-        return self.cells.count[at * self.terms.stride + y]
 
     @cython.cfunc
     def blend(
@@ -303,36 +293,3 @@ class PairAverageReading(AverageReading):
         return triples.weight[
             triples.layout.triple(high, a + b + c - high - low, low) * triples.layout.classes + y
         ]
-
-    def members(self, row: Row, y: cython.Py_ssize_t) -> list:
-        """Return the members of the average over pairs; where no pair is eligible, those over single super-parents."""
-        terms: Terms = self.terms
-        answer: list = []
-        k: cython.Py_ssize_t
-        j: cython.Py_ssize_t
-        pair: cython.Py_ssize_t
-        self.begin()
-        n: cython.Py_ssize_t = self.gather_specific(row)
-        if n < 2 or not self.begin_pairs(n):
-            return AverageReading.members(self, row, y)
-        self.cells.gather_triples(self.tables.triples)
-        for k in range(n):
-            for j in range(k):
-                pair = pair_number(k, j)
-                if terms.parent_weight[pair] <= 0.0:
-                    continue
-                own: cython.double = self.weight_together(k, j, y) + terms.add[pair]
-                whole: cython.double = terms.whole[pair]
-                rest: list = [self.share_of_child(k, j, i, y) for i in range(n) if i != k and i != j]
-                answer.append((1.0, float(own / self.tables.unit), float(whole / self.tables.unit), rest))
-        return answer
-
-    def share_of_child(
-        self, high: cython.Py_ssize_t, low: cython.Py_ssize_t, child: cython.Py_ssize_t, y
-    ) -> tuple:
-        """Return a child's smoothed weight beside a pair in a class, and that of its feature, in fresh samples."""
-        different: cython.Py_ssize_t = self.tables.values.distinct[self.slot[child]]
-        add: cython.double = self.terms.pseudocount[child]
-        own: cython.double = self.weight_of_three(high, low, child, y) + add
-        total: cython.double = self.weight_with(high, low, self.slot[child], y) + add * different
-        return float(own / self.tables.unit), float(total / self.tables.unit)

@@ -145,33 +145,6 @@ class AverageReading(PairReading):
         self.terms = Terms()
         self.fused = False
 
-    def members(self, row: Row, y: cython.Py_ssize_t) -> list:
-        """Return the parts of each super-parent's joint probability; empty if naive Bayes answers.
-
-        Parts: its weight in the average, the smoothed weights of (y, value) and of its feature, the shares of the
-        other values.
-        """
-        terms: Terms = self.terms
-        k: cython.Py_ssize_t
-        answer: list = []
-        self.begin()
-        n: cython.Py_ssize_t = self.gather_specific(row)
-        if not self.begin_terms(0, n):
-            return answer
-        for k in range(n):
-            if terms.parent_weight[k] <= 0.0 or not self.answers(k):
-                continue
-            own: cython.double = (self.weight_of(k, y) + terms.add[k]) / self.tables.unit
-            whole: cython.double = terms.whole[k] / self.tables.unit
-            rest: list = [self.share_beside(e, k, y) for e in range(n) if e != k]
-            answer.append((float(terms.parent_weight[k]), float(own), float(whole), rest))
-        return answer
-
-    @cython.cfunc
-    def answers(self, k: cython.Py_ssize_t) -> cython.bint:
-        """Return True if a gathered entry is one of the super-parents that answer."""
-        return True
-
     @cython.cfunc
     def gather_specific(self, row: Row) -> cython.Py_ssize_t:
         """Gather the entries of a row without those that others imply; return their number."""
@@ -251,8 +224,8 @@ class AverageReading(PairReading):
                 pseudocount = self.pseudocount(different)
                 add = self.pseudocount(self.live * different)
                 terms.smallest = min(terms.smallest, pseudocount)
-            terms.pseudocount[term] = pseudocount
-            terms.add[term] = add
+            terms.pseudocount[term] = pseudocount + self.extra
+            terms.add[term] = add + self.extra
             whole = add * (self.live * different)
             for y in range(classes):
                 whole += values.present[f * stride + y]
@@ -266,13 +239,18 @@ class AverageReading(PairReading):
                 terms.parent_weight[term] = self.importance[f] if f < self.importance.shape[0] else 0.0
             term += 1
         return terms.normalise_parents(
-            self.strength * tables.unit, self.min_count * tables.unit * (1.0 - 1e-12)
+            self.strength * tables.unit + self.extra, self.min_count * tables.unit * (1.0 - 1e-12)
         )
+
+    @cython.cfunc
+    def whole_beside(self, k: cython.Py_ssize_t) -> cython.double:
+        """Return what smoothing, and the row itself, add to the denominator of an entry as a child."""
+        smoothing: cython.double = self.terms.pseudocount[k] - self.extra
+        return smoothing * self.tables.values.distinct[self.slot[k]] + self.extra
 
     @cython.cfunc
     def divide(self):
         """Multiply all pairs into the products, each with a denominator of its own."""
-        values: ValueCounts = self.tables.values
         terms: Terms = self.terms
         stride: cython.Py_ssize_t = terms.stride
         k: cython.Py_ssize_t
@@ -282,14 +260,11 @@ class AverageReading(PairReading):
         below: cython.double
         whole: cython.double  # of the smoothing of a child
         for k in range(1, self.entries):
-            whole = terms.pseudocount[k] * values.distinct[self.slot[k]]
+            whole = self.whole_beside(k)
             for e in range(k):
                 for y in range(self.tables.labels):
                     both = self.weight_together(k, e, y)
-                    below = (
-                        self.weight_beside(k, self.slot[e], y)
-                        + terms.pseudocount[e] * values.distinct[self.slot[e]]
-                    )
+                    below = self.weight_beside(k, self.slot[e], y) + self.whole_beside(e)
                     if below > 0.0:  # 0/0 is no evidence
                         terms.product[k * stride + y] *= (both + terms.pseudocount[e]) / below
                     below = self.weight_beside(e, self.slot[k], y) + whole
@@ -339,7 +314,7 @@ class AverageReading(PairReading):
         for z in range(tables.labels):
             total += tables.class_weight[z]
         total += add * self.live
-        return (tables.class_weight[y] + add) / total if total > 0.0 else 0.0
+        return (tables.class_weight[y] + add + self.extra) / total if total > 0.0 else 0.0
 
     @cython.cfunc
     def can_fuse(self, row: Row) -> cython.bint:

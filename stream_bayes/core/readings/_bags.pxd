@@ -10,6 +10,6 @@ cdef class ComplementReading(Reading):
     cdef double elsewhere(self, Py_ssize_t cell, Py_ssize_t label)
 
 cdef class BernoulliReading(Reading):
-    cdef absent_words(self, Py_ssize_t label)
+    cdef double absent_words(self, Py_ssize_t label)
     cdef add_evidence_by_scan(self, Row row)
     cdef public unsigned char[::1] seen

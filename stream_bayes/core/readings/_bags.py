@@ -43,7 +43,7 @@ class MultinomialReading(Reading):
             if held[code[k]]:
                 words += amount[k]
         for y in range(self.tables.labels):
-            below = values.present[y] + add * values.distinct[0]
+            below = values.present[y] + add * values.distinct[0] + self.extra * words
             if below <= 0.0:
                 continue
             # The words of a class share a denominator, so only numerators are multiplied.
@@ -51,7 +51,7 @@ class MultinomialReading(Reading):
             for k in range(row.entries):
                 if not held[code[k]]:
                     continue
-                factor = weight[code[k] * stride + y] + add
+                factor = weight[code[k] * stride + y] + add + self.extra * amount[k]
                 if amount[k] == 2.0:
                     factor *= factor
                 elif amount[k] != 1.0:
@@ -106,6 +106,8 @@ class ComplementReading(Reading):
                 elsewhere = everywhere - weight[cell + y]
                 if elsewhere < ROUNDING * everywhere:
                     elsewhere = self.elsewhere(cell, y)  # what is left of a difference is rounding
+                if elsewhere > 0.0:
+                    elsewhere += self.extra * amount[k]
                 if elsewhere <= 0.0:
                     # Unsmoothed, a word that no other class ever held: as good as certain, but other words may differ.
                     self.score[y] -= amount[k] * LEAST_LOG
@@ -120,7 +122,8 @@ class ComplementReading(Reading):
                 self.share[y] = grown
         for y in range(classes):
             if total - values.present[y] > 0.0:
-                self.score[y] += words * log(total - values.present[y]) - log(self.share[y])
+                grown = total - values.present[y] + self.extra * words
+                self.score[y] += words * log(grown) - log(self.share[y])
 
     @cython.cfunc
     def elsewhere(self, cell: cython.Py_ssize_t, label: cython.Py_ssize_t) -> cython.double:
@@ -146,11 +149,11 @@ class BernoulliReading(Reading):
         self.seen = np.zeros(0, np.uint8)
 
     @cython.cfunc
-    def absent_words(self, label: cython.Py_ssize_t):
-        """Sum over the words of a class of log(n(y) - n(y, w) + a), kept until the class learns again."""
+    def absent_words(self, label: cython.Py_ssize_t) -> cython.double:
+        """Return the sum over the words of a class of log(n(y) - n(y, w) + a)."""
         histogram: CountHistogram = self.tables.values.histogram
         node: cython.int = histogram.head[label]
-        total: cython.double = self.tables.class_weight[label] + self.strength
+        total: cython.double = self.tables.class_weight[label] + self.strength + self.extra
         logs: cython.double = 0.0
         product: cython.double = 1.0
         left: cython.double
@@ -165,8 +168,7 @@ class BernoulliReading(Reading):
                 else:
                     logs += histogram.number[node] * log(left)
             node = histogram.later[node]
-        histogram.absent[label] = logs + log(product)
-        histogram.fresh[label] = True
+        return logs + log(product)
 
     @cython.cfunc
     def add_evidence(self, row: Row):
@@ -180,6 +182,7 @@ class BernoulliReading(Reading):
         ratio: cython.double
         product: cython.double
         left: cython.double
+        absent: cython.double
         certain: cython.longlong
         node: cython.int
         last: cython.int
@@ -188,12 +191,17 @@ class BernoulliReading(Reading):
         cell: cython.Py_ssize_t
         values.prefetch_cells(row, 0)
         for y in range(self.tables.labels):
-            total = self.tables.class_weight[y]
+            total = self.tables.class_weight[y] + self.extra
             if total + 2.0 * self.strength <= 0.0:
                 continue
-            if not histogram.fresh[y]:
-                self.absent_words(y)
-            self.score[y] += histogram.absent[y] - values.distinct[0] * log(total + 2.0 * self.strength)
+            if self.extra > 0.0:
+                absent = self.absent_words(y)
+            else:
+                if not histogram.fresh[y]:  # it is kept until the class learns again
+                    histogram.absent[y] = self.absent_words(y)
+                    histogram.fresh[y] = True
+                absent = histogram.absent[y]
+            self.score[y] += absent - values.distinct[0] * log(total + 2.0 * self.strength)
             if total + self.strength > 0.0:
                 self.score[y] += (values.distinct[0] - histogram.words[y]) * log(total + self.strength)
             # Unsmoothed, a word that is in every message of a class must be in this one: its bucket is the last.
@@ -216,7 +224,7 @@ class BernoulliReading(Reading):
                     certain -= 1
                     self.score[y] += log(values.weight[cell])
                     continue
-                ratio = (values.weight[cell] + self.strength) / left
+                ratio = (values.weight[cell] + self.strength + self.extra) / left
                 left = product * ratio
                 if left < SMALL or left > LARGE:
                     self.score[y] += log_of(product) + log_of(ratio)
@@ -242,14 +250,17 @@ class BernoulliReading(Reading):
         for k in range(row.entries):
             self.seen[row.code[k]] = True
         for y in range(self.tables.labels):
-            total = self.tables.class_weight[y]
+            total = self.tables.class_weight[y] + self.extra
             if total + 2.0 * add <= 0.0:
                 continue
             product = 1.0
             for k in range(used):
                 if not values.held[k]:
                     continue
-                ratio = (values.weight[k * stride + y] + add) / (total + 2.0 * add)
+                ratio = values.weight[k * stride + y] + add
+                if self.seen[k]:
+                    ratio += self.extra
+                ratio /= total + 2.0 * add
                 if ratio > 1.0:
                     ratio = 1.0  # rounding of faded weights
                 if not self.seen[k]:

@@ -1,5 +1,6 @@
 from stream_bayes.core.counts._moments cimport Gaussians
 from stream_bayes.core.readings._aode cimport AverageReading
+from stream_bayes.core.readings._intervals cimport mixed_variance
 from stream_bayes.core.readings._reading cimport Reading, log_of
 from stream_bayes.core.encoding._rows cimport Row
 from stream_bayes.core.readings._spode cimport SuperParentReading, loss_of
@@ -25,6 +26,7 @@ cdef class ChoiceReading(Reading):
     cdef Py_ssize_t copied
     cdef list watchful
     cdef double[:, ::1] shares
+    cdef double[:, ::1] spreads
     cdef bint scored
     cdef find_copy(self)
     cdef score_with(self, Py_ssize_t m, Row row)
@@ -34,4 +36,5 @@ cdef class ChoiceReading(Reading):
     cdef copy_shares(self)
     cdef write_members(self, double[:, ::1] out, Py_ssize_t r)
     cdef mix(self)
+    cdef mix_spreads(self)
     cdef add_losses_of_members(self, Row row)

@@ -19,6 +19,7 @@ if not cython.compiled:
     from stream_bayes.core.readings._a2de import PairAverageReading
     from stream_bayes.core.readings._aode import AverageReading
     from stream_bayes.core.readings._discriminant import DiscriminantReading
+    from stream_bayes.core.readings._intervals import mixed_variance
     from stream_bayes.core.readings._kdb import DependenceReading
     from stream_bayes.core.readings._naive_bayes import ValueReading
     from stream_bayes.core.readings._reading import Reading, log_of
@@ -71,6 +72,7 @@ class ChoiceReading(Reading):
                 self.place_of_naive_bayes = place
         self.watchful = [one for one in members if isinstance(one, (DependenceReading, DiscriminantReading))]
         self.shares = np.zeros((len(self.members), 2))
+        self.spreads = np.zeros((len(self.members), 2))
         self.forget_losses()
 
     def forget_losses(self):
@@ -113,6 +115,70 @@ class ChoiceReading(Reading):
         return True
 
     @cython.cfunc
+    def score_with_spread(self, row: Row) -> cython.bint:
+        m: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        member: Reading
+        if self.begin() == 0:
+            return False
+        self.find_copy()
+        if not self.mixture:
+            member = self.members[self.place_of_naive_bayes if self.leader == self.copied else self.leader]
+            member.score_with_spread(row)
+            for y in range(self.tables.labels):
+                self.score[y] = member.score[y]
+                self.spread_of[y] = member.spread_of[y]
+            self.shift = member.shift
+            return True
+        for m in range(len(self.members)):
+            if m != self.copied:
+                member = self.members[m]
+                member.score_with_spread(row)
+                self.record_shares(m)
+                for y in range(self.tables.labels):
+                    self.spreads[m, y] = member.spread_of[y]
+        self.copy_shares()
+        self.mix()
+        self.mix_spreads()
+        return True
+
+    @cython.cfunc
+    def mix_spreads(self):
+        """Set the variances of the log-odds to those of the mixture, whose weights are held."""
+        m: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        share: cython.double
+        total: cython.double = 0.0
+        for m in range(self.loss.shape[0]):
+            if m != self.copied:
+                total += exp(self.rate * (self.loss[self.leader] - self.loss[m]))
+        for y in range(self.tables.labels):
+            self.first[y] = 0.0
+        for m in range(self.loss.shape[0]):
+            if m == self.copied:
+                continue
+            for y in range(self.tables.labels):
+                share = self.shares[m, y]
+                self.first[y] += (
+                    exp(self.rate * (self.loss[self.leader] - self.loss[m]))
+                    / total
+                    * share
+                    * (1.0 - share)
+                    * self.spreads[m, y]
+                )
+        for y in range(self.tables.labels):
+            self.spread_of[y] = mixed_variance(exp(self.score[y]), self.first[y])
+
+    @cython.cfunc
+    def write_spreads(self, out: cython.double[:, ::1], r: cython.Py_ssize_t):
+        """Write the variances of the members' log-odds, as `write_members` writes their probabilities."""
+        m: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        for m in range(len(self.members)):
+            for y in range(self.tables.labels):
+                out[r + m, y] = self.spreads[m, y]
+
+    @cython.cfunc
     def score_with(self, m: cython.Py_ssize_t, row: Row):
         """Copy the scores of one member."""
         member: Reading = self.members[self.place_of_naive_bayes if m == self.copied else m]
@@ -137,6 +203,7 @@ class ChoiceReading(Reading):
         member.normalise()
         if self.shares.shape[1] < self.tables.labels:
             self.shares = np.zeros((len(self.members), 2 * self.tables.labels))
+            self.spreads = np.zeros((len(self.members), 2 * self.tables.labels))
         for y in range(self.tables.labels):
             self.shares[m, y] = member.share[y]
 
@@ -147,6 +214,7 @@ class ChoiceReading(Reading):
         if self.copied >= 0:
             for y in range(self.tables.labels):
                 self.shares[self.copied, y] = self.shares[self.place_of_naive_bayes, y]
+                self.spreads[self.copied, y] = self.spreads[self.place_of_naive_bayes, y]
 
     @cython.cfunc
     def write_members(self, out: cython.double[:, ::1], r: cython.Py_ssize_t):

@@ -1,7 +1,7 @@
 from stream_bayes.core.counts._moments cimport CoMoments, Gaussians
 from stream_bayes.core.encoding._rows cimport Row
 from stream_bayes.core.readings._naive_bayes cimport PRIOR_MEANS, ValueReading
-from stream_bayes.core.readings._student cimport log_gammas_of
+from stream_bayes.core.readings._student cimport log_gammas_of, student_rise
 
 cdef bint cholesky(double[::1] matrix, Py_ssize_t n, double[::1] factor)
 
@@ -25,6 +25,7 @@ cdef class DiscriminantReading(ValueReading):
     cdef unsigned char[::1] is_constant
     cdef double[::1] center_of
     cdef double[::1] prior_mean
+    cdef double[::1] behind
     cdef double stretch
     cdef double root
     cdef reserve_groups(self, long long[::1] slots, Py_ssize_t groups)
@@ -40,6 +41,7 @@ cdef class DiscriminantReading(ValueReading):
     cdef update_group(self, Py_ssize_t g, double[::1] deviation, double[::1] correlation)
     cdef find_weights(self, Py_ssize_t m)
     cdef add_densities(self, Py_ssize_t m)
+    cdef add_rises(self, Py_ssize_t m)
     cdef factorise(self, Py_ssize_t g)
     cdef Py_ssize_t gather_numbers(self, Row row)
     cdef add_joint_numbers(self, Row row)

@@ -31,7 +31,7 @@ if not cython.compiled:
     from stream_bayes.core.counts._moments import CoMoments, Gaussians
     from stream_bayes.core.encoding._rows import Row
     from stream_bayes.core.readings._naive_bayes import PRIOR_MEANS, ValueReading
-    from stream_bayes.core.readings._student import log_gammas_of
+    from stream_bayes.core.readings._student import log_gammas_of, student_rise
 
 LARGEST = cython.declare(cython.double, 1.7976931348623157e308)
 LARGE = cython.declare(cython.double, 1e150)
@@ -106,7 +106,7 @@ class DiscriminantReading(ValueReading):
         self.place, self.number = np.zeros(2, np.longlong), np.zeros(2)
         self.away, self.matrix, self.partial = np.zeros(2), np.zeros(4), np.zeros(4)
         self.offset, self.prior_variance, self.is_constant = np.zeros(0), np.zeros(0), np.zeros(0, np.uint8)
-        self.center_of, self.prior_mean = np.zeros(2), np.zeros(2)
+        self.center_of, self.prior_mean, self.behind = np.zeros(2), np.zeros(2), np.zeros(2)
 
     # -- deriving -----------------------------------------------------------------------------------------------------
 
@@ -486,7 +486,7 @@ class DiscriminantReading(ValueReading):
         if m == 0:
             return
         self.reserve()
-        if self.student:
+        if self.student or self.extra > 0.0:
             self.find_weights(m)
         for y in range(classes):
             g = 0 if self.shares_covariance else min(y, self.groups - 1)
@@ -500,6 +500,8 @@ class DiscriminantReading(ValueReading):
             self.distance[y] = log_det + self.stretch
             if self.variance[y] < nearest and self.is_live(y):
                 nearest = self.variance[y]
+        if self.extra > 0.0:
+            self.add_rises(m)
         if self.student:
             self.add_densities(m)
             return
@@ -510,7 +512,9 @@ class DiscriminantReading(ValueReading):
 
     @cython.cfunc
     def find_weights(self, m: cython.Py_ssize_t):
-        """Set `freedom` of each class, and for each gathered number its mean over all classes, from `center_of`."""
+        """Set `freedom` of each class and `behind`, the weight of its scarcest number, and for each gathered number its
+        mean over all classes, from `center_of`.
+        """
         numbers: Gaussians = self.tables.gaussians
         unit: cython.double = self.tables.unit
         i: cython.Py_ssize_t
@@ -518,8 +522,10 @@ class DiscriminantReading(ValueReading):
         cell: cython.longlong
         total: cython.double
         least: cython.double = LARGEST  # of all classes: the weight behind the scarcest number
+        if self.behind.shape[0] < self.tables.labels:
+            self.behind = np.zeros(2 * self.tables.labels)
         for y in range(self.tables.labels):
-            self.freedom[y] = LARGEST
+            self.behind[y] = LARGEST
         for i in range(m):
             self.overall(self.slots[self.place[i]])
             self.center_of[i], self.prior_mean[i] = self.center, self.mean_of_all
@@ -527,13 +533,13 @@ class DiscriminantReading(ValueReading):
             total = 0.0
             for y in range(self.tables.labels):
                 total += max(0.0, numbers.weight[cell + y] / unit)
-                self.freedom[y] = min(self.freedom[y], max(0.0, numbers.weight[cell + y] / unit))
+                self.behind[y] = min(self.behind[y], max(0.0, numbers.weight[cell + y] / unit))
             least = min(least, total)
         for y in range(self.tables.labels):
             if self.shares_covariance:
                 self.freedom[y] = 1.0 + least
             else:
-                self.freedom[y] += self.slots.shape[0]
+                self.freedom[y] = self.slots.shape[0] + self.behind[y]
 
     @cython.cfunc
     def add_densities(self, m: cython.Py_ssize_t):
@@ -546,6 +552,19 @@ class DiscriminantReading(ValueReading):
                 gammas = log_gammas_of(self.freedom[y], m)
             self.score[y] += gammas - 0.5 * self.distance[y]
             self.score[y] -= 0.5 * (self.freedom[y] + m) * log1p(self.variance[y] / self.freedom[y])
+
+    @cython.cfunc
+    def add_rises(self, m: cython.Py_ssize_t):
+        """Add the rise of Student's log-densities when the numbers are learned once more, also for plug-in ones."""
+        y: cython.Py_ssize_t
+        weight: cython.double
+        distance: cython.double
+        for y in range(self.tables.labels):
+            weight = PRIOR_MEANS + self.behind[y]
+            distance = self.variance[y] / self.freedom[y]
+            if not self.student:  # Student's distance has the doubt about the mean in it
+                distance *= weight / (weight + 1.0)
+            self.score[y] += student_rise(self.freedom[y], weight, distance, m)
 
     @cython.cfunc
     def factor_part(self, g: cython.Py_ssize_t, m: cython.Py_ssize_t) -> cython.double:

@@ -141,8 +141,8 @@ class DependenceReading(PairReading):
         last: cython.longlong = 0
         present: cython.longlong
         for y in range(self.tables.labels):
-            self.own[y] = self.weight_of(k, y) + add
-            self.whole[y] = values.present[slot * stride + y] + add * different
+            self.own[y] = self.weight_of(k, y) + add + self.extra
+            self.whole[y] = values.present[slot * stride + y] + add * different + self.extra
             self.ratio[y] = self.own[y] / self.whole[y] if self.whole[y] > 0.0 else -1.0
         if slot < self.parent_end.shape[0]:
             first = self.parent_end[slot - 1] if slot > 0 else 0
@@ -173,7 +173,8 @@ class DependenceReading(PairReading):
         y: cython.Py_ssize_t
         below: cython.double
         for y in range(self.tables.labels):
-            below = self.total[y]
+            below = self.total[y] + self.extra
+            self.count[y] += self.extra
             if self.ratio[y] >= 0.0:
                 below += s
                 self.count[y] += s * self.ratio[y]
@@ -251,19 +252,6 @@ class DependenceReading(PairReading):
                 m += 1
             if not self.soft or m == parents:
                 return
-
-    def shares(self, row: Row, y: cython.Py_ssize_t) -> list:
-        """Return for each gathered value the smoothed weight and the sum of P(value | y, parents), in fresh samples.
-
-        Probabilities that are backed off to count as known.
-        """
-        n: cython.Py_ssize_t = self.scatter_row(row)
-        k: cython.Py_ssize_t
-        answer: list = []
-        for k in range(n):
-            self.score_entry(k)
-            answer.append((float(self.own[y] / self.tables.unit), float(self.whole[y] / self.tables.unit)))
-        return answer
 
     def chance(self, row: Row, slot: cython.longlong, y: cython.Py_ssize_t):
         """Return P(value | y, parents) of a row's value in a slot; None for 0/0, or without samples."""

@@ -4,4 +4,7 @@ from stream_bayes.core.readings._reading cimport MemberRows, Reading
 cdef class Members:
     cdef list readings
     cdef list answers
+    cpdef predict_with_spreads(
+        self, list rows, unsigned char[::1] is_asleep, double[:, ::1] out, double[:, ::1] spreads
+    )
     cpdef predict(self, list rows, bint is_labelled, unsigned char[::1] is_asleep, double[:, ::1] out)

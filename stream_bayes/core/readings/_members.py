@@ -26,6 +26,25 @@ class Members:
         self.answers = list(answers)
 
     @cython.ccall
+    def predict_with_spreads(
+        self,
+        rows: list,
+        is_asleep: cython.uchar[::1],
+        out: cython.double[:, ::1],
+        spreads: cython.double[:, ::1],
+    ):
+        """Write the probabilities that each reading gives, and the variances of their log-odds, as `predict` does."""
+        place: cython.Py_ssize_t
+        first: cython.Py_ssize_t = 0
+        reading: Reading
+        for place in range(len(self.readings)):
+            reading = self.readings[place]
+            if not is_asleep[place] and reading.score_with_spread(rows[place]):
+                reading.write_members(out, first)
+                reading.write_spreads(spreads, first)
+            first += self.answers[place]
+
+    @cython.ccall
     def predict(
         self,
         rows: list,

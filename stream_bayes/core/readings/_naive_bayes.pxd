@@ -1,6 +1,6 @@
 from stream_bayes.core.counts._moments cimport BLOCK, Gaussians
 from stream_bayes.core.readings._reading cimport Reading, log_of
-from stream_bayes.core.readings._student cimport log_gammas
+from stream_bayes.core.readings._student cimport log_gammas, student_rise
 from stream_bayes.core.counts._layout cimport Layout
 from stream_bayes.core.encoding._bins cimport Bins
 from stream_bayes.core.encoding._rows cimport Row
@@ -39,7 +39,8 @@ cdef class ValueReading(Reading):
     cdef double pooled_freedom
     cdef add_values(self, Row row)
     cdef bint count_numbers(self)
-    cdef double expected_length(self, Py_ssize_t y)
+    cdef double expected_length(self, Py_ssize_t y, Py_ssize_t numbers)
+    cdef double rise_of_number(self, Py_ssize_t y, double away, double freedom, double weight) noexcept
     cdef double share_with(self, Py_ssize_t feature)
     cdef add_presence(self, Row row)
     cdef add_numbers(self, Row row)

@@ -14,7 +14,7 @@ if not cython.compiled:
     from stream_bayes.core.encoding._bins import Bins
     from stream_bayes.core.encoding._rows import Row
     from stream_bayes.core.readings._reading import Reading, log_of
-    from stream_bayes.core.readings._student import log_gammas
+    from stream_bayes.core.readings._student import log_gammas, student_rise
 
 SMALL = cython.declare(cython.double, 1e-150)
 LARGE = cython.declare(cython.double, 1e150)
@@ -159,6 +159,7 @@ class ValueReading(Reading):
         position: cython.Py_ssize_t
         cell: cython.Py_ssize_t
         add: cython.double
+        whole: cython.double
         below: cython.double
         count: cython.double
         left: cython.double
@@ -180,13 +181,15 @@ class ValueReading(Reading):
             if power == 0.0:
                 continue
             add = self.pseudocount(values.distinct[f])
+            whole = add * values.distinct[f] + self.extra
+            add += self.extra
             cell = position * stride
             left = right = 0.0
             if row.soft and row.inside[k] >= 0.0:
                 left = left_share(row.inside[k], row.code[k])
                 right = right_share(row.inside[k], layout.used[f] - 1 - row.code[k])
             for y in range(classes):
-                below = values.present[f * stride + y] + add * values.distinct[f]
+                below = values.present[f * stride + y] + whole
                 if below <= 0.0:
                     continue  # 0/0 is no evidence
                 count = values.weight[cell + y] * (1.0 - left - right)
@@ -250,11 +253,14 @@ class ValueReading(Reading):
         return is_sparse
 
     @cython.cfunc
-    def expected_length(self, y: cython.Py_ssize_t) -> cython.double:
-        """Return the sparse numbers that a sample of a class has on average, after `count_numbers`."""
+    def expected_length(self, y: cython.Py_ssize_t, numbers: cython.Py_ssize_t) -> cython.double:
+        """Return the sparse numbers that a sample of a class has on average, after `count_numbers`.
+
+        `numbers` is how many the row has, which counts itself in a second look.
+        """
         average: cython.double = self.weight_of_numbers / self.weight_of_samples
-        return (self.numbers_held[y] + self.tables.unit * average) / (
-            self.tables.class_weight[y] + self.tables.unit
+        return (self.numbers_held[y] + self.tables.unit * average + self.extra * numbers) / (
+            self.tables.class_weight[y] + self.tables.unit + self.extra
         )
 
     @cython.cfunc
@@ -276,49 +282,30 @@ class ValueReading(Reading):
         k: cython.Py_ssize_t
         y: cython.Py_ssize_t
         cell: cython.Py_ssize_t
+        sparse: cython.Py_ssize_t = 0
         share: cython.double
         ratio: cython.double
         product: cython.double
         for y in range(self.tables.labels):
-            self.score[y] -= self.expected_length(y)
             self.share[y] = 1.0
         for k in range(row.numbers):
             share = self.share_with(row.numeric_feature[k])
             if share <= 0.0 or share >= 1.0:
                 continue
+            sparse += 1
             self.shift += log(share)
             cell = row.numeric_feature[k] * numbers.classes
             for y in range(self.tables.labels):
-                ratio = (numbers.weight[cell + y] + unit) / (self.tables.class_weight[y] * share + unit)
+                ratio = (numbers.weight[cell + y] + unit + self.extra) / (
+                    (self.tables.class_weight[y] + self.extra) * share + unit
+                )
                 product = self.share[y] * ratio
                 if product < SMALL or product > LARGE:
                     self.score[y] += log(self.share[y]) + log(ratio)
                     product = 1.0
                 self.share[y] = product
         for y in range(self.tables.labels):
-            self.score[y] += log(self.share[y])
-
-    def presence(self, row: Row, label: cython.Py_ssize_t) -> tuple:
-        """Return the sparse numbers that a sample of a class has on average, and for each sparse number of a row the
-        observed and the expected weight of the class's samples with it, smoothed, in fresh samples.
-
-        The length is 0 if no number is sparse.
-        """
-        unit: cython.double = self.tables.unit
-        weights: list = []
-        k: cython.Py_ssize_t
-        share: cython.double
-        if not self.student or self.tables.bins is not None or not self.count_numbers():
-            return 0.0, weights
-        for k in range(row.numbers):
-            share = self.share_with(row.numeric_feature[k])
-            if 0.0 < share < 1.0:
-                observed = self.tables.gaussians.weight[
-                    row.numeric_feature[k] * self.tables.gaussians.classes + label
-                ]
-                expected = self.tables.class_weight[label] * share
-                weights.append((float(observed / unit + 1.0), float(expected / unit + 1.0)))
-        return float(self.expected_length(label)), weights
+            self.score[y] += log(self.share[y]) - self.expected_length(y, sparse)
 
     @cython.cfunc
     def overall(self, feature: cython.Py_ssize_t):
@@ -497,6 +484,13 @@ class ValueReading(Reading):
             # Only differences between classes go into the scores: a number far from all would drown the rest.
             self.shift -= 0.5 * (nearest + LOG_TAU)
             for y in range(classes):
+                if self.extra > 0.0:
+                    score[y] += self.rise_of_number(
+                        y,
+                        number - mean[y],
+                        self.freedom[y] + 1.0,
+                        tables.gaussians.weight[row.numeric_feature[k] * tables.gaussians.classes + y],
+                    )
                 score[y] -= 0.5 * (distance[y] - nearest)
                 product = share[y] * variance[y]
                 if product < SMALL or product > LARGE:
@@ -505,6 +499,20 @@ class ValueReading(Reading):
                 share[y] = product
         for y in range(classes):
             score[y] -= 0.5 * log(share[y])
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def rise_of_number(
+        self, y: cython.Py_ssize_t, away: cython.double, freedom: cython.double, weight: cython.double
+    ) -> cython.double:
+        """Return by how much the log-density of a number rises in a class when it is learned once more.
+
+        It is that of Student's t, of mean and variance under their prior, also for a plug-in density.
+        """
+        behind: cython.double = PRIOR_MEANS + max(0.0, weight / self.tables.unit)
+        return student_rise(
+            freedom, behind, away * away / (freedom * self.variance[y] * (1.0 + 1.0 / behind)), 1
+        )
 
     @cython.cfunc
     def update(self, feature: cython.Py_ssize_t):
@@ -577,6 +585,10 @@ class ValueReading(Reading):
             self.shift += prior
             for y in range(self.tables.labels):
                 weight = numbers.weight[feature * numbers.classes + y] / self.tables.unit
+                if self.extra > 0.0:
+                    self.score[y] += self.rise_of_number(
+                        y, number - self.mean[y], self.freedom[y], weight * self.tables.unit
+                    )
                 if weight <= 0.0:
                     continue  # the prior alone
                 if self.constant:

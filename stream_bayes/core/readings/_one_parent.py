@@ -168,27 +168,6 @@ class PairReading(ValueReading):
         else:
             self.cells.place(self.entries, self.place)
 
-    def shares(self, row: Row, y: cython.Py_ssize_t) -> list:
-        """Return for each gathered value the smoothed weight and the sum of P(value | y, ...), in fresh samples."""
-        return [self.share_beside(k, -1, y) for k in range(self.gather(row))]
-
-    def share_beside(self, k: cython.Py_ssize_t, parent: cython.Py_ssize_t, y: cython.Py_ssize_t) -> tuple:
-        """Return an entry's smoothed weight in a class, and that of its feature; beside another entry's value, or -1
-        for none.
-        """
-        values: ValueCounts = self.tables.values
-        different: cython.Py_ssize_t = values.distinct[self.slot[k]]
-        add: cython.double = self.pseudocount(different)
-        own: cython.double = add
-        total: cython.double = add * different
-        if parent < 0:
-            own += self.weight_of(k, y)
-            total += values.present[self.slot[k] * values.layout.classes + y]
-        else:
-            own += self.weight_together(max(k, parent), min(k, parent), y)
-            total += self.weight_beside(parent, self.slot[k], y)
-        return float(own / self.tables.unit), float(total / self.tables.unit)
-
     @cython.cfunc
     def weight_of(self, k: cython.Py_ssize_t, y: cython.Py_ssize_t) -> cython.double:
         """Return the weight of an entry's value in a class, read between bins where it is a number."""
@@ -244,12 +223,14 @@ class PairReading(ValueReading):
         classes: cython.Py_ssize_t = self.tables.labels
         different: cython.Py_ssize_t = values.distinct[self.slot[k]]
         add: cython.double = self.pseudocount(different)
+        whole: cython.double = add * different + self.extra
         below: cython.double
         y: cython.Py_ssize_t
+        add += self.extra
         if self.ratio.shape[0] < classes:
             self.ratio = np.zeros(2 * classes)
         for y in range(classes):
-            below = values.present[self.slot[k] * values.layout.classes + y] + add * different
+            below = values.present[self.slot[k] * values.layout.classes + y] + whole
             self.ratio[y] = (self.weight_of(k, y) + add) / below if below > 0.0 else -1.0
 
 
@@ -264,16 +245,6 @@ class ParentReading(PairReading):
     def __init__(self, tables, labels, **settings):
         PairReading.__init__(self, tables, labels, **settings)
         self.parent = np.zeros(0, np.longlong)
-
-    def shares(self, row: Row, y: cython.Py_ssize_t) -> list:
-        n: cython.Py_ssize_t = self.gather(row)
-        k: cython.Py_ssize_t
-        entry_of: dict = {self.slot[k]: k for k in range(n)}
-        answer: list = []
-        for k in range(n):
-            parent = self.parent[self.slot[k]] if self.slot[k] < self.parent.shape[0] else -1
-            answer.append(self.share_beside(k, entry_of.get(parent, -1), y))
-        return answer
 
     @cython.cfunc
     def add_evidence(self, row: Row):
@@ -324,6 +295,7 @@ class ParentReading(PairReading):
         cell: cython.longlong
         above: cython.longlong
         add: cython.double = 0.0
+        whole: cython.double = 0.0
         both: cython.double
         below: cython.double
         if pairs.beside is not None:
@@ -338,6 +310,8 @@ class ParentReading(PairReading):
             if values.distinct[slot[k]] != different:  # as a rule they are all the same
                 different = values.distinct[slot[k]]
                 add = self.pseudocount(different)
+                whole = add * different + self.extra
+                add += self.extra
             high, low = max(k, parent), min(k, parent)
             line = layout.start[slot[high]]
             cell = (
@@ -357,7 +331,7 @@ class ParentReading(PairReading):
                         together, cell + y, line, stride, left[high], right[high], left[low], right[low]
                     )
                     below = between_bins(with_parent, above + y, step, left[parent], right[parent])
-                below += add * different
+                below += whole
                 if below <= 0.0:
                     continue  # 0/0 is no evidence
                 multiply_in(share, score, y, (both + add) / below)

@@ -3,6 +3,8 @@ from stream_bayes.core.encoding._rows cimport Batch, Row, RowSource
 from stream_bayes.core.encoding._vocabulary cimport Vocabulary
 from stream_bayes.core.readings._smoothing cimport pseudocount
 
+from stream_bayes.core.readings._intervals cimport lower_end, upper_end
+
 cdef double log_of(double value) noexcept
 
 cdef class Answers
@@ -20,6 +22,11 @@ cdef class Reading:
     cdef public double[::1] score
     cdef public double[::1] share
     cdef public long long due
+    cdef double extra
+    cdef bint is_prior
+    cdef double[::1] first
+    cdef double[::1] rise
+    cdef public double[::1] spread_of
     cdef double shift
     cdef Py_ssize_t live
     cdef Row row
@@ -43,6 +50,10 @@ cdef class Reading:
     cpdef dict predict_learn(self, Row row)
     cpdef predict_members(self, Row row, bint is_labelled, double[:, ::1] out, Py_ssize_t r)
     cdef write_members(self, double[:, ::1] out, Py_ssize_t r)
+    cdef bint score_with_spread(self, Row row)
+    cdef look_again(self, Row row)
+    cdef find_spread(self)
+    cdef write_spreads(self, double[:, ::1] out, Py_ssize_t r)
     cdef dict answer_by_label(self, Row row, bint is_labelled)
     cdef process(self, Row row, bint is_labelled, Answers answers)
     cdef load(self, Batch batch, Py_ssize_t index)

@@ -13,18 +13,20 @@ from __future__ import annotations
 
 import cython
 import numpy as np
-from cython.cimports.libc.math import exp, log
+from cython.cimports.libc.math import exp, expm1, fabs, log, log1p
 
 from stream_bayes.errors import BadState
 
 if not cython.compiled:
     from stream_bayes.core.counts._tables import Tables
     from stream_bayes.core.encoding._rows import Batch, Row, RowSource
+    from stream_bayes.core.readings._intervals import lower_end, upper_end
     from stream_bayes.core.readings._smoothing import pseudocount
 
 IMPOSSIBLE = cython.declare(cython.double, float("-inf"))  # the logarithm of 0
 NEVER = cython.declare(cython.longlong, 0x7FFFFFFFFFFFFFFF)  # a clock that is not reached
 NO_ANSWER = cython.declare(cython.double, float("nan"))
+MOST_RISE = cython.declare(cython.double, 600.0)  # its exponential is a double
 
 
 @cython.cfunc
@@ -54,7 +56,9 @@ class Reading:
     -----
     A class is live if it holds samples or was declared. Others have no part in an answer.
 
-    A subclass writes `add_evidence`. One that keeps more than counts, such as a structure or losses, also writes
+    A subclass writes `add_evidence`. It counts the row itself `extra` times besides what the tables hold, in each class
+    for that class's score: 0 for an answer, a fresh sample for the second look that intervals need. One that keeps more
+    than counts, such as a structure or losses, also writes
     `derive`, `rederive`, `derived_state`, `load_derived` and `after_merge`.
     """
 
@@ -70,6 +74,9 @@ class Reading:
         self.share = np.zeros(2)
         self.shift = 0.0  # left out of every class's score: log P(y, x) is score + shift
         self.live = 0  # live classes
+        self.extra = 0.0  # the weight that the row itself counts for besides the tables, on their scale
+        self.is_prior = False  # True if the prior stands in for scores that are all impossible
+        self.first, self.rise, self.spread_of = np.zeros(2), np.zeros(2), np.zeros(2)
         self.due = NEVER  # the clock at which `derive` is called
         self.row = Row()  # used again for each row of a batch
         self.answer = NamedAnswer()  # and for each answer by name
@@ -130,6 +137,8 @@ class Reading:
         if self.score.shape[0] < tables.labels:
             self.score = np.zeros(2 * tables.labels)
             self.share = np.zeros(2 * tables.labels)
+            self.first, self.rise = np.zeros(2 * tables.labels), np.zeros(2 * tables.labels)
+            self.spread_of = np.zeros(2 * tables.labels)
         for y in range(tables.labels):
             if tables.class_samples[y] > 0.0:
                 learned = True
@@ -165,7 +174,8 @@ class Reading:
             elif self.class_prior == "uniform" or (self.class_prior == "counted" and total <= 0.0):
                 target[y] = -log(live)
             elif self.class_prior == "counted":
-                target[y] = log_of((tables.class_weight[y] + add) / total)
+                # The total is the same for all classes, so their odds are those of independent weights.
+                target[y] = log_of((tables.class_weight[y] + add + self.extra) / total)
             else:
                 target[y] = log_of(self.given[y])
 
@@ -193,9 +203,11 @@ class Reading:
     def fall_back_to_prior(self):
         """Set the scores to the prior where every class is impossible."""
         y: cython.Py_ssize_t
+        self.is_prior = False
         for y in range(self.tables.labels):
             if self.score[y] > IMPOSSIBLE:
                 return
+        self.is_prior = True
         self.shift = 0.0
         self.fill_prior(self.score)
 
@@ -293,6 +305,131 @@ class Reading:
         self.answer.by_label = {}
         self.process(row, is_labelled, self.answer)
         return self.answer.by_label
+
+    # -- intervals ----------------------------------------------------------------------------------------------------
+
+    @cython.cfunc
+    def score_with_spread(self, row: Row) -> cython.bint:
+        """Score a row, and write the variance of each class's log-odds into `spread_of`; return False before any
+        learning.
+        """
+        if not self.score_row(row):
+            return False
+        self.look_again(row)
+        return True
+
+    @cython.cfunc
+    def look_again(self, row: Row):
+        """Write the variances of the log-odds, from the scores and those with the row learned once more."""
+        y: cython.Py_ssize_t
+        shift: cython.double = self.shift
+        for y in range(self.tables.labels):
+            self.first[y] = self.score[y]
+        self.extra = self.tables.unit
+        try:
+            self.begin()
+            if not self.is_prior:
+                self.add_evidence(row)
+        finally:
+            self.extra = 0.0
+        for y in range(self.tables.labels):
+            self.rise[y] = 0.0
+            if self.first[y] > IMPOSSIBLE:
+                # A score by the complement falls: it is that of being none of the others.
+                self.rise[y] = min(fabs(self.score[y] - self.first[y]), MOST_RISE)
+            self.score[y] = self.first[y]
+        self.shift = shift
+        self.find_spread()
+
+    @cython.cfunc
+    def find_spread(self):
+        """Write the variances of the log-odds from the rises of the scores."""
+        y: cython.Py_ssize_t
+        z: cython.Py_ssize_t
+        rest: cython.double
+        squares: cython.double
+        self.normalise()
+        for y in range(self.tables.labels):
+            self.first[y] = self.share[y] * self.share[y] * expm1(self.rise[y])
+        for y in range(self.tables.labels):
+            rest = squares = 0.0
+            for z in range(self.tables.labels):
+                if z != y:
+                    rest += self.share[z]
+                    squares += self.first[z]
+            self.spread_of[y] = self.rise[y]
+            if rest > 1e-150:  # its square is a double
+                self.spread_of[y] += log1p(squares / rest / rest)
+
+    @cython.cfunc
+    def write_spreads(self, out: cython.double[:, ::1], r: cython.Py_ssize_t):
+        """Write the variances that belong to what `write_members` writes."""
+        y: cython.Py_ssize_t
+        for y in range(self.tables.labels):
+            out[r, y] = self.spread_of[y]
+
+    def answer_with_spread(self, row: Row) -> dict:
+        """Return `{label: (P(y | x), variance of its log-odds)}`, empty before any learning."""
+        answer: dict = {}
+        y: cython.Py_ssize_t
+        if self.score_with_spread(row):
+            self.normalise()
+            for y in range(self.tables.labels):
+                if self.is_live(y):
+                    answer[self.labels.values[y]] = (float(self.share[y]), float(self.spread_of[y]))
+        return answer
+
+    def write_interval(
+        self,
+        row: Row,
+        low: cython.double[:, ::1],
+        high: cython.double[:, ::1],
+        r: cython.Py_ssize_t,
+        tail: cython.double,
+        deviations: cython.double,
+    ) -> bool:
+        """Write the interval of each class's probability into row `r` of two tables.
+
+        Return False if the prior alone answers: then it is written, as both ends.
+        """
+        y: cython.Py_ssize_t
+        z: cython.Py_ssize_t
+        rest: cython.double
+        has_evidence: cython.bint = False
+        if not self.score_with_spread(row):
+            return True
+        self.fill_prior(self.first)
+        for y in range(self.tables.labels):
+            if self.score[y] != self.first[y]:
+                has_evidence = True
+        self.normalise()
+        for y in range(self.tables.labels):
+            rest = 0.0
+            for z in range(self.tables.labels):
+                if z != y:
+                    rest += self.share[z]
+            low[r, y] = high[r, y] = self.share[y]
+            if has_evidence:
+                low[r, y] = lower_end(self.share[y], rest, self.spread_of[y], tail, deviations)
+                high[r, y] = upper_end(self.share[y], rest, self.spread_of[y], tail, deviations)
+        return has_evidence
+
+    def write_intervals(
+        self,
+        batch: Batch,
+        low: cython.double[:, ::1],
+        high: cython.double[:, ::1],
+        tail: cython.double,
+        deviations: cython.double,
+    ) -> list:
+        """Write the intervals of many rows; return the rows that have no evidence, as `write_interval` says."""
+        r: cython.Py_ssize_t
+        without: list = []
+        for r in range(batch.rows):
+            self.load(batch, r)
+            if not self.write_interval(self.row, low, high, r, tail, deviations):
+                without.append(r)
+        return without
 
     # -- many rows ----------------------------------------------------------------------------------------------------
 

@@ -59,6 +59,7 @@ class SlidingReading(Reading):
         self.share = self.reading.share
         self.shift = self.reading.shift
         self.live = self.reading.live
+        self.spread_of = self.reading.spread_of
 
     @cython.cfunc
     def score_row(self, row: Row) -> cython.bint:
@@ -67,10 +68,28 @@ class SlidingReading(Reading):
         return scored
 
     @cython.cfunc
+    def score_with_spread(self, row: Row) -> cython.bint:
+        scored: cython.bint = self.reading.score_with_spread(row)
+        self.copy_scores()
+        return scored
+
+    @cython.cfunc
     def add_evidence(self, row: Row):
         self.reading.begin()
         self.reading.add_evidence(row)
         self.copy_scores()
+
+    def write_interval(
+        self,
+        row: Row,
+        low: cython.double[:, ::1],
+        high: cython.double[:, ::1],
+        r: cython.Py_ssize_t,
+        tail: cython.double,
+        deviations: cython.double,
+    ) -> bool:
+        """Write the interval of each class's probability, by the reading that answers."""
+        return self.reading.write_interval(row, low, high, r, tail, deviations)
 
     def predict_batch(self, batch: Batch, out: cython.double[:, ::1]):
         """Write the probabilities of each row into a row of `out`; zeros before any learning."""

@@ -57,10 +57,6 @@ class SuperParentReading(AverageReading):
         self.chosen = -1
 
     @cython.cfunc
-    def answers(self, k: cython.Py_ssize_t) -> cython.bint:
-        return self.slot[k] == self.chosen
-
-    @cython.cfunc
     def entry_chosen(self, reader: AverageReading) -> cython.Py_ssize_t:
         """Return the entry of the super-parent that answers, -1 if it is not among the gathered ones."""
         k: cython.Py_ssize_t
@@ -99,12 +95,14 @@ class SuperParentReading(AverageReading):
         terms: Terms = self.terms
         different: cython.Py_ssize_t = self.tables.values.distinct[self.slot[child]]
         pseudocount: cython.double = self.pseudocount(different)
+        whole: cython.double = pseudocount * different + self.extra
         both: cython.double
         below: cython.double
         y: cython.Py_ssize_t
+        pseudocount += self.extra
         for y in range(self.tables.labels):
             both = self.weight_together(max(child, parent), min(child, parent), y)
-            below = self.weight_beside(parent, self.slot[child], y) + pseudocount * different
+            below = self.weight_beside(parent, self.slot[child], y) + whole
             if below > 0.0:  # 0/0 is no evidence
                 terms.product[y] *= (both + pseudocount) / below
 
@@ -115,7 +113,9 @@ class SuperParentReading(AverageReading):
         pairs: PairCounts = self.tables.pairs
         high: cython.Py_ssize_t = max(child, parent)
         low: cython.Py_ssize_t = min(child, parent)
-        pseudocount: cython.double = self.pseudocount(self.tables.values.distinct[self.slot[child]])
+        pseudocount: cython.double = (
+            self.pseudocount(self.tables.values.distinct[self.slot[child]]) + self.extra
+        )
         both: cython.double
         cell: cython.longlong = pairs.layout.pair(self.place[high], self.place[low]) * terms.stride
         y: cython.Py_ssize_t

@@ -38,6 +38,7 @@ class Panel:
         self.members = encoding.members
         self.labels = encoding.labels
         self.given = np.zeros((mixture.experts, 2))
+        self.spreads, self.variance = np.zeros((mixture.experts, 2)), np.zeros(2)
 
     def __reduce__(self):
         return Panel, (self.encoding, self.mixture, self.recalibration, self.repeats)
@@ -58,6 +59,28 @@ class Panel:
         return self.answer(self.encoding.lookup(views), False, known, last, share)
 
     @cython.ccall
+    def predict_with_spread(self, views: dict, known: cython.Py_ssize_t, last, share: cython.double) -> dict:
+        """Return `{label: (probability, variance of its log-odds)}` of an event, arguments as `predict` takes them.
+
+        The weights of the experts and the correction are held. The expert that repeats the last label is certain.
+        """
+        readings: Members = self.encoding.readings
+        answer: dict = {}
+        k: cython.Py_ssize_t
+        steepness: cython.double
+        rows: list = self.encoding.lookup(views)
+        self.reserve()
+        readings.predict_with_spreads(rows, self.mixture.is_asleep, self.given, self.spreads)
+        mixed: dict = self.mix(known, last, share)
+        if known:
+            self.mixture.mix_spreads(self.spreads, self.variance)
+        for k in range(known):
+            steepness = self.recalibration.steepness(k)
+            label = self.labels.values[k]
+            answer[label] = (mixed[label], float(self.variance[k] * steepness * steepness))
+        return answer
+
+    @cython.ccall
     def predict_learn(self, views: dict, y, w, known: cython.Py_ssize_t, last, share: cython.double) -> dict:
         """Return the mixed probabilities of a sample, which the stores then learn.
 
@@ -70,15 +93,28 @@ class Panel:
         self, rows: list, is_labelled: cython.bint, known: cython.Py_ssize_t, last, share: cython.double
     ) -> dict:
         """Let all experts that are awake predict, and the stores learn a sample with a label; mix the predictions."""
-        mixture: ExpertMixture = self.mixture
         readings: Members = self.encoding.readings
+        self.reserve()
+        readings.predict(rows, is_labelled, self.mixture.is_asleep, self.given)
+        return self.mix(known, last, share)
+
+    @cython.cfunc
+    def reserve(self):
+        """Make room for every label."""
+        labels: cython.Py_ssize_t = len(self.labels.values)
+        if self.given.shape[1] < labels:
+            self.given = np.zeros((self.mixture.experts, 2 * labels))
+            self.spreads = np.zeros((self.mixture.experts, 2 * labels))
+            self.variance = np.zeros(2 * labels)
+
+    @cython.cfunc
+    def mix(self, known: cython.Py_ssize_t, last, share: cython.double) -> dict:
+        """Return the mixture of what the experts gave, corrected, by label."""
+        mixture: ExpertMixture = self.mixture
         labels: Vocabulary = self.labels
         mixed: dict = {}
         k: cython.Py_ssize_t
         end: cython.Py_ssize_t
-        if self.given.shape[1] < len(labels.values):
-            self.given = np.zeros((mixture.experts, 2 * len(labels.values)))
-        readings.predict(rows, is_labelled, mixture.is_asleep, self.given)
         if known == 0:
             return mixed
         if self.repeats:

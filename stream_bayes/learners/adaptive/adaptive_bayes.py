@@ -37,8 +37,9 @@ from stream_bayes.learners.adaptive.sleeping import Sleep
 from stream_bayes.learners.base.arguments import ReadOnlyArguments, check_count, check_number
 from stream_bayes.learners.base.base import BayesClassifier, X
 from stream_bayes.learners.base.batches import row_count
+from stream_bayes.learners.base.intervals import Intervals, ends_of, odds_interval
 from stream_bayes.learners.base.predictions import labels_like, most_probable, probabilities_like
-from stream_bayes.learners.base.samples import rows_of, samples_of
+from stream_bayes.learners.base.samples import intervals_of_rows, rows_of, samples_of
 
 __all__ = ["AdaptiveBayes", "Opinion"]
 
@@ -217,6 +218,34 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         for place, x in enumerate(rows_of(X)):
             values[place, : self._known] = list(self.predict_proba_one(x).values())
         return values
+
+    def predict_interval_one(self, x: X, level: float = 0.95) -> dict[Any, tuple[float, float]]:
+        """Return the credible interval of each class's probability; empty before any learning.
+
+        It holds the answer. What is uncertain are the tables of the experts; their weights and the correction are held.
+
+        Parameters
+        ----------
+        x
+            The features.
+        level
+            The probability of the interval.
+        """
+        ends_of(level)
+        answer = self._answer_with_spread(x)
+        return {label: odds_interval(share, variance, level) for label, (share, variance) in answer.items()}
+
+    def predict_interval_many(self, X: Native, level: float = 0.95) -> Intervals:
+        """Return the intervals of many rows: their lower and their upper ends, each as `predict_proba_many` answers."""
+        return intervals_of_rows(self, X, level)
+
+    def _answer_with_spread(self, x: X) -> dict[Any, tuple[float, float]]:
+        """Return `{label: (probability, variance of its log-odds)}`; empty before any learning."""
+        panel, views = self._experts(), self._views(x)
+        answer: dict[Any, tuple[float, float]] = panel.predict_with_spread(
+            views, self._known, *self._memory.repetition()
+        )
+        return answer
 
     def explain_one(self, x: X) -> dict[str, Opinion]:
         """Return each expert's weight and probabilities, the weightiest first; empty before any learning.

@@ -40,13 +40,7 @@ from stream_bayes.learners.base.explanation import (
     explained_by_addition,
     explained_by_omission,
 )
-from stream_bayes.learners.base.intervals import (
-    Cumulants,
-    beta_interval,
-    log_odds_interval,
-    log_weight,
-    logistic_interval,
-)
+from stream_bayes.learners.base.intervals import Intervals, beta_interval, ends_of
 from stream_bayes.learners.base.predictions import labels_like, most_probable, probabilities_like
 from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.learners.base.traits import Promise, Traits
@@ -117,18 +111,6 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
     @abstractmethod
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
         """Return this learner's reading of its store."""
-
-    def _log_likelihood_cumulants(self, x: X, label: int) -> Cumulants:
-        """Return the cumulants of log P(x | label) under the posterior of the counts, for a label's code."""
-        raise NotSupported(f"{type(self).__name__} has no posterior to take an interval from")
-
-    def _log_joint_cumulants(self, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
-        """Return the cumulants of log P(x, label) of each class; None where it is a prior times a likelihood."""
-        return None
-
-    def _log_odds(self, x: X) -> dict[Any, Cumulants] | None:
-        """Return the cumulants of each class's log-odds; None where the classes are independent."""
-        return None
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -391,11 +373,19 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
         return scores
 
     def predict_interval_one(self, x: X, level: float = 0.95) -> dict[Any, tuple[float, float]]:
-        """Return the credible interval of each class's probability.
+        """Return the credible interval of each class's probability; empty before any learning.
 
-        The tables are independent Dirichlet posteriors, Gaussians have their reference prior. The interval is that of
-        the delta method on the log-odds, with a correction for skewness. Without any evidence it is the exact Beta
-        interval.
+        The interval holds the answer of `predict_proba_one`, which is the mean of the probabilities by all tables that
+        the counts allow, those weighing more that make the event likely. Each class's P(x, y) is taken as log-normal,
+        with the variance that learning (x, y) once more shows; structure, bins and weights of mixtures are held.
+        Without any evidence it is the exact interval of a Beta distribution.
+
+        Parameters
+        ----------
+        x
+            The features.
+        level
+            The probability of the interval.
 
         Examples
         --------
@@ -407,32 +397,60 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
         >>> round(low, 4), round(high, 4)
         (0.6567, 0.8244)
         """
-        if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0.0 < level < 1.0:
-            raise BadValue(f"level lies between 0 and 1, not {level!r}")
-        codes = {label: self._store.encoder.labels.find(label) for label in self.classes_}
-        if not self.joint_log_likelihood(x):
+        tail, deviations = ends_of(level)
+        labels = self._store.encoder.labels.values
+        ends = np.zeros((2, 1, max(len(labels), 1)))
+        row = self._store.encoder.lookup(x)
+        if not any(self._store.tables.class_samples):
             return {}
-        odds = self._log_odds(x)
-        if odds is not None:
-            return {label: logistic_interval(odds[label], level) for label in codes}
-        joint = self._log_joint_cumulants(x, codes)
-        if joint is not None:
-            return {label: log_odds_interval(joint, label, level) for label in codes}
-        evidence = {label: self._log_likelihood_cumulants(x, code) for label, code in codes.items()}
-        has_evidence = any(moments != Cumulants() for moments in evidence.values())
-        prior = self._prior_parameters()
-        if prior is None and not has_evidence:  # the prior was given, and is certain
-            return {label: (p, p) for label, p in self.predict_proba_one({}).items()}
+        if not self._reading.write_interval(row, ends[0], ends[1], 0, tail, deviations):
+            self._write_prior_intervals(ends, [0], level)
+        return {
+            label: (float(ends[0, 0, code]), float(ends[1, 0, code]))
+            for code, label in enumerate(labels)
+            if self._is_live(code)
+        }
+
+    def predict_interval_many(self, X: Native, level: float = 0.95) -> Intervals:
+        """Return the intervals of many rows: their lower and their upper ends, each as `predict_proba_many` answers.
+
+        Examples
+        --------
+        >>> from stream_bayes import NaiveBayes
+        >>> model = NaiveBayes()
+        >>> for number in range(20):
+        ...     model.learn_one({"sky": "grey" if number % 4 else "blue"}, "rain" if number % 4 else "dry")
+        >>> low, high = model.predict_interval_many([{"sky": "grey"}])
+        >>> low[0]["rain"] < model.predict_proba_one({"sky": "grey"})["rain"] < high[0]["rain"]
+        True
+        """
+        tail, deviations = ends_of(level)
+        batch = encode_batch(self._store, X, None, None, None, learning=False)
+        ends = np.zeros((2, row_count(X), max(self._store.tables.labels, 1)))
+        without = self._reading.write_intervals(batch, ends[0], ends[1], tail, deviations)
+        self._write_prior_intervals(ends, without, level)
+        live = {
+            code: label for code, label in enumerate(self._store.encoder.labels.values) if self._is_live(code)
+        }
+        return Intervals(*(probabilities_like(X, side, live) for side in ends))
+
+    def _write_prior_intervals(self, ends: NDArray[np.float64], rows: list[int], level: float) -> None:
+        """Write the exact intervals of P(y) into rows that have no evidence; a prior that was given is certain."""
+        prior = self._prior_parameters() if rows else None
         if prior is None:
-            fixed = self._log_prior()
-            joint = {label: Cumulants(fixed[label]) + evidence[label] for label in codes}
-        elif not has_evidence:
-            total = math.fsum(prior.values())
-            return {label: beta_interval(own, total - own, level) for label, own in prior.items()}
-        else:
-            # The sum of the prior's weights is common to all classes and cancels in the odds.
-            joint = {label: log_weight(own) + evidence[label] for label, own in prior.items()}
-        return {label: log_odds_interval(joint, label, level) for label in codes}
+            return
+        total = math.fsum(prior.values())
+        for label, own in prior.items():
+            code = self._store.encoder.labels.find(label)
+            interval = beta_interval(own, total - own, level, float(ends[0, rows[0], code]))
+            ends[:, rows, code] = np.reshape(interval, (2, 1))
+
+    def _answer_with_spread(self, x: X) -> dict[Any, tuple[float, float]]:
+        """Return `{label: (probability, variance of its log-odds)}`; empty before any learning."""
+        answer: dict[Any, tuple[float, float]] = self._reading.answer_with_spread(
+            self._store.encoder.lookup(x)
+        )
+        return answer
 
     def _prior_parameters(self) -> dict[Any, float] | None:
         """Return the Dirichlet parameters of P(y) in fresh samples; None if P(y) was given and not learned."""

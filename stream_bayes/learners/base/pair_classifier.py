@@ -12,11 +12,9 @@ from stream_bayes.core.readings._reading import Reading
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import NotSupported
 from stream_bayes.learners.base.arguments import check_choice, check_number, warn_of_many_values
-from stream_bayes.learners.base.base import BayesClassifier, X
+from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.binning import Binning, bins_for, cuts_of, has_open_cuts
-from stream_bayes.learners.base.cumulants import product_cumulants
 from stream_bayes.learners.base.feature_tables import FeatureTables
-from stream_bayes.learners.base.intervals import Cumulants
 from stream_bayes.learners.base.row_encoder import row_encoder
 from stream_bayes.learners.base.traits import Traits
 
@@ -136,6 +134,3 @@ class PairClassifier(BayesClassifier):
     @property
     def _tables(self) -> FeatureTables:
         return FeatureTables(self._store, self._reading)
-
-    def _log_likelihood_cumulants(self, x: X, label: int) -> Cumulants:
-        return product_cumulants(self._reading.shares(self._store.encoder.lookup(x), label))

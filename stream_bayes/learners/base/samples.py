@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from stream_bayes.core.readings._reading import AnswerTable
 from stream_bayes.data.columns import CodedColumns
 from stream_bayes.data.frames import Native, is_frame, iter_dicts, labels_of
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.learners.base.base import BayesClassifier
-from stream_bayes.learners.base.batches import check_batch, row_weights
+from stream_bayes.learners.base.batches import check_batch, row_count, row_weights
+from stream_bayes.learners.base.intervals import Intervals
+from stream_bayes.learners.base.predictions import probabilities_like
 
-__all__ = ["process_samples", "rows_of", "samples_of"]
+__all__ = ["intervals_of_rows", "process_samples", "rows_of", "samples_of"]
 
 
 def process_samples(
@@ -66,6 +70,18 @@ def rows_of(xs: Native) -> Iterable[Any]:
         return xs.to_dicts()
     rows: Iterable[Any] = iter_dicts(xs) if is_frame(xs) else xs
     return rows
+
+
+def intervals_of_rows(model: Any, xs: Native, level: float) -> Intervals:
+    """Return the intervals of many rows, by a model's `predict_interval_one`."""
+    labels: tuple[Any, ...] = model.classes_
+    ends = np.zeros((2, row_count(xs), max(len(labels), 1)))
+    for row, x in enumerate(rows_of(xs)):
+        intervals = model.predict_interval_one(x, level)
+        for code, label in enumerate(labels):
+            if label in intervals:
+                ends[:, row, code] = intervals[label]
+    return Intervals(*(probabilities_like(xs, side, dict(enumerate(labels))) for side in ends))
 
 
 def samples_of(

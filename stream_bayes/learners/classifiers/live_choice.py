@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 from stream_bayes.core.counts.store import CountStore
@@ -19,11 +18,9 @@ from stream_bayes.core.readings.spode import SuperParent
 from stream_bayes.core.readings.weighted import WeightedValues
 from stream_bayes.core.values.values import name_order
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import BadValue, CannotMerge, NotSupported
+from stream_bayes.errors import BadValue, CannotMerge
 from stream_bayes.learners.base.arguments import check_choice, check_number
-from stream_bayes.learners.base.base import X
 from stream_bayes.learners.base.binning import Binning
-from stream_bayes.learners.base.intervals import Cumulants
 from stream_bayes.learners.base.pair_classifier import MEMORY_BUDGET, PairClassifier
 from stream_bayes.learners.base.traits import Traits
 from stream_bayes.learners.classifiers.one_dependence import check_average
@@ -189,12 +186,6 @@ class LiveChoice(PairClassifier):
                 tables, encoder.labels, min_count=self.min_count, encoder=encoder, **settings
             )
         return AverageReading(tables, encoder.labels, min_count=self.min_count, encoder=encoder, **settings)
-
-    def _log_joint_cumulants(self, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
-        raise NotSupported(
-            "LiveChoice has no credible intervals: one of several readings answers, or their mixture, and neither "
-            "has a posterior; use a learner of the reading that leads"
-        )
 
     @property
     def traits(self) -> Traits:

@@ -13,11 +13,9 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.base.arguments import check_choice, check_number
-from stream_bayes.learners.base.base import BayesClassifier, X
+from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.binning import Binning, bins_for, cuts_of, has_open_cuts
-from stream_bayes.learners.base.cumulants import value_cumulants
 from stream_bayes.learners.base.feature_tables import FeatureTables
-from stream_bayes.learners.base.intervals import Cumulants
 from stream_bayes.learners.base.row_encoder import row_encoder
 from stream_bayes.learners.base.traits import Traits
 
@@ -131,9 +129,6 @@ class _GaussianOrCounted(BayesClassifier):
     def traits(self) -> Traits:
         learns = self._binning is not None and has_open_cuts(self.schema)
         return super().traits._replace(learns_cut_points=learns)
-
-    def _log_likelihood_cumulants(self, x: X, label: int) -> Cumulants:
-        return value_cumulants(self._store, self._reading, self._store.encoder.lookup(x), label)
 
 
 class NaiveBayes(_GaussianOrCounted):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -12,7 +11,6 @@ from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.readings._a2de import PairAverageReading
 from stream_bayes.core.readings._aode import AverageReading
 from stream_bayes.core.readings._reading import Reading
-from stream_bayes.core.readings._smoothing import pseudocount
 from stream_bayes.core.readings.aode import WeightedAverage
 from stream_bayes.core.readings.named_features import require_features
 from stream_bayes.core.readings.spode import SuperParent
@@ -25,10 +23,7 @@ from stream_bayes.learners.base.arguments import (
     check_number,
     warn_of_absent,
 )
-from stream_bayes.learners.base.base import X
 from stream_bayes.learners.base.binning import Binning
-from stream_bayes.learners.base.cumulants import average_cumulants
-from stream_bayes.learners.base.intervals import Cumulants
 from stream_bayes.learners.base.pair_classifier import MEMORY_BUDGET, PairClassifier
 from stream_bayes.learners.base.traits import Traits
 
@@ -51,21 +46,6 @@ def check_average(min_count: float, half_life: float | str | None, subsumption: 
             NeverEligible,
             stacklevel=3,
         )
-
-
-def joint_cumulants(learner: PairClassifier, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
-    """Return the cumulants of log P(x, label) of a learner whose reading averages over super-parents."""
-    row, classes = learner._store.encoder.lookup(x), learner.classes_
-    if learner.class_prior == "counted":
-        return average_cumulants(learner._reading, row, codes, dict.fromkeys(classes, 0.0))
-    tables = learner._store.tables
-    add = pseudocount(learner.strength, len(classes), learner._reading.spread)
-    counted = {y: tables.class_weight[code] / tables.unit + add for y, code in codes.items()}
-    ratio = {
-        y: prior - math.log(counted[y]) if counted[y] > 0.0 else -math.inf
-        for y, prior in learner._log_prior().items()
-    }
-    return average_cumulants(learner._reading, row, codes, ratio)
 
 
 class AODE(PairClassifier):
@@ -155,9 +135,6 @@ class AODE(PairClassifier):
             return AverageReading(store.tables, store.encoder.labels, encoder=store.encoder, **settings)
         return WeightedAverage(store.tables, store.encoder, **settings)
 
-    def _log_joint_cumulants(self, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
-        return joint_cumulants(self, x, codes)
-
     @property
     def weights_(self) -> dict[Any, float]:
         """The weight of each super-parent."""
@@ -235,9 +212,6 @@ class A2DE(PairClassifier):
             **self._settings(class_prior),
         )
 
-    def _log_joint_cumulants(self, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
-        return joint_cumulants(self, x, codes)
-
 
 class SPODE(PairClassifier):
     """A super-parent one-dependence estimator: every other feature depends on the class and on one feature.
@@ -314,9 +288,6 @@ class SPODE(PairClassifier):
     @property
     def traits(self) -> Traits:
         return super().traits._replace(is_order_dependent=self.parent is None)
-
-    def _log_joint_cumulants(self, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
-        return joint_cumulants(self, x, codes)
 
     @property
     def parent_(self) -> Any:

@@ -18,7 +18,6 @@ from stream_bayes.errors import SchemaError, UnknownFeature
 from stream_bayes.learners.base.arguments import check_number
 from stream_bayes.learners.base.base import BayesClassifier, X
 from stream_bayes.learners.base.explanation import Explanation
-from stream_bayes.learners.base.intervals import Cumulants, log_share, log_shares
 
 __all__ = ["BernoulliNB", "ComplementNB", "MultinomialNB"]
 
@@ -171,15 +170,6 @@ class MultinomialNB(_BagClassifier):
     def _more_tags(self) -> set[str]:
         return {tags.POSITIVE_INPUT}
 
-    def _log_likelihood_cumulants(self, x: X, label: int) -> Cumulants:
-        row, values = self._store.encoder.lookup(x), self._store.tables.values
-        parts, total = [], 0.0
-        for k in range(row.entries):
-            if values.held[row.code[k]]:
-                own, total = self._parameters(row.code[k], label)
-                parts.append((own, float(row.amount[k])))
-        return log_shares(parts, total) if parts and total > 0 else Cumulants()
-
 
 class ComplementNB(_BagClassifier):
     """Complement naive Bayes: a message belongs to the class whose complement it fits worst.
@@ -196,7 +186,8 @@ class ComplementNB(_BagClassifier):
 
     Notes
     -----
-    Promises, time and memory: as `MultinomialNB`. The score is not a likelihood, so there are no credible intervals.
+    Promises, time and memory: as `MultinomialNB`. The score is not a likelihood; an interval shows how well the words
+    of the other classes are known.
 
     Examples
     --------
@@ -279,13 +270,3 @@ class BernoulliNB(_BagClassifier):
         tables = self._store.tables
         messages = float(tables.class_weight[label] / tables.unit)
         return self._weight(place, label) + self.alpha, messages + 2.0 * self.alpha
-
-    def _log_likelihood_cumulants(self, x: X, label: int) -> Cumulants:
-        row, values = self._store.encoder.lookup(x), self._store.tables.values
-        present = set(row.code[: row.entries])
-        moments = Cumulants()
-        for place in range(len(self._store.encoder.nominal[0].vocabulary)):
-            if values.held[place]:
-                own, total = self._parameters(place, label)
-                moments += log_share(own if place in present else total - own, total)
-        return moments

@@ -13,6 +13,7 @@ from stream_bayes.data.frames import Native, is_frame, iter_dicts, like_series
 from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.base.arguments import ReadOnlyArguments
 from stream_bayes.learners.base.batches import row_count
+from stream_bayes.learners.base.intervals import Intervals
 from stream_bayes.learners.base.predictions import Probabilities
 from stream_bayes.learners.wrappers.decision_rules import Costs, Rule, Thresholds
 
@@ -100,6 +101,14 @@ class DecidingClassifier(ReadOnlyArguments, base.Wrapper[base.Estimator], base.M
     def predict_proba_many(self, X: Native, **kwargs: Any) -> Any:  # as the classifier answers
         """Return the classifier's probabilities of many rows; raise `NotSupported` if it has none."""
         return self._verb("predict_proba_many")(X, **kwargs)
+
+    def predict_interval_one(self, x: dict[Any, Any], level: float = 0.95) -> dict[Any, tuple[float, float]]:
+        """Return the classifier's interval of each class's probability; raise `NotSupported` if it has none."""
+        return cast("dict[Any, tuple[float, float]]", self._verb("predict_interval_one")(x, level))
+
+    def predict_interval_many(self, X: Native, level: float = 0.95) -> Intervals:
+        """Return the classifier's intervals of many rows; raise `NotSupported` if it has none."""
+        return cast("Intervals", self._verb("predict_interval_many")(X, level))
 
     def predict_many(self, X: Native, **kwargs: Any) -> Any:  # a series of X's library, or a list
         """Return the decision of each row: a series for a data frame, a list for anything else.

@@ -13,17 +13,18 @@ from river import base
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.data.frames import Native
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import BadValue, NotSupported
+from stream_bayes.errors import BadValue
 from stream_bayes.learners.base.arguments import ReadOnlyArguments, check_choice, check_number
 from stream_bayes.learners.base.base import BayesClassifier, X, check_learner
 from stream_bayes.learners.base.explanation import Explanation
+from stream_bayes.learners.base.intervals import Intervals, mixed_intervals
 from stream_bayes.learners.base.predictions import (
     labels_like,
     log_loss,
     most_probable,
     probabilities_like,
 )
-from stream_bayes.learners.base.samples import samples_of
+from stream_bayes.learners.base.samples import intervals_of_rows, samples_of
 from stream_bayes.learners.classifiers.naive_bayes import NaiveBayes
 
 __all__ = ["HalfLifeChoice", "HalfLifeLeader"]
@@ -164,16 +165,20 @@ class HalfLifeChoice(ReadOnlyArguments, base.MiniBatchClassifier):
         return self._members[self._leader].explain_one(x)
 
     def predict_interval_one(self, x: X, level: float = 0.95) -> dict[Any, tuple[float, float]]:
-        """Return the credible interval of each class's probability, in the learner that leads.
+        """Return the credible interval of each class's probability, as `BayesClassifier.predict_interval_one` does.
 
-        Raises
-        ------
-        NotSupported
-            For a mixture, which has no posterior.
+        That of a mixture is of its answer, the weights of the half-lives held.
         """
-        if self.combine != "best":
-            raise NotSupported("a mixture of half-lives has no posterior; use combine='best'")
-        return self._members[self._leader].predict_interval_one(x, level)
+        if self.combine == "best":
+            return self._members[self._leader].predict_interval_one(x, level)
+        answers = [member._answer_with_spread(x) for member in self._members]
+        return mixed_intervals(list(zip(self._weights(), answers, strict=True)), level)
+
+    def predict_interval_many(self, X: Native, level: float = 0.95) -> Intervals:
+        """Return the intervals of many rows: their lower and their upper ends."""
+        if self.combine == "best":
+            return self._members[self._leader].predict_interval_many(X, level)
+        return intervals_of_rows(self, X, level)
 
     @property
     def classes_(self) -> tuple[Any, ...]:

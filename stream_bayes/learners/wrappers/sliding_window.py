@@ -12,8 +12,7 @@ from stream_bayes.core.readings._sliding import SlidingReading
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.base.arguments import check_count
-from stream_bayes.learners.base.base import BayesClassifier, X, check_learner
-from stream_bayes.learners.base.intervals import Cumulants
+from stream_bayes.learners.base.base import BayesClassifier, check_learner
 from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.learners.base.traits import Promise, Traits
 from stream_bayes.learners.classifiers.naive_bayes import NaiveBayes
@@ -164,15 +163,6 @@ class SlidingWindow(BayesClassifier):
     @property
     def _target(self) -> str:
         return self.learner._target
-
-    def _log_odds(self, x: X) -> dict[Any, Cumulants] | None:
-        return self.learner._log_odds(x)
-
-    def _log_joint_cumulants(self, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
-        return self.learner._log_joint_cumulants(x, codes)
-
-    def _log_likelihood_cumulants(self, x: X, label: int) -> Cumulants:
-        return self.learner._log_likelihood_cumulants(x, label)
 
     # -- saving -------------------------------------------------------------------------------------------------------
 

@@ -126,8 +126,7 @@ def test_taking_a_state_and_predicting_change_nothing(name):
         model.joint_log_likelihood(x)
         model.predict_many([x, x])
         model.explain_one(x)
-        if not isinstance(model, ComplementNB):
-            model.predict_interval_one(x)
+        model.predict_interval_one(x)
         copy.deepcopy(model)
         pickle.dumps(model)
     assert held(model) == before

@@ -146,12 +146,6 @@ def test_an_interval_holds_the_probability_that_is_answered(make):
             assert low < high or not any(values)  # a given prior is beyond doubt
 
 
-def test_a_live_choice_has_no_interval():
-    model = trained(LiveChoice(), biased_events(42, 30))
-    with pytest.raises(NotSupported, match="neither has a posterior"):
-        model.predict_interval_one({"a": "x"})
-
-
 # -- refused ----------------------------------------------------------------------------------------------------------
 
 

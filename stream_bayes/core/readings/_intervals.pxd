@@ -1,0 +1,5 @@
+cdef double below(double deviations) noexcept
+cdef double reach(double share, double rest, double variance, double tail, double deviations) noexcept
+cdef double lower_end(double share, double rest, double variance, double tail, double deviations) noexcept
+cdef double upper_end(double share, double rest, double variance, double tail, double deviations) noexcept
+cdef double mixed_variance(double share, double parts) noexcept

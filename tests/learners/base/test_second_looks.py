@@ -1,0 +1,223 @@
+"""Credible intervals: they hold their answers, come from the posterior, and cover what they promise."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from river import datasets
+from scipy import optimize, stats
+
+from stream_bayes import (
+    A2DE,
+    AODE,
+    KDB,
+    LDA,
+    ODE,
+    QDA,
+    TAN,
+    AdaptiveBayes,
+    BayesNetClassifier,
+    BernoulliNB,
+    ComplementNB,
+    Costs,
+    DecidingClassifier,
+    DriftAdaptive,
+    GaussianNB,
+    HalfLifeChoice,
+    LiveChoice,
+    MultinomialNB,
+    NaiveBayes,
+    SlidingWindow,
+)
+from stream_bayes.errors import BadValue
+from stream_bayes.learners.base.intervals import beta_interval, odds_interval
+
+EACH: dict[str, Any] = {
+    "naive Bayes": NaiveBayes,
+    "plug-in": lambda: GaussianNB(predictive="plug-in"),
+    "AODE": lambda: AODE(min_count=1),
+    "A2DE": lambda: A2DE(min_count=1),
+    "TAN": TAN,
+    "KDB": lambda: KDB(k=3),
+    "LDA": LDA,
+    "QDA": QDA,
+    "network": lambda: BayesNetClassifier(None),
+    "window": lambda: SlidingWindow(NaiveBayes(), 30),
+    "choice": LiveChoice,
+    "half-lives": lambda: HalfLifeChoice(NaiveBayes(), [None, 10.0], combine="mixture"),
+    "drift": lambda: DriftAdaptive(NaiveBayes()),
+    "decisions": lambda: DecidingClassifier(TAN(), Costs.zero_one(["path", "sky"])),
+    "adaptive": AdaptiveBayes,
+}
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_an_answer_among_many_classes_lies_in_its_interval(name: str) -> None:
+    model: Any = EACH[name]()
+    events = list(itertools.islice(datasets.ImageSegments(), 100))
+    for x, y in events[:60]:
+        model.learn_one(x, y)
+    for x, _ in events[60:]:
+        answer, intervals = model.predict_proba_one(x), model.predict_interval_one(x)
+        assert intervals.keys() == answer.keys()
+        for label, (low, high) in intervals.items():
+            assert 0.0 <= low <= answer[label] <= high <= 1.0
+            inner = model.predict_interval_one(x, 0.5)[label]
+            assert low <= inner[0] <= inner[1] <= high
+        assert intervals == model.predict_interval_one(x)
+    low, high = model.predict_interval_many(pd.DataFrame([x for x, _ in events[60:70]]))
+    assert (low["path"].iloc[3], high["path"].iloc[3]) == pytest.approx(
+        model.predict_interval_one(events[63][0])["path"]
+    )
+
+
+def words(source: random.Random, y: int) -> dict[str, int]:
+    return {
+        w: source.randint(1, 3) for k, w in enumerate("abcdef") if source.random() < (0.3, 0.6)[k % 2 == y]
+    }
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        NaiveBayes,
+        lambda **prior: ODE(parents={"b": "a"}, **prior),
+        lambda **prior: KDB(k=2, **prior),
+        lambda **prior: BayesNetClassifier({"class": [], "a": ["class"], "b": ["class", "a"]}, **prior),
+        MultinomialNB,
+        BernoulliNB,
+    ],
+)
+def test_the_second_look_is_the_score_after_learning_the_event_once_more(make: Any) -> None:
+    source, model = random.Random(7), make(class_prior="uniform")
+    is_bag = "bag" in model.inputs
+    for _ in range(12):
+        y = source.randrange(2)
+        x: Any = words(source, y) if is_bag else {n: source.choice("xyz"[y:]) for n in "ab"}
+        model.learn_one(x, y)
+    x = {"a": 2, "b": 1} if is_bag else {"a": "y", "b": "z"}
+    rises = []
+    for y in range(2):
+        before = model.joint_log_likelihood(x)[y]
+        model.learn_one(x, y)
+        rises.append(model.joint_log_likelihood(x)[y] - before)
+        model.unlearn_one(x, y)
+    # Of two classes, the variance of the log-odds is the sum of those of both scores.
+    for _, variance in model._answer_with_spread(x).values():
+        assert variance == pytest.approx(sum(rises), rel=1e-9)
+
+
+def test_the_variance_is_that_of_draws_from_the_posterior_of_tables() -> None:
+    rng, model = np.random.default_rng(3), NaiveBayes(class_prior="uniform")
+    counts = {0: ([3, 1, 0], [1, 3]), 1: ([1, 2, 4], [5, 2])}
+    for y, (a, b) in counts.items():
+        for name, column in (("a", a), ("b", b)):
+            for value, count in enumerate(column):
+                for _ in range(count):
+                    model.learn_one({name: "uvw"[value]}, y)
+    expected = 0.0
+    for a, b in counts.values():
+        drawn = rng.dirichlet(np.add(a, 1.0), 400_000)[:, 0] * rng.dirichlet(np.add(b, 1.0), 400_000)[:, 1]
+        expected += math.log((drawn**2).mean() / drawn.mean() ** 2)
+    (_, variance), _ = model._answer_with_spread({"a": "u", "b": "v"}).values()
+    assert variance == pytest.approx(expected, rel=0.02)
+
+
+def test_the_variance_of_numbers_is_that_of_draws_of_mean_and_covariance() -> None:
+    rng = np.random.default_rng(3)
+    labels = np.repeat([0, 1], 15)
+    rows = rng.normal(size=(30, 2)) @ np.array([[1.0, 0.5], [0.0, 0.8]]) + labels[:, None]
+    model = QDA(shrinkage=0.0, class_prior="uniform")
+    for row, label in zip(rows, labels, strict=True):
+        model.learn_one({"a": float(row[0]), "b": float(row[1])}, int(label))
+    model.rederive()
+    x, center, expected = np.array([0.4, 0.3]), rows.mean(axis=0), 0.0
+    squares = {}
+    for y in range(2):
+        own = rows[labels == y]
+        off = own.mean(axis=0) - center
+        away = own - own.mean(axis=0)
+        squares[y] = away.T @ away + 1.5 / 15.1 * np.outer(off, off)
+    pooled = (np.diag(rows.var(axis=0, ddof=1)) + squares[0] + squares[1]) / 31
+    for y in range(2):
+        mean = (rows[labels == y].sum(axis=0) + 0.1 * center) / 15.1
+        # 17 degrees of freedom of the t, of two numbers
+        covariances = stats.invwishart(18, 2 * pooled + squares[y]).rvs(60_000, random_state=rng)
+        roots = np.linalg.cholesky(covariances)
+        means = mean + (roots @ rng.normal(size=(60_000, 2, 1)))[:, :, 0] / math.sqrt(15.1)
+        away = np.linalg.solve(roots, (x - means)[:, :, None])[:, :, 0]
+        density = np.exp(-0.5 * (away**2).sum(axis=1)) / np.linalg.det(roots)
+        expected += math.log((density**2).mean() / density.mean() ** 2)
+    (_, variance), _ = model._answer_with_spread({"a": 0.4, "b": 0.3}).values()
+    assert variance == pytest.approx(expected, rel=0.03)
+
+
+@pytest.mark.parametrize(("kind", "least"), [("names", 0.93), ("numbers", 0.9)])
+def test_intervals_cover_in_worlds_that_match_the_model(kind: str, least: float) -> None:
+    rng, inside, worlds = np.random.default_rng(5), 0, 300
+    for _ in range(worlds):
+        model: Any = NaiveBayes()
+        tables, means = rng.dirichlet(np.ones(3), (3, 6)), rng.normal(size=(3, 6))
+        prior = rng.dirichlet(np.ones(3))
+        for event in range(101):
+            y = event if event < 3 else int(rng.choice(3, p=prior))
+            codes = [int(rng.choice(3, p=tables[y, f])) for f in range(6)]
+            numbers = rng.normal(means[y])
+            x = {f"f{f}": "uvw"[codes[f]] if kind == "names" else float(numbers[f]) for f in range(6)}
+            if event < 100:
+                model.learn_one(x, y)
+        if kind == "names":
+            joint = prior * np.prod(tables[:, range(6), codes], axis=1)
+        else:
+            joint = prior * np.exp(-0.5 * ((numbers - means) ** 2).sum(axis=1))
+        best = model.predict_one(x)
+        low, high = model.predict_interval_one(x)[best]
+        inside += low <= joint[best] / joint.sum() <= high
+    assert inside / worlds >= least
+
+
+@pytest.mark.parametrize("share", [1e-9, 0.3, 0.5, 0.999, 1.0 - 1e-12])
+@pytest.mark.parametrize("variance", [1e-6, 0.5, 9.0, 400.0])
+def test_an_interval_is_the_hull_of_the_mixture_and_of_the_centred_normal(
+    share: float, variance: float
+) -> None:
+    deviation, odds = math.sqrt(variance), math.log(share) - math.log1p(-share)
+
+    def below(at: float) -> float:
+        parts = [stats.norm.cdf((at + side * variance / 2) / deviation) for side in (-1, 1)]
+        return float(share * parts[0] + (1 - share) * parts[1])
+
+    bounds = (-variance / 2 - 9 * deviation, variance / 2 + 9 * deviation)
+    ends = [optimize.brentq(lambda at, tail=tail: below(at) - tail, *bounds) for tail in (0.025, 0.975)]
+    low = odds + min(ends[0], -1.959963984540054 * deviation)
+    high = odds + max(ends[1], 1.959963984540054 * deviation)
+    found = odds_interval(share, variance, 0.95)
+    assert found[0] <= share <= found[1]
+    assert found[0] == pytest.approx(1 / (1 + math.exp(-low)), rel=1e-6)
+    assert 1 - found[1] == pytest.approx(1 / (1 + math.exp(high)), rel=1e-3, abs=1e-15)
+
+
+def test_a_skewed_beta_distribution_has_the_nearest_interval_that_holds_its_mean() -> None:
+    for own, other, level in ((5e-3, 10.0, 0.9), (10.0, 5e-3, 0.9), (75.0, 25.0, 0.01)):
+        low, high = beta_interval(own, other, level)
+        assert low <= own / (own + other) <= high
+        covered = stats.beta.cdf(high, own, other) - stats.beta.cdf(low, own, other)
+        assert covered == pytest.approx(level) or high == 1.0
+
+
+def test_nothing_learned_one_class_and_levels_that_are_none() -> None:
+    for model in (NaiveBayes(), AdaptiveBayes(), ComplementNB(), LDA()):
+        assert model.predict_interval_one({"a": 1.0}) == {}
+        assert model.predict_interval_many([{"a": 1.0}]) == ([{}], [{}])
+        model.learn_one({"a": 1.0}, "only")
+        assert model.predict_interval_one({"a": 2.0})["only"] == (1.0, 1.0)
+        levels: list[Any] = [0.0, 1.0, -0.5, True, float("nan"), "wide"]
+        for level in levels:
+            with pytest.raises(BadValue, match="level lies between 0 and 1"):
+                model.predict_interval_one({}, level)
