@@ -1,7 +1,8 @@
 """Search for the structure of a Bayesian network in a sample of rows.
 
 `sample` holds the rows and numbers their configurations, `completions` fills in missing values. By score:
-`hill_climbing` (a `climb` and its restarts) and `k2` maximise one of `scores`, which `family_scorer` counts and caches
-family by family; they return a `search_result`. By mutual information from `pair_tables`: `trees`. By tests of
+`hill_climbing` (a `climb` and its restarts), `exact_search` and `k2` maximise one of `scores`, which `family_scorer`
+counts and caches family by family; they return a `search_result`. `score_search` has what the first two share, and
+`saved_search` reads them from their JSON. By mutual information from `pair_tables`: `trees`. By tests of
 independence: `pc`, which directs edges in a `pdag`. `_counting` and `_climbing` have the inner loops.
 """
