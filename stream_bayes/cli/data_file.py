@@ -11,12 +11,19 @@ from typing import Annotated, Any
 
 import typer
 
+from stream_bayes.cli.leaks import leak_warnings, leaks_in
 from stream_bayes.core.events.event import BadRecord, Event
 from stream_bayes.data.schema import Amount, Date, Nominal, Numeric, Schema, usual_target
 from stream_bayes.errors import BadValue, Exhausted, SchemaError
 from stream_bayes.names import closest
 from stream_bayes.streams.contracts.source import Record, Source
-from stream_bayes.streams.files.column_profile import FIRST_ROWS, ColumnProfile, profile_of
+from stream_bayes.streams.files.column_profile import (
+    FIRST_ROWS,
+    LEAST_ROWS,
+    MAX_CELLS,
+    ColumnProfile,
+    profile_of,
+)
 from stream_bayes.streams.files.csv_cells import Misfits
 from stream_bayes.streams.files.csv_format import CSVFormat, delimiter_of, guessed_format
 from stream_bayes.streams.files.csv_source import CSVSource
@@ -208,6 +215,8 @@ class DataFile:
         The format of a CSV file; None for others.
     left_out
         Columns that were left out without being ignored by the user, with the reasons.
+    leaks
+        Features that give the label away, as `leaks_in` returns them.
     """
 
     path: Path
@@ -217,6 +226,7 @@ class DataFile:
     profiles: dict[str, ColumnProfile]
     form: CSVFormat | None = None
     left_out: dict[str, str] = field(default_factory=dict)
+    leaks: dict[Any, bool] = field(default_factory=dict)
 
     @property
     def guesses(self) -> list[str]:
@@ -320,7 +330,7 @@ class DataFile:
 
     def warnings(self) -> list[str]:
         """Return the problems of the target, one per line."""
-        found: list[str] = []
+        found: list[str] = leak_warnings(self.leaks, self.target or "")
         profile = self.profiles.get(self.target or "")
         if profile is None or not profile.values:
             return found
@@ -409,7 +419,19 @@ def open_table(file: Path, target: str | None, options: DataOptions) -> DataFile
         schema = getattr(source, "schema", None)
         if schema is not None and options.nominal:
             schema = with_nominal(schema, options.nominal)
-    return DataFile(file, target, source, schema, profiles, form, left_out)
+    leaks: dict[Any, bool] = {}
+    if target is not None:
+        again = (
+            CSVSource(file, fields, schema, form=form, misfits="missing")
+            if form is not None
+            else _typed_source(kind, file, fields)
+        )
+        with closing(again):
+            rows = min(FIRST_ROWS, max(LEAST_ROWS, MAX_CELLS // max(len(profiles), 1)))
+            leaks = leaks_in(
+                record for record in first_records(file, again, rows) if isinstance(record, Event)
+            )
+    return DataFile(file, target, source, schema, profiles, form, left_out, leaks)
 
 
 def merged_with(table: DataFile, files: Sequence[Path], options: DataOptions) -> MergedSource:
@@ -489,12 +511,12 @@ def _profiles_of(records: Iterable[Record], file: Path, target: str | None) -> d
     return profiles
 
 
-def first_records(file: Path, source: Source) -> list[Record]:
+def first_records(file: Path, source: Source, rows: int = FIRST_ROWS) -> list[Record]:
     """Return the first records. Raise `SchemaError` if all of these are bad: it is the wrong file."""
     records: list[Record] = []
     try:
-        while len(records) < FIRST_ROWS:
-            records += source.poll(FIRST_ROWS - len(records))
+        while len(records) < rows:
+            records += source.poll(rows - len(records))
     except Exhausted:
         pass
     bad = [record for record in records if isinstance(record, BadRecord)]

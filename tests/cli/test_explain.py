@@ -50,9 +50,14 @@ def test_the_probabilities_are_those_of_the_model_and_the_evidence_adds_up(snaps
 
 def test_what_was_never_learned_is_told_apart(snapshot: Path) -> None:
     event = json.dumps({"skyy": "grey", "sky": "purple", "wind": None})
-    message = " ".join(run("explain", snapshot, event).stdout.split())
-    assert "skyy: no such feature; did you mean 'sky'?" in message
+    result = run("explain", snapshot, event)
+    message = " ".join(result.stdout.split())
     assert "'purple' (never learned)" in message and "missing" in message
+    assert "warning: skyy: no such feature; did you mean 'sky'?" in result.stderr
+    assert "warning: sky: 'purple' (never learned)" in result.stderr
+    assert result.exit_code == 3 and "nothing of this event was ever learned" in result.stderr
+    partly = run("explain", snapshot, '{"sky": "purple", "wind": 3.0}')
+    assert partly.exit_code == 0 and "'purple' (never learned)" in partly.stderr
     report = json.loads(run("explain", snapshot, event, "--json").stdout)
     assert [part["seen"] for part in report["evidence"]] == [False, False, False]
 
@@ -133,6 +138,9 @@ def test_the_default_model_is_trained_saved_and_explained_by_its_experts(tmp_pat
     assert dict(zip(report["labels"], report["probabilities"], strict=True)) == model.predict_proba_one(x)
     assert [part["expert"] for part in report["experts"]] == list(model.explain_one(x))
     assert "last label again" in run("explain", saved, json.dumps(x)).stdout
+    unseen = run("explain", saved, '{"size": 1.0, "letter": "q"}')
+    assert unseen.exit_code == 0 and "warning: letter: 'q' (never learned)" in unseen.stderr
+    assert run("explain", saved, '{"letter": "q"}').exit_code == 3
     out = tmp_path / "answers.csv"
     run("predict", saved, file, "--out", out)
     predicted = [line.split(",")[1] for line in out.read_text().splitlines()[1:]]

@@ -395,6 +395,52 @@ def test_a_file_without_a_header_is_read_with_numbered_columns(tmp_path: Path) -
     assert json.loads(result.stdout)["learners"]["nb"]["events"] == 120
 
 
+def test_the_first_line_is_data_or_names_as_it_looks_and_said_in_predictions_too(tmp_path: Path) -> None:
+    path, model = tmp_path / "t.csv", tmp_path / "m.zip"
+    path.write_text("".join(f"{n}.5,{n % 3},{'ab'[n % 2]}\n" for n in range(60)))
+    trained = run("train", path, "--target", "c3", "--model", "nb", "--out", model)
+    assert trained.exit_code == 0 and "NaiveBayes learned 60 rows" in trained.stdout, trained.stderr
+    said = "the first line looks like data, so the columns are called c1 to c3"
+    assert f"warning: {said}" in trained.stderr
+    new = tmp_path / "new.csv"
+    new.write_text("7.5,1\n8.5,2\n")
+    predicted = run("predict", model, new)
+    assert (
+        len(predicted.stdout.splitlines()) == 3 and "so the columns are called c1 to c2" in predicted.stderr
+    )
+    new.write_text("c2,c1\n1,7.5\n2,8.5\n")
+    named = run("predict", model, new)
+    assert named.stdout == predicted.stdout and "looks like data" not in named.stderr
+
+
+def test_the_command_to_go_on_with_is_quoted_and_repeats_the_options(tmp_path: Path) -> None:
+    path, model = tmp_path / "my table.csv", tmp_path / "m.zip"
+    path.write_text("what is it;n;code\n" + "".join(f"{'ab'[n % 2]};-99;{n % 2}\n" for n in range(60)))
+    options = ("--target", "what is it", "--missing", "-99", "--ignore", "n")
+    shown = run("inspect", path, *options).stdout.splitlines()[-1]
+    assert shown == f"next: stream-bayes compare '{path}' --target 'what is it' --missing -99 --ignore n"
+    shown = run("train", path, *options, "--model", "nb", "--out", model).stdout.splitlines()[-1]
+    assert shown.endswith(f"next: stream-bayes predict {model} NEW.csv --out answers.csv --missing -99")
+
+
+def test_a_feature_that_gives_the_label_away_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = [f"{n % 2},{n % 6},{n % 5},row{n},{'ab'[n % 2]}\n" for n in range(90)]
+    path.write_text("code,group,size,id,kind\n" + "".join(rows))
+    result = run("inspect", path, "--target", "kind")
+    assert (
+        "warning: code gives kind away in the first rows: each of its values has one kind, and"
+        in result.stdout
+    )
+    assert "--ignore code" in result.stdout
+    assert "warning: group gives kind away" in result.stdout
+    assert "size gives" not in result.stdout and "id gives" not in result.stdout
+    assert (
+        "gives"
+        not in run("inspect", path, "--target", "kind", "--ignore", "code", "--ignore", "group").stdout
+    )
+
+
 def test_a_missing_target_lists_the_columns(people: Path) -> None:
     result = run("compare", people)
     assert result.exit_code == 3 and "--target is missing" in result.stderr

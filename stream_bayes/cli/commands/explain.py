@@ -13,9 +13,10 @@ import typer
 
 from stream_bayes.cli.commands.snapshots import Key, key_of
 from stream_bayes.cli.exit_codes import exit_on_error
-from stream_bayes.cli.output import JSON, print_json, print_table
+from stream_bayes.cli.output import JSON, note, print_json, print_table
 from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes, Opinion
+from stream_bayes.learners.base.explanation import Explanation
 from stream_bayes.learners.factory import Learner
 from stream_bayes.names import closest
 from stream_bayes.networks.bayes_net import BayesNet
@@ -61,45 +62,67 @@ def explain(
             raise NotSupported("the model has not learned anything yet")
         if isinstance(model, AdaptiveBayes):
             _print_opinions(model.explain_one(x), answer, json)
-            return
-        explanation = model.explain_one(x)
-        if json:
-            parts = [
-                {
-                    "feature": name,
-                    "value": x[name],
-                    "seen": _has_seen(model, name, x[name]),
-                    "evidence": list(by_label.values()),
-                }
-                for name, by_label in explanation.evidence.items()
-            ]
-            print_json(
-                {
-                    "labels": list(answer),
-                    "probabilities": list(answer.values()),
-                    "kind": explanation.kind,
-                    "baseline": [explanation.baseline[label] for label in answer],
-                    "evidence": parts,
-                }
-            )
-            return
-        rows: list[dict[str, Any]] = [
+        else:
+            _print_evidence(model, model.explain_one(x), x, answer, json)
+        _check_learned(model, x)
+
+
+def _check_learned(model: Learner, x: Mapping[str, Any]) -> None:
+    """Write a warning for each part of an event that was never learned. Raise `BadValue` if all of it was not."""
+    known = model._store.encoder.features
+    present = {name: value for name, value in x.items() if value is not None}
+    unseen = [name for name, value in present.items() if not _has_seen(model, name, value)]
+    for name in unseen:
+        if name not in known:
+            note([f"warning: {name}: no such feature{closest(name, list(map(str, known)))}"])
+        else:
+            note([f"warning: {name}: {_value(model, name, x[name])}, so it says nothing of the labels"])
+    if unseen and len(unseen) == len(present):
+        raise BadValue(
+            "nothing of this event was ever learned; the probabilities are those without any feature"
+        )
+
+
+def _print_evidence(
+    model: Learner, explanation: Explanation, x: Mapping[str, Any], answer: Mapping[Any, float], json: bool
+) -> None:
+    """Print what each feature adds for each label."""
+    if json:
+        parts = [
             {
-                "": name,
-                "value": _value(model, name, x[name]),
-                **{str(label): round(v, 3) for label, v in by_label.items()},
+                "feature": name,
+                "value": x[name],
+                "seen": _has_seen(model, name, x[name]),
+                "evidence": list(by_label.values()),
             }
-            for name, by_label in sorted(explanation.evidence.items(), key=lambda item: -_spread(item[1]))
+            for name, by_label in explanation.evidence.items()
         ]
-        base = {str(label): round(value, 3) for label, value in explanation.baseline.items()}
-        percent = {str(label): f"{p:.1%}" for label, p in answer.items()}
-        rows = [
-            {"": "without any feature", "value": "", **base},
-            *rows,
-            {"": "probability", "value": "", **percent},
-        ]
-        print_table(f"{explanation.kind} of {type(model).__name__}", rows, right=tuple(percent))
-        _print_unknown(x, model._store.encoder.features)
+        print_json(
+            {
+                "labels": list(answer),
+                "probabilities": list(answer.values()),
+                "kind": explanation.kind,
+                "baseline": [explanation.baseline[label] for label in answer],
+                "evidence": parts,
+            }
+        )
+        return
+    rows: list[dict[str, Any]] = [
+        {
+            "": name,
+            "value": _value(model, name, x[name]),
+            **{str(label): round(v, 3) for label, v in by_label.items()},
+        }
+        for name, by_label in sorted(explanation.evidence.items(), key=lambda item: -_spread(item[1]))
+    ]
+    base = {str(label): round(value, 3) for label, value in explanation.baseline.items()}
+    percent = {str(label): f"{p:.1%}" for label, p in answer.items()}
+    rows = [
+        {"": "without any feature", "value": "", **base},
+        *rows,
+        {"": "probability", "value": "", **percent},
+    ]
+    print_table(f"{explanation.kind} of {type(model).__name__}", rows, right=tuple(percent))
 
 
 def _print_unknown(x: Mapping[str, Any], known: Collection[Any]) -> None:
