@@ -434,7 +434,7 @@ def test_a_feature_that_gives_the_label_away_is_named(tmp_path: Path) -> None:
     )
     assert "--ignore code" in result.stdout
     assert "warning: group gives kind away" in result.stdout
-    assert "size gives" not in result.stdout and "id gives" not in result.stdout
+    assert "size gives kind" not in result.stdout and "id gives kind" not in result.stdout
     assert (
         "gives"
         not in run("inspect", path, "--target", "kind", "--ignore", "code", "--ignore", "group").stdout
