@@ -423,7 +423,7 @@ def test_the_command_to_go_on_with_is_quoted_and_repeats_the_options(tmp_path: P
     assert shown.endswith(f"next: stream-bayes predict {model} NEW.csv --out answers.csv --missing -99")
 
 
-def test_a_feature_that_gives_the_label_away_is_named(tmp_path: Path) -> None:
+def test_a_feature_that_leaks_the_label_is_named(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     rows = [f"{n % 2},{n % 6},{n % 5},row{n},{'ab'[n % 2]}\n" for n in range(90)]
     path.write_text("code,group,size,id,kind\n" + "".join(rows))
