@@ -13,6 +13,7 @@ import typer
 
 from stream_bayes.cli.leaks import leak_warnings, leaks_in
 from stream_bayes.core.events.event import BadRecord, Event
+from stream_bayes.data.prequential_gain import PrequentialGain
 from stream_bayes.data.schema import Amount, Date, Nominal, Numeric, Schema, usual_target
 from stream_bayes.errors import BadValue, Exhausted, SchemaError
 from stream_bayes.names import closest
@@ -56,6 +57,7 @@ __all__ = [
 MANY_LABELS = 50  # distinct numbers: more than this are measurements rather than classes
 SHOWN_NAMES = 8  # of columns, in one line
 NAMED_LABELS = 6
+MEASURED_ROWS, MEASURED_BATCH = 200_000, 5_000  # of a file, for whether values recur
 SOURCE = "replay"  # in snapshots and outputs
 SET_OTHERWISE = (
     "  to set it otherwise: --header or --no-header, --skip-lines, --unit-rows, --comment, --sheet"
@@ -191,7 +193,11 @@ class DataOptions(CSVOptions):
         list[str], typer.Option("--ignore", help="Column to leave out of the features. Repeatable.")
     ] = field(default_factory=list)
     drop_ids: Annotated[
-        bool, typer.Option("--drop-ids", help="Leave out columns that look like identifiers of rows.")
+        bool,
+        typer.Option(
+            "--drop-ids",
+            help="Leave out identifiers of rows: values that never recur, or tell nothing.",
+        ),
     ] = False
 
 
@@ -217,6 +223,8 @@ class DataFile:
         Columns that were left out without being ignored by the user, with the reasons.
     leaks
         Features that give the label away, as `leaks_in` returns them.
+    measured
+        Of columns that look like identifiers, whether their values recur and what they tell about the label.
     """
 
     path: Path
@@ -227,6 +235,7 @@ class DataFile:
     form: CSVFormat | None = None
     left_out: dict[str, str] = field(default_factory=dict)
     leaks: dict[Any, bool] = field(default_factory=dict)
+    measured: dict[str, PrequentialGain] = field(default_factory=dict)
 
     @property
     def guesses(self) -> list[str]:
@@ -252,13 +261,16 @@ class DataFile:
         return column if isinstance(column, Date) else None
 
     @cached_property
-    def ids(self) -> dict[str, ColumnProfile]:
-        """The features that look like identifiers of rows."""
+    def ids(self) -> dict[str, PrequentialGain]:
+        """The features that identify rows: their values never recur, or tell nothing about the label."""
         return {
-            name: profile
-            for name, profile in self.features.items()
-            if profile.is_id and (profile.is_numeric or not self.is_numeric(name))
+            name: each for name, each in self.measured.items() if name in self.features and not each.tells
         }
+
+    @cached_property
+    def entities(self) -> dict[str, PrequentialGain]:
+        """The features with many values that recur and tell something, as persons or places."""
+        return {name: each for name, each in self.measured.items() if name in self.features and each.tells}
 
     def described(self) -> list[str]:
         """Return the guessed kinds of the columns, one per line."""
@@ -305,11 +317,12 @@ class DataFile:
             lines.append(f"  numbers that may be codes: {listed(codes)}; if so: --nominal {codes[0]}")
         for name, reason in self.left_out.items():
             lines.append(f"  left out: {name or 'the column without a name'}, {reason}")
+        lines += [f"  {name}, an entity: {_recurrence(each)}" for name, each in self.entities.items()]
         if ids := self.ids:
-            counts = [f"{name} ({profile.distinct:,} values)" for name, profile in ids.items()]
+            counts = [f"{name} ({_recurrence(each)})" for name, each in ids.items()]
             lines.append(
-                f"warning: these look like identifiers of rows, which no new row shares: {listed(counts)}; they cost "
-                "memory and predict nothing: leave them out with --drop-ids"
+                f"warning: these look like identifiers of rows: {listed(counts)}; they cost memory: leave them out "
+                "with --drop-ids"
             )
         return lines
 
@@ -402,11 +415,17 @@ def open_table(file: Path, target: str | None, options: DataOptions) -> DataFile
     else:
         with closing(_typed_source(kind, file, fields)) as typed:
             profiles = _profiles_of(first_records(file, typed), file, target)
+    kept = {*fields.roles.values(), *ignore, *left_out, *options.nominal}
+    suspects = [name for name, profile in profiles.items() if profile.is_id and name not in kept]
+    measured: dict[str, PrequentialGain] = {}
+    if suspects:
+        plain = CSVSource(file, fields, form=form) if form is not None else _typed_source(kind, file, fields)
+        with closing(plain):
+            measured = _measured(plain, suspects)
     if options.drop_ids:
-        kept = {*fields.roles.values(), *ignore, *left_out, *options.nominal}
-        for name, profile in profiles.items():
-            if profile.is_id and name not in kept:
-                left_out[name] = f"an identifier: {profile.distinct:,} values in {profile.values:,} rows"
+        left_out |= {
+            name: f"an identifier: {_recurrence(each)}" for name, each in measured.items() if not each.tells
+        }
     fields = Fields(target=target, time=options.time, ignore=(*ignore, *left_out))
     if form is not None:
         specs = {name: each.kind.column for name, each in profiles.items() if fields.is_feature(name)}
@@ -431,7 +450,39 @@ def open_table(file: Path, target: str | None, options: DataOptions) -> DataFile
             leaks = leaks_in(
                 record for record in first_records(file, again, rows) if isinstance(record, Event)
             )
-    return DataFile(file, target, source, schema, profiles, form, left_out, leaks)
+    return DataFile(file, target, source, schema, profiles, form, left_out, leaks, measured)
+
+
+def _measured(source: Source, names: Sequence[str]) -> dict[str, PrequentialGain]:
+    """Return whether the values of columns recur in a source, and what they tell about its labels."""
+    measured = {name: PrequentialGain() for name in names}
+    rows = 0
+    while rows < MEASURED_ROWS:
+        try:
+            records = source.poll(min(MEASURED_BATCH, MEASURED_ROWS - rows))
+        except Exhausted:
+            break
+        rows += len(records)
+        for record in records:
+            if isinstance(record, Event):
+                for name, each in measured.items():
+                    if (value := record.x.get(name)) is not None:
+                        each.add(value, record.y)
+    return measured
+
+
+def _recurrence(each: PrequentialGain) -> str:
+    """Return in words whether the values of a column recur, and what they tell."""
+    if not each.recurring:
+        return f"no value recurs in {each.rows:,} rows"
+    tells = (
+        f"they save {each.gain / each.rows:.2f} nats a row"
+        if each.tells
+        else "they tell nothing about the label"
+    )
+    return (
+        f"{each.distinct:,} values in {each.rows:,} rows; {tells}, measured on rows before these are learned"
+    )
 
 
 def merged_with(table: DataFile, files: Sequence[Path], options: DataOptions) -> MergedSource:

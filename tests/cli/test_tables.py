@@ -40,7 +40,7 @@ def test_inspect_names_kinds_gaps_identifiers_and_a_schema(people: Path) -> None
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout)
     assert {row["column"]: row["kind"] for row in found["columns"]} == {
-        "user": "category, identifier?",
+        "user": "row id",
         "joined": "date",
         "level": "number, code?",
         "income": "number",
@@ -69,6 +69,29 @@ def test_the_schema_of_inspect_can_be_pasted_into_a_pipeline(people: Path, tmp_p
     assert json.loads(result.stdout)["learned"] == ROWS
 
 
+def test_only_columns_that_tell_nothing_are_identifiers(tmp_path: Path) -> None:
+    path = tmp_path / "terms.csv"
+    rng = random.Random(3)
+    lines = ["term,person,visitor,page,party"]
+    for n in range(3000):  # persons recur after the first 1,000 rows only, with the party that they had
+        person = n if n < 1200 else rng.randrange(1200)
+        lines.append(f"{n},p{person},v{rng.randrange(1500)},w{n * 7919},{'LR'[person * 31 % 7 < 3]}")
+    path.write_text("\n".join(lines) + "\n")
+    shown = run("inspect", path, "--target", "party", "--drop-ids", "--json")
+    kinds = {row["column"]: row["kind"] for row in json.loads(shown.stdout)["columns"]}
+    assert kinds == dict.fromkeys(["term", "visitor", "page"], "left out") | {
+        "person": "entity",
+        "party": "target",
+    }
+    notes = " ".join(json.loads(shown.stdout)["notes"])
+    assert "left out: page, an identifier: no value recurs in 3,000 rows" in notes
+    assert (
+        "visitor, an identifier" in notes
+        and "they tell nothing about the label, measured on rows before" in notes
+    )
+    assert "person, an entity: 1,200 values in 3,000 rows; they save" in notes
+
+
 def test_what_is_guessed_is_printed_before_the_first_event(people: Path, tmp_path: Path) -> None:
     result = run("compare", people, "--target", "stays", "--model", "nb")
     lines = result.stderr.splitlines()
@@ -78,7 +101,7 @@ def test_what_is_guessed_is_printed_before_the_first_event(people: Path, tmp_pat
     assert lines[3] == "  dates (1): joined (date, day, weekday)"
     assert any(line.startswith("warning: these look like identifiers of rows") for line in lines)
     dropped = run("compare", people, "--target", "stays", "--model", "nb", "--drop-ids")
-    assert "left out: user, an identifier: 300 values in 300 rows" in dropped.stderr
+    assert "left out: user, an identifier: no value recurs in 300 rows" in dropped.stderr
     pipeline = tmp_path / "p.toml"
     pipeline.write_text(
         f'name = "p"\nsource = {{ kind = "csv", path = "{people.name}", target = "stays" }}\n'

@@ -79,7 +79,9 @@ def kind_of_column(table: DataFile, name: str, profile: ColumnProfile) -> str:
     if not profile.values:
         return "empty"
     if name in table.ids:
-        return f"{kind}, identifier?"
+        return "row id" if not table.ids[name].recurring else f"{kind}, identifier?"
+    if name in table.entities:
+        return "entity"
     if table.is_numeric(name) and profile.may_be_codes:
         return f"{kind}, code?"
     return kind
