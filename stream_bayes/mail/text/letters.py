@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import islice
 from typing import Final
 
-__all__ = ["as_seen"]
+__all__ = ["as_seen", "spaced_words"]
 
 _BIDI = "\u202a-\u202e\u2066-\u2069"
 _INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2060-\u2064\u206a-\u206f\u3164"
-    "\ufe00-\ufe0f\ufeff\uffa0"
+    "\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e01ef"
 )
+_STRUCK = re.compile("(?<=\\w)[\u0332-\u0338\u20d2\u20d3\u20e5\u20eb]{1,5}")  # lines through or under letters
 _REMOVED = re.compile(f"[{_BIDI}{_INVISIBLE}]+")
 _WITHIN_WORD = re.compile(f"(?<=[A-Za-z0-9])[{_INVISIBLE}]+(?=[A-Za-z0-9])")
+_SPACED = re.compile(r"(?<![^\W_])[^\W\d_]([ .*_-])(?:[^\W\d_]\1){2,30}[^\W\d_](?![^\W_])")
+MAX_SPACED = 100  # words of one text
 _TURNED = re.compile(f"[{_BIDI}]")
 _STYLED = re.compile("[\U0001d400-\U0001d7ff\uff21-\uff3a\uff41-\uff5a\u24b6-\u24e9\U0001f130-\U0001f189]")
 _WORD = re.compile(r"[^\W\d_]{2,60}")
@@ -60,6 +64,9 @@ def as_seen(text: str) -> tuple[str, list[str]]:
         if _TURNED.search(text):
             tokens.append("text:bidi")
         text = _REMOVED.sub("", text)
+    if _STRUCK.search(text):
+        tokens.append("text:struck")
+        text = _STRUCK.sub("", text)
     if _STYLED.search(letters):
         tokens.append("text:styled")
     if not unicodedata.is_normalized("NFKC", text):
@@ -72,6 +79,17 @@ def as_seen(text: str) -> tuple[str, list[str]]:
         tokens.append("text:mixed-scripts")
         text = _WORD.sub(_folded, text, MAX_FOLDED)
     return text, tokens
+
+
+def spaced_words(text: str) -> list[str]:
+    """Return words whose letters are set apart by blanks, dots or the like.
+
+    Examples
+    --------
+    >>> spaced_words("buy V I A G R A or c.i.a.l.i.s, e.g. plan a b")
+    ['VIAGRA', 'cialis']
+    """
+    return [match[0][::2] for match in islice(_SPACED.finditer(text), MAX_SPACED)]
 
 
 def _normalised(text: str) -> str:

@@ -23,11 +23,12 @@ from html import unescape
 from itertools import islice, pairwise
 
 from stream_bayes.mail.text._words import add_tokens, words_of
+from stream_bayes.mail.text.armour import cut_armour, cut_uuencoded
 from stream_bayes.mail.text.attachments import kind_of, read_attachment
 from stream_bayes.mail.text.charsets import decode_text, decoded_header
 from stream_bayes.mail.text.headers import header_tokens, is_verdict
 from stream_bayes.mail.text.html import hidden_tokens, read_page, shortened
-from stream_bayes.mail.text.letters import as_seen
+from stream_bayes.mail.text.letters import as_seen, spaced_words
 from stream_bayes.mail.text.limits import Limits
 from stream_bayes.mail.text.senders import authentication_tokens, sender_tokens
 from stream_bayes.mail.text.structure import MAX_DECODED, Header, Outline, PartLeaf, outline
@@ -47,6 +48,7 @@ _ALT = re.compile(
     re.IGNORECASE,
 )
 MAX_ALT = 50  # pictures of a page whose texts are read
+MAX_ARMOURED = 1 << 19  # bytes of files in a text as uuencode
 MAX_INNER = 3  # encoded messages within one another
 MAX_FULL_PARTS = 4  # the text of all parts together, in limits of one part
 # Tokens of messages that were not read whole: what is not read is no reason to call a message ham.
@@ -214,11 +216,30 @@ class _Reader:
             self.add(page.hidden)
             text = page.text + _texts_of_pictures(text)
         else:
-            text = self.cut(text)
+            text = self.cut(self.without_armour(text))
         if is_seen:
             self.read_text(text)
         else:
             self.add(hidden_tokens("alternative", text))
+
+    def without_armour(self, text: str) -> str:
+        """Return a text without the files in it as uuencode, which are read, and without OpenPGP's base64."""
+        if "\nbegin " in text or text.startswith("begin "):
+            text, files = cut_uuencoded(text, MAX_ARMOURED)
+            for name, data in files:
+                self.add(_tokens_of_file(self.as_seen(name)))
+                kind = kind_of("", name, data)
+                if kind == "message":
+                    self.add(["unread:message"])
+                elif kind in _READ_AS_TEXT:
+                    self.read_text(self.cut(decode_text(data, "")[0]))
+                elif kind:
+                    self.read_attached(kind, data)
+        if "-----BEGIN PGP " in text:
+            text, is_encrypted = cut_armour(text)
+            if is_encrypted:
+                self.add(["unread:pgp"])
+        return text
 
     def cut(self, text: str) -> str:
         """Return a text within what may be read of a part and of the message: its beginning and its end."""
@@ -241,6 +262,10 @@ class _Reader:
             self.add(url_tokens(addresses))
         self.add(url_tokens(bare_addresses(text)))
         self.read_words(text)
+        spaced = spaced_words(text)
+        if spaced:
+            self.add(["text:spaced"])
+            self.read_words(" ".join(spaced))
 
     def read_words(self, text: str) -> None:
         """Count words, and pairs of neighbours."""
