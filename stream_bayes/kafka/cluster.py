@@ -42,6 +42,7 @@ STATE_UNKNOWN = (  # no such transaction, a cluster that is too old, or a user w
     kafka_errors.UnsupportedVersionError,
     kafka_errors.TransactionalIdAuthorizationFailedError,
 )
+COMMITTED_BY = "stream_bayes"  # kept beside the positions that workers commit outside of transactions
 SETTLED = "Stable"  # the state of a group that does not rebalance
 COMPACT = "compact"
 JOURNAL_SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
@@ -217,6 +218,11 @@ class Cluster:
         stored = self._call(lambda admin: admin.list_group_offsets(group)).get(group, {})
         return {Partition(*place): at.offset for place, at in stored.items() if at.offset >= 0}
 
+    def committed_by_workers(self, group: str) -> frozenset[Partition]:
+        """Return the partitions of which a worker committed the position last, outside of a transaction."""
+        stored = self._call(lambda admin: admin.list_group_offsets(group)).get(group, {})
+        return frozenset(Partition(*place) for place, at in stored.items() if at.metadata == COMMITTED_BY)
+
     def settled_members(self, group: str, seconds: float | None = None) -> frozenset[GroupMember]:
         """Return the members of a consumer group that is not rebalancing; none while it is."""
         described = self._call(lambda admin: admin.describe_groups([group]), seconds)[group]
@@ -288,7 +294,9 @@ class Cluster:
         BrokerError
             If the cluster refuses it.
         """
-        offsets = {TopicPartition(*part): OffsetAndMetadata(at, "", -1) for part, at in positions.items()}
+        offsets = {
+            TopicPartition(*part): OffsetAndMetadata(at, COMMITTED_BY, -1) for part, at in positions.items()
+        }
 
         def store(admin: Any) -> dict[Any, Any]:
             faults: dict[Any, Any] = admin.alter_group_offsets(group, offsets)

@@ -1,7 +1,8 @@
 """The journal of a pipeline: a topic that holds an entry for each commit, with its slices; a partition for each shard.
 
     {"format":1,"worker":"5c1e...","number":0,"slices":[],"cluster":"w1u7...","topics":{"days":"b9a4..."}}
-    {"format":1,"worker":"5c1e...","number":1,"slices":[["days",0,0,500],["days",1,0,480]],"marks":[[4,...],[4,...]]}
+    {"format":1,"worker":"5c1e...","number":1,"slices":[["days",0,0,500],["days",1,0,480]],"records":[500,480],
+     "marks":[[4,...],[4,...]]}
     {"format":1,"worker":"5c1e...","number":2,"slices":[],"positions":[["days",0,500],["days",1,480]],"cluster":...}
 
 The slices of an entry are one range for each partition. Their records, merged by time, are the batch in its order.
@@ -20,7 +21,7 @@ from functools import partial
 import msgspec
 
 from stream_bayes.core.events.event import Partition, Position, Slice
-from stream_bayes.errors import BrokerAway, CannotResume
+from stream_bayes.errors import BrokerAway, CannotResume, SourceError
 from stream_bayes.kafka.clients.client import Interrupted, Message, Reader
 from stream_bayes.kafka.clients.factory import make_reader
 from stream_bayes.kafka.clients.reconnecting import ReconnectingReader
@@ -56,6 +57,8 @@ class JournalRecord(msgspec.Struct, frozen=True, omit_defaults=True):
         Of each slice or position, the record before its end: epoch, timestamp and checksum, as in `read_trail`.
     tape
         The answers of the batch, if they depend on more than its journal; see `workers.tape`.
+    records
+        The number of records in each slice.
     offset
         Its offset in the journal; not written.
     """
@@ -70,12 +73,17 @@ class JournalRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     origins: tuple[tuple[str, int, int], ...] = ()
     marks: tuple[MarkRow, ...] = ()
     tape: bytes = b""
+    records: tuple[int, ...] = ()
     offset: int = 0
 
     @property
     def slices_read(self) -> list[Slice]:
         """The slices, as `Slice` objects."""
-        return [Slice(Partition(topic, number), start, stop) for topic, number, start, stop in self.slices]
+        counts = self.records or (None,) * len(self.slices)
+        return [
+            Slice(Partition(topic, number), start, stop, count)
+            for (topic, number, start, stop), count in zip(self.slices, counts, strict=True)
+        ]
 
     @property
     def next_positions(self) -> dict[Partition, Position]:
@@ -114,10 +122,20 @@ def entries_from(cluster: Cluster, partition: Partition, start: Position) -> Ite
         return
     reader = ReconnectingReader(partial(make_reader, cluster.connection, FETCH_MAX_BYTES))
     try:
-        reader.assign({partition: max(start, cluster.beginning_offsets([partition])[partition])})
+        at = max(start, cluster.beginning_offsets([partition])[partition])
+        reader.assign({partition: at})
         silent_since = time.monotonic()
         while True:
-            messages, reached = _poll(reader, partition)
+            try:
+                messages, reached = _poll(reader, partition)
+            except SourceError:
+                begin = cluster.beginning_offsets([partition])[partition]
+                if begin <= at:
+                    raise
+                at = begin  # its owner has pruned it meanwhile
+                reader.assign({partition: at})
+                continue
+            at = max(at, reached)
             for message in messages:
                 if message.offset < end:  # a busy worker writes faster than this reads
                     yield decode_entry(topic, message.value, message.offset)

@@ -13,9 +13,9 @@ from contextlib import closing
 from functools import partial
 from typing import Any
 
-from stream_bayes.core.events.event import Partition, Position
+from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.core.events.time_merge import merge_ranges
-from stream_bayes.errors import BrokerAway
+from stream_bayes.errors import BrokerAway, CannotResume
 from stream_bayes.kafka.aligned_reader import AlignedReader
 from stream_bayes.kafka.clients.client import Interrupted, Message
 from stream_bayes.kafka.clients.factory import make_reader
@@ -90,6 +90,7 @@ class OffsetRecovery:
 
     name = "log"
     replays_rebuild = False
+    committed_after = 0
 
     def __init__(
         self,
@@ -174,12 +175,13 @@ class OffsetRecovery:
         resent = {} if self._delivery is None else {RESENT: self._delivery.aborts}
         return {GAP: self.gap, REPEATED: self.repeated, **resent}
 
-    def _cluster_state(self) -> ClusterState:
+    def _cluster_state(self, committed: Mapping[Partition, Position] | None = None) -> ClusterState:
+        """Return the cluster's state. Positions are read before the ends of the log: another worker may go on."""
         source = self.source
         source.check_decoders()
         identity = source.identity()
         partitions = source.partitions()
-        group = {} if self._delivery is None else source.cluster.committed_offsets(self._delivery.group)
+        group = self._committed() if committed is None else committed
         return ClusterState(
             self.pipeline,
             identity,
@@ -188,10 +190,16 @@ class OffsetRecovery:
             {partition: at for partition, at in group.items() if partition in partitions},
         )
 
+    def _committed(self) -> Mapping[Partition, Position]:
+        if self._delivery is None:
+            return {}
+        return self.source.cluster.committed_offsets(self._delivery.group)
+
     def _resume(self, point: ResumePoint | None, rebuild: bool) -> ReplayPlan:
         plan = self._plan(point, rebuild)
         self._identity = plan.state.identity
         if point is not None and not rebuild:
+            self._commit_again(plan.state, point)
             self.gap += sum(expired_positions(plan.state, point, accept=True).values())
             self.source.trail.load(point.identity, point.positions)
             self._complete_marks(plan.state, point)
@@ -206,7 +214,11 @@ class OffsetRecovery:
             If the rules of a start forbid it.
         """
         reached = _reached_by(point)
-        state, tails = self._with_cost(self._cluster_state(), reached)
+        state = self._cluster_state()
+        if rebuild:  # the state that it replaces was made of what was committed after the snapshot, too
+            further = {part: max(at, reached.positions.get(part, at)) for part, at in state.committed.items()}
+            reached = reached._replace(positions={**reached.positions, **further})
+        state, tails = self._with_cost(state, reached)
         if rebuild:
             check_rebuild(state, self.accept_gap)
             return ReplayPlan(self._begin_at(state, reached), {}, [], state)
@@ -216,8 +228,27 @@ class OffsetRecovery:
         check_identity(state, point.identity, "the snapshot")
         gaps = expired_positions(state, point, self.accept_gap)
         check_history(state, reached.positions, tails)
-        check_not_below(state, point)
+        check_not_below(state, point, self._moved_back_by_workers(state, point))
         return ReplayPlan(resume_positions(state, point, gaps), point.positions, [], state)
+
+    def _moved_back_by_workers(self, state: ClusterState, point: ResumePoint) -> frozenset[Partition]:
+        """Return the partitions whose position a slower worker moved back, after it was taken over."""
+        is_below = any(at < point.positions.get(part, 0) for part, at in state.committed.items())
+        return self.source.cluster.committed_by_workers(self.pipeline) if is_below else frozenset()
+
+    def _commit_again(self, state: ClusterState, point: ResumePoint) -> None:
+        """Commit the snapshot's positions where a slower worker moved those of the group back."""
+        below = {
+            part: point.positions[part]
+            for part, at in state.committed.items()
+            if at < point.positions.get(part, 0)
+        }
+        if below and self._delivery is not None:
+            logger.warning(
+                "a worker that was taken over moved positions of %s below the snapshot's: these are committed again",
+                self.pipeline,
+            )
+            self._delivery.commit_offsets(below)
 
     # -- the history of the log ---------------------------------------------------------------------------------------
 
@@ -289,6 +320,7 @@ class JournalRecovery(OffsetRecovery):
         self._replaying = ReplayPlan({}, {}, [], ClusterState(pipeline, {}, {}, {}, {}))
         self._replayed: int | None = None  # the journal's length during a replay
         self._present: ResumePoint | None = None  # the state that a rebuild replaces
+        self._entries: Sequence[JournalRecord] = ()  # of the journal, when a rebuild last looked
         self._caught_up: ResumePoint | None = None  # by a rebuild
 
     def check(self, point: ResumePoint | None, rebuild: bool) -> None:
@@ -321,10 +353,13 @@ class JournalRecovery(OffsetRecovery):
         return plan.starts
 
     def catch_up(self) -> Iterator[Sequence[Record]]:
+        length = 0 if self._present is None else self._present.length or 0
         for _ in range(MAX_PASSES):
             began = self._clock()
             plan = self._plan(self._present, True)
             yield from self._replay_merged(plan)
+            after = (entry.records for entry in self._entries if entry.offset >= length)
+            self.committed_after = sum(map(sum, after))
             positions = {**plan.starts, **plan.committed}
             state = {**plan.state.identity, **self.source.trail.state()}
             self._caught_up = ResumePoint(positions, plan.length, state)
@@ -385,6 +420,9 @@ class JournalRecovery(OffsetRecovery):
                         yield ()
                     self._replayed = entry.offset + 1
                     self._begin_entry(entry)
+                    for part in slices:
+                        if part in entry.slices_read and part.records is not None:
+                            self._check_count(part, part.records, len(decoded[part.partition]))
                     for messages in ranges.values():
                         if messages:
                             source.trail.add(messages[-1])
@@ -405,6 +443,26 @@ class JournalRecovery(OffsetRecovery):
             time.sleep(POLL_SECONDS)
             return None
 
+    def _check_count(self, part: Slice, expected: int, count: int) -> None:
+        """Refuse a replay from which records are missing that were processed, unless a gap is accepted.
+
+        Raises
+        ------
+        CannotResume
+            If the log has fewer of them now: they were compacted, or deleted.
+        """
+        if count >= expected:
+            return
+        if not self.accept_gap:
+            raise CannotResume(
+                f"{slices_text([part])} had {expected} records when {self.pipeline!r} processed them, and "
+                f"{expected - count} of these are compacted or deleted: the model would lack them. Start with "
+                "--accept-gap to go on without them, and let the topic keep all records for longer than the oldest "
+                "snapshot (min.compaction.lag.ms)"
+            )
+        self.gap += expected - count
+        logger.warning("%s: %d records are gone that were processed", slices_text([part]), expected - count)
+
     def _begin_entry(self, entry: JournalRecord) -> None:
         """Prepare for the replay of an entry's batch."""
 
@@ -421,14 +479,15 @@ class JournalRecovery(OffsetRecovery):
 
     def _plan(self, point: ResumePoint | None, rebuild: bool) -> ReplayPlan:
         journal, cluster = self.delivery.journal, self.delivery.cluster
-        state = self._cluster_state()
+        committed = self._committed()
         exists = journal.source in cluster.topics([journal.source])
         beginning = cluster.beginning_offsets([journal])[journal] if exists else None
         end = cluster.end_offsets([journal])[journal] if exists else 0
-        if rebuild or point is None:
-            return self._plan_from_origin(state, point, rebuild, exists, end)
-        length = point.length or 0
+        length = 0 if point is None or rebuild else point.length or 0
         entries = self._read_entries(length) if exists and length <= end else []
+        state = self._cluster_state(committed)
+        if point is None or rebuild:
+            return self._plan_from_origin(state, point, rebuild, entries, end)
         reached = _reached_by(point)
         reached = reached._replace(
             positions={**point.positions, **committed_in(entries)},
@@ -443,14 +502,19 @@ class JournalRecovery(OffsetRecovery):
         return ReplayPlan(resume_positions(state, point, gaps), point.positions, entries, state, end)
 
     def _plan_from_origin(
-        self, state: ClusterState, point: ResumePoint | None, rebuild: bool, exists: bool, end: Position
+        self,
+        state: ClusterState,
+        point: ResumePoint | None,
+        rebuild: bool,
+        entries: Sequence[JournalRecord],
+        end: Position,
     ) -> ReplayPlan:
         """Plan a first start, or a rebuild: it merges all that was committed by time, whatever order that came in.
 
         So the state after a rebuild is a function of the log and the committed positions alone. Two of them give the
         same bytes, though the journal was pruned in between.
         """
-        entries = self._read_entries(0) if exists else []
+        self._entries = entries
         reached = _reached_in(entries, point)
         if reached.identity and set(reached.identity["topics"]) != set(state.identity["topics"]):
             check_identity(state, reached.identity, "the journal")
@@ -471,9 +535,15 @@ class JournalRecovery(OffsetRecovery):
             starts = self._begin_at(state, reached)
         else:
             check_identity(state, caught_up.identity, "the rebuild")
-            gaps = expired_positions(state, caught_up, accept=False)
+            gaps = expired_positions(state, caught_up, self.accept_gap)
             check_history(state, caught_up.positions, self._history.tails(state, _reached_by(caught_up)))
             starts = resume_positions(state, caught_up, gaps)
+        for (
+            part,
+            start,
+        ) in starts.items():  # with an accepted gap, what was read may have expired up to a later start
+            if part in positions:
+                positions[part] = max(positions[part], start)
         for part, tail in tails.items():  # what is there now has no results
             if tail is not None and part in positions:
                 positions[part] = min(positions[part], tail)

@@ -92,7 +92,9 @@ class ReplayPlan:
             self.repeated.append(Slice(partition, part.start, min(part.stop, reached)))
         self._reached[partition] = max(part.stop, reached)
         first, stop = max(part.start, reached, start), min(part.stop, self.state.ends.get(partition, 0))
-        return Slice(partition, first, stop) if first < stop else None
+        if first >= stop:
+            return None
+        return part if (first, stop) == part[1:3] else Slice(partition, first, stop)
 
     def unrecorded(self) -> tuple[dict[Partition, Position], dict[Partition, Position]]:
         """Return the first and last positions of what was committed before the first entry."""

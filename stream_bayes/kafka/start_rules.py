@@ -14,7 +14,7 @@ them twice.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from stream_bayes.core.events.event import Partition, Position, Slice
@@ -295,9 +295,15 @@ def check_journal(state: ClusterState, point: ResumePoint, beginning: Position |
         )
 
 
-def check_not_below(state: ClusterState, point: ResumePoint) -> None:
-    """Refuse positions of the group that were moved back."""
-    below = [part for part, at in state.committed.items() if at < point.positions.get(part, 0)]
+def check_not_below(
+    state: ClusterState, point: ResumePoint, by_workers: Collection[Partition] = frozenset()
+) -> None:
+    """Refuse positions of the group that were moved back, but those that a worker of the pipeline committed."""
+    below = [
+        part
+        for part, at in state.committed.items()
+        if at < point.positions.get(part, 0) and part not in by_workers
+    ]
     if below:
         raise CannotResume(
             f"the committed positions of {state.pipeline!r} are {positions_text(state.committed, below)}, below those "
@@ -372,4 +378,4 @@ def slices_text(slices: Iterable[Slice]) -> str:
     >>> slices_text([Slice(Partition("days", 0), 20, 30)])
     'days[0] from 20 to 29'
     """
-    return ", ".join(f"{partition_names([part])} from {start} to {stop - 1}" for part, start, stop in slices)
+    return ", ".join(f"{partition_names([part[0]])} from {part.start} to {part.stop - 1}" for part in slices)

@@ -193,7 +193,10 @@ class Transactions(Delivery):
         rows = tuple((*part.partition, part.start, part.stop) for part in slices)
         positions = positions_after(slices)
         marks = self._log.trail.rows_at((part.partition, part.stop) for part in slices)
-        entry = JournalRecord(FORMAT, self.worker, self._entry_number, rows, marks=marks, tape=tape)
+        counts = tuple(part.records for part in slices if part.records is not None)
+        entry = JournalRecord(
+            FORMAT, self.worker, self._entry_number, rows, marks=marks, tape=tape, records=counts
+        )
         self._commit_once(Transaction(sends, entry, positions))
 
     def _commit_once(self, batch: Transaction) -> None:
@@ -259,18 +262,20 @@ class Transactions(Delivery):
         Fenced
             If another worker has taken over.
         """
-        committed = self._is_in_journal(batch.entry, self.length)
+        self._end_of(batch.entry, self.length)  # raises if another worker has taken over
         if lost:
-            committed = self._await_new_owner(batch.entry) or committed
+            self._await_new_owner(batch.entry)
         self._fence()  # an open transaction has ended now
         # Again, whatever was read before: another worker may have taken over between that and the fencing.
-        if self._is_in_journal(batch.entry, self.length) or committed:
+        end = self._end_of(batch.entry, self.length)
+        if end is not None:
+            self.length = end
             return True
         self._resend_previous()
         return False
 
-    def _await_new_owner(self, entry: JournalRecord) -> bool:
-        """Wait for the first entry of another worker. Return True if this worker's own entry turns out to be committed.
+    def _await_new_owner(self, entry: JournalRecord) -> None:
+        """Wait for the first entry of another worker, which may be starting.
 
         The epoch was lost to another worker, or because the transaction took too long. Fencing at once would take the
         pipeline back from a worker that is still starting, even if this worker's last batch is committed.
@@ -280,36 +285,35 @@ class Transactions(Delivery):
         Fenced
             If another worker has taken over.
         """
-        committed = False
         for waited in range(1, round(TAKEOVER_SECONDS / TAKEOVER_POLL) + 1):
             self._sleep(TAKEOVER_POLL)
-            committed = self._is_in_journal(entry, self.length) or committed
+            self._end_of(entry, self.length)
             if waited * TAKEOVER_POLL >= TAKEOVER_GRACE:
                 if not self.cluster.has_new_owner(self.transactional_id):
                     break
                 self._raise_if_interrupted("another worker is taking over")
-        return committed
 
     def _resend_previous(self) -> None:
         """Resend the previous batch if its commit was lost: without its commit markers, fencing aborted it."""
-        if self._previous is None or self._is_in_journal(self._previous.entry, self.length - 1):
+        if self._previous is None or self._end_of(self._previous.entry, self.length - 1) is not None:
             return
         (begin,) = self.cluster.beginning_offsets([self.journal]).values()
         (end,) = self.cluster.high_watermarks([self.journal]).values()
         if begin < self.length <= end:  # else it is another journal, which proves nothing
             self._transact(self._previous)
 
-    def _is_in_journal(self, entry: JournalRecord, start: Position) -> bool:
-        """Search the journal from an offset to its end for an entry of this worker.
+    def _end_of(self, entry: JournalRecord, start: Position) -> Position | None:
+        """Search the journal from an offset on for an entry of this worker. Return the offset after it, or None.
 
-        Read to the end even if the entry is there: another worker may have taken over after it.
+        Read to the end even if the entry is there: another worker may have taken over after it. Nothing is noted: if
+        the fencing after this fails, the next attempt has to find the same.
 
         Raises
         ------
         Fenced
             If there is an entry of another worker.
         """
-        is_written = False
+        end = None
         for written in entries_from(self.cluster, self.journal, start):
             if written is None:
                 continue
@@ -319,6 +323,5 @@ class Transactions(Delivery):
                     "started again while that one runs"
                 )
             if written.number == entry.number:
-                self.length = written.offset + 1
-                is_written = True
-        return is_written
+                end = written.offset + 1
+        return end

@@ -105,8 +105,8 @@ class ShardRecovery(JournalRecovery):
         if point is not None:
             self._shard_delivery.await_decision()
 
-    def _cluster_state(self) -> ClusterState:
-        return super()._cluster_state()._replace(can_rebuild=False)
+    def _cluster_state(self, committed: Mapping[Partition, Position] | None = None) -> ClusterState:
+        return super()._cluster_state(committed)._replace(can_rebuild=False)
 
     def replay(self) -> Iterator[Sequence[Record]]:
         yield from super().replay()

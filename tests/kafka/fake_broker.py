@@ -24,9 +24,8 @@ import pytest
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import BrokerError
 from stream_bayes.kafka.clients import factory
-from stream_bayes.kafka.clients.client import EpochLost, Header, Interrupted, Message, Send
+from stream_bayes.kafka.clients.client import EpochLost, Header, Interrupted, Message, Send, position_lost
 from stream_bayes.kafka.clients.connection import Connection
-from stream_bayes.kafka.clients.kafka_python import position_lost
 from stream_bayes.kafka.cluster import Topic
 from stream_bayes.kafka.read_trail import ReadTrail
 
@@ -140,6 +139,9 @@ class FakeBroker:
         self.ids: dict[str, str] = {}
         self.counts: dict[str, int] = {}
         self.groups: defaultdict[str, dict[Partition, Position]] = defaultdict(dict)
+        self.by_workers: defaultdict[str, dict[Partition, Position]] = defaultdict(
+            dict
+        )  # what they committed
         self.producers: dict[str, int] = {}  # the epoch of each transactional id
         self.transactions: dict[str, Transaction] = {}  # the last one of each
         self.reached: list[tuple[str, str]] = []
@@ -250,11 +252,24 @@ class FakeReader:
     def __init__(self, broker: FakeBroker) -> None:
         self._broker = broker
         self._positions: dict[Partition, Position] = {}
+        self._epochs: dict[Partition, int] = {}  # of the leader, when a partition was last read
         self._paused: set[Partition] = set()
 
     def assign(self, positions: Mapping[Partition, Position]) -> None:
         self._positions = dict(positions)
+        self._epochs = {}
         self._paused = set()
+
+    def _check_position(self, partition: Partition, log: Log) -> None:
+        """Raise the error for a position that the log no longer holds, or that a new leader does not have (KIP-320)."""
+        position, epoch = self._positions[partition], self._epochs.get(partition, log.epoch)
+        if not log.begin <= position <= log.end:
+            raise position_lost()
+        if epoch < log.epoch and self._broker.has_epochs:
+            end = log.epoch_end(epoch)
+            if end is not None and end[1] < position:
+                raise position_lost()
+        self._epochs[partition] = log.epoch
 
     def poll(self, limit: int, seconds: float) -> list[Message]:
         messages: list[Message] = []
@@ -264,8 +279,7 @@ class FakeReader:
             log = self._broker.logs.get(partition)
             if log is None:
                 raise Interrupted("no such partition")
-            if not log.begin <= position <= log.end:
-                raise position_lost()
+            self._check_position(partition, log)
             end, taken = log.stable_end, position
             for record in log.stored[bisect_left(log.stored, position, key=lambda record: record.offset) :]:
                 if record.offset >= end or len(messages) >= limit:
@@ -428,6 +442,11 @@ class FakeCluster:
 
     def commit_offsets(self, group: str, positions: Mapping[Partition, Position]) -> None:
         self._broker.groups[group].update(positions)
+        self._broker.by_workers[group].update(positions)
+
+    def committed_by_workers(self, group: str) -> frozenset[Partition]:
+        ours = self._broker.by_workers[group]
+        return frozenset(part for part, at in self._broker.groups[group].items() if ours.get(part) == at)
 
     def create_journal(self, name: str, replication_factor: int | None, partitions: int = 1) -> None:
         self._broker.topic(name, partitions)

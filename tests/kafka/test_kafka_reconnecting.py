@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from stream_bayes.core.events.event import Partition, Position, Slice
-from stream_bayes.errors import BrokerAway
+from stream_bayes.errors import BrokerAway, SourceError
 from stream_bayes.kafka import slices as slices_module
 from stream_bayes.kafka import source as source_module
-from stream_bayes.kafka.clients.client import ClientFailed, Interrupted, Message, Reader
+from stream_bayes.kafka.clients.client import ClientFailed, Interrupted, Message, Reader, position_lost
 from stream_bayes.kafka.clients.connection import Connection
 from stream_bayes.kafka.clients.reconnecting import ReconnectingReader
 from stream_bayes.kafka.slices import SliceReader
@@ -34,6 +34,8 @@ class FakeReader:
         self.paused: set[Partition] = set()
         self.closed = False
         self.silent = False
+        self.begin = 0
+        self.value = b"{}"
 
     def _asked(self, name: str) -> None:
         assert not self.closed
@@ -48,8 +50,10 @@ class FakeReader:
         self._asked("poll")
         came = []
         for partition, at in self.next.items():
+            if at < self.begin:
+                raise position_lost()
             stop = at if self.silent or partition in self.paused else min(at + 2, self.ends[partition])
-            came += [Message(partition, offset, None, None, b"{}") for offset in range(at, stop)]
+            came += [Message(partition, offset, None, None, self.value) for offset in range(at, stop)]
             self.next[partition] = stop
         return came
 
@@ -99,12 +103,57 @@ def test_another_reader_goes_on_from_where_one_failed() -> None:
     came += reader.poll(100, 0)
     assert second.paused == {OTHER}
     reader.resume([OTHER])
+    assert (reader.position(ONE), reader.position(OTHER)) == (
+        3,
+        12,
+    )  # not that of the record that is read once more
+    came += reader.poll(100, 0)
     came += reader.poll(100, 0)
     assert offsets(came, ONE) == [0, 1, 2, 3, 4, 5]
-    assert offsets(came, OTHER) == [10, 11, 12, 13]
-    assert (reader.position(ONE), reader.position(OTHER)) == (6, 14)
+    assert offsets(came, OTHER) == [10, 11, 12, 13, 14]
+    assert (reader.position(ONE), reader.position(OTHER)) == (6, 15)
     reader.close()
     assert second.closed
+
+
+def test_a_log_that_lost_its_end_and_grew_again_while_nobody_read_it_is_not_read_on() -> None:
+    first, second = FakeReader({ONE: 4}), FakeReader({ONE: 9})
+    reader = ReconnectingReader(one_after_the_other(first, second))
+    reader.assign({ONE: 0})
+    assert len(reader.poll(100, 0)) == len(reader.poll(100, 0)) == 2
+    first.fails["poll"] = ClientFailed("its thread has ended")
+    with pytest.raises(ClientFailed):
+        reader.poll(100, 0)
+    second.value = b"another"
+    with pytest.raises(SourceError, match="its log lost its end"):
+        reader.poll(100, 0)
+
+
+def test_a_last_record_that_expired_or_was_compacted_is_no_fault() -> None:
+    first, second = FakeReader({ONE: 4}), FakeReader({ONE: 9})
+    reader = ReconnectingReader(one_after_the_other(first, second))
+    reader.assign({ONE: 2})
+    assert offsets(reader.poll(100, 0), ONE) == [2, 3]
+    first.fails["poll"] = ClientFailed("its thread has ended")
+    with pytest.raises(ClientFailed):
+        reader.poll(100, 0)
+    second.begin = 4
+    assert reader.poll(100, 0) == []  # the record before the position is gone, the position is not
+    assert offsets(reader.poll(100, 0), ONE) == [4, 5]
+
+
+def test_messages_that_a_failed_poll_had_passed_are_read_again() -> None:
+    first = FakeReader({ONE: 9})
+    reader = ReconnectingReader(one_after_the_other(first))
+    reader.assign({ONE: 0})
+    assert offsets(reader.poll(100, 0), ONE) == [0, 1]
+    first.fails["poll"] = Interrupted("no answer")
+    first.next[ONE] = 4  # what came with that answer
+    with pytest.raises(Interrupted):
+        reader.poll(100, 0)
+    assert reader.position(ONE) == 2
+    del first.fails["poll"]
+    assert offsets([*reader.poll(100, 0), *reader.poll(100, 0)], ONE) == [2, 3, 4]
 
 
 def test_what_goes_away_by_itself_is_left_to_the_reader() -> None:
@@ -150,7 +199,7 @@ def test_a_reader_that_is_silent_for_too_long_is_taken_for_one_that_failed() -> 
         passed.append(moment)
         assert reader.poll(100, 0) == []
     assert first.closed
-    assert offsets(reader.poll(100, 0), ONE) == [2, 3]
+    assert offsets([*reader.poll(100, 0), *reader.poll(100, 0)], ONE) == [2, 3, 4]
 
 
 def test_a_reader_that_only_ever_complains_is_silent_too() -> None:

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from stream_bayes.core.events.event import Partition
-from stream_bayes.errors import CannotResume
+from stream_bayes.errors import CannotResume, SnapshotNotWritten
 from stream_bayes.saving.snapshots.store import SnapshotStore
 from tests.kafka.fake_broker import FakeBroker
 from tests.kafka.fake_pipeline import FakePipeline
@@ -365,3 +365,53 @@ def test_two_rebuilds_give_the_same_bytes_though_the_journal_was_pruned_in_betwe
         assert pipeline.run(rebuild=True).step.processed == 120
         states.append(pipeline.state())
     assert states[0] == states[1] == states[2]
+
+
+def test_a_rebuild_that_accepts_a_gap_begins_where_the_log_does(pipeline: FakePipeline) -> None:
+    put(pipeline, 30)
+    log_of(pipeline).expire(COUNT + 10)  # some were never read
+    with pytest.raises(CannotResume, match="10 positions have expired unread"):
+        pipeline.run()
+    assert pipeline.run(rebuild=True, accept_gap=True).step.processed == 20
+    assert pipeline.run().step.processed == 20
+
+
+def test_a_replay_of_a_log_that_was_compacted_meanwhile_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = FakePipeline(tmp_path, monkeypatch)
+    pipeline.broker.put(pipeline.topic, days(40, partitions=1))
+    worker = pipeline.engine()
+
+    def kill(progress: Any) -> None:
+        if progress.processed >= 30:
+            raise KeyboardInterrupt
+
+    worker.watch(kill)
+    with pytest.raises(KeyboardInterrupt):
+        worker.run(until_end=True)
+    log_of(pipeline).remove(7)
+    with pytest.raises(
+        CannotResume, match="had 10 records when 'days' processed them, and 1 of these are compacted"
+    ):
+        pipeline.run()
+    engine = pipeline.run(accept_gap=True)
+    recovery: Any = engine.recovery
+    assert (engine.step.processed, recovery.incidents["offset_gap"]) == (39, 1)
+
+
+def test_nothing_is_committed_before_the_first_snapshot_is_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = FakePipeline(tmp_path, monkeypatch)
+    pipeline.broker.put(pipeline.topic, days(40, partitions=1))
+
+    def full(*_: Any) -> int:
+        raise SnapshotNotWritten("no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SnapshotStore, "save", full)
+        with pytest.raises(SnapshotNotWritten):
+            pipeline.run()
+    assert pipeline.answers() == {}
+    assert pipeline.run().step.processed == 40

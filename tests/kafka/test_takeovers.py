@@ -19,9 +19,10 @@ from tests.kafka.fake_broker import (
     BEFORE_COMMIT,
     BEFORE_FENCE,
     NOT_ANSWERED,
+    FakeCluster,
     NoLog,
 )
-from tests.kafka.fake_pipeline import FakePipeline
+from tests.kafka.fake_pipeline import NAME, FakePipeline
 from tests.kafka_broker.topics import counted, days
 
 SAMPLES = 40
@@ -238,3 +239,34 @@ def test_a_shard_that_another_worker_took_over_answers_nothing_again(
     deliver(successor, 30)
     answers = [int(record.value or b"") for record in pipeline.broker.records("answers")]
     assert answers == ([0, 20, 30] if point == BEFORE_COMMIT else [0, 10, 20, 30])
+
+
+def test_a_batch_whose_commit_was_not_answered_is_found_again_after_the_fencing_fails(
+    pipeline: FakePipeline,
+) -> None:
+    worker = pipeline.engine()
+
+    def at_second(progress: Any) -> None:
+        if progress.processed == 20:
+            pipeline.broker.at(NOT_ANSWERED, pipeline.id, lose_the_reply)
+            pipeline.broker.at(BEFORE_FENCE, pipeline.id, lose_the_reply)
+
+    worker.watch(at_second)
+    worker.run(until_end=True)
+    answered_once(pipeline, SAMPLES)
+
+
+def test_positions_that_a_slower_worker_moved_back_are_committed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = FakePipeline(tmp_path, monkeypatch, delivery="at-least-once")
+    pipeline.broker.put(pipeline.topic, days(SAMPLES, partitions=1))
+    pipeline.run()
+    partition = Partition(pipeline.topic, 0)
+    connection = Connection(servers=("nobody:9092",))
+    FakeCluster(pipeline.broker, connection).commit_offsets(NAME, {partition: 10})
+    assert pipeline.run().step.processed == SAMPLES
+    assert pipeline.broker.groups[NAME][partition] == SAMPLES
+    pipeline.broker.groups[NAME][partition] = 20  # by an operator's tool
+    with pytest.raises(CannotResume, match="they were moved back"):
+        pipeline.run()

@@ -62,11 +62,14 @@ class Slice(NamedTuple):
         The partition.
     start, stop
         The first position, and the position after the last.
+    records
+        The number of records in it, where known: a compacted log has fewer than positions.
     """
 
     partition: Partition
     start: Position
     stop: Position
+    records: int | None = None
 
 
 class Kind(Enum):

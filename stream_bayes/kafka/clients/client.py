@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 
 from stream_bayes.core.events.event import Partition, Position
-from stream_bayes.errors import BrokerError
+from stream_bayes.errors import BrokerError, SourceError
 
 __all__ = [
     "MAX_MESSAGE_BYTES",
@@ -25,6 +25,7 @@ __all__ = [
     "Reader",
     "Send",
     "Writer",
+    "position_lost",
 ]
 
 Header = tuple[str, bytes]
@@ -148,3 +149,11 @@ class Writer(Protocol):
     def close(self) -> None:
         """Close the connections at once. An open transaction is left to the next `fence`."""
         ...
+
+
+def position_lost() -> SourceError:
+    """Return the error for a position outside of the log, or of a log that holds other records than were read."""
+    return SourceError(
+        "a partition no longer holds the position to read next: its records expired before they were read, its log "
+        "lost its end, or its topic was recreated. Start again: the check at the start names the cause"
+    )

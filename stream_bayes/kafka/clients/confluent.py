@@ -13,9 +13,9 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import BrokerError, SinkError, StreamBayesError
-from stream_bayes.kafka.clients.client import EpochLost, Interrupted, Message, Send
+from stream_bayes.kafka.clients.client import EpochLost, Interrupted, Message, Send, position_lost
 from stream_bayes.kafka.clients.connection import Connection
-from stream_bayes.kafka.clients.kafka_python import client_failed, not_allowed, position_lost
+from stream_bayes.kafka.clients.kafka_python import client_failed, not_allowed
 from stream_bayes.kafka.clients.time_limits import CLOSE_SECONDS, GRACE_SECONDS, LOCAL_SECONDS, bounded
 
 __all__ = ["ConfluentReader", "ConfluentWriter"]

@@ -19,9 +19,16 @@ from kafka import errors as kafka_errors
 from kafka.structs import OffsetAndMetadata
 
 from stream_bayes.core.events.event import Partition, Position
-from stream_bayes.errors import BrokerAway, BrokerError, SinkError, SourceError, StreamBayesError
+from stream_bayes.errors import BrokerAway, BrokerError, SinkError, StreamBayesError
 from stream_bayes.kafka.clients import kafka_python_parts as inner
-from stream_bayes.kafka.clients.client import ClientFailed, EpochLost, Interrupted, Message, Send
+from stream_bayes.kafka.clients.client import (
+    ClientFailed,
+    EpochLost,
+    Interrupted,
+    Message,
+    Send,
+    position_lost,
+)
 from stream_bayes.kafka.clients.connection import Connection
 from stream_bayes.kafka.clients.time_limits import CLOSE_SECONDS, GRACE_SECONDS, LOCAL_SECONDS, bounded
 
@@ -31,7 +38,6 @@ __all__ = [
     "client_failed",
     "make_client",
     "not_allowed",
-    "position_lost",
     "translated_errors",
     "unreachable",
 ]
@@ -394,11 +400,3 @@ def client_failed(connection: Connection, error: Exception) -> ClientFailed:
     """Return the error for an unexpected error of a client, and log that with its traceback."""
     logger.warning("a client of Kafka at %s failed, and is dropped", connection, exc_info=error)
     return ClientFailed(f"the client failed: {error!r}")
-
-
-def position_lost() -> SourceError:
-    """Return the error for a position outside of the log."""
-    return SourceError(
-        "a partition no longer holds the position to read next: its records expired before they were read, "
-        "or its topic was recreated. Start again: the check at the start names the cause"
-    )

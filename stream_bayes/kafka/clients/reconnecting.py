@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from stream_bayes.core.events.event import Partition, Position
-from stream_bayes.kafka.clients.client import ClientFailed, Message, Reader
+from stream_bayes.errors import SourceError
+from stream_bayes.kafka.clients.client import ClientFailed, Interrupted, Message, Reader, position_lost
+from stream_bayes.kafka.read_trail import mark_of
 
 __all__ = ["ReconnectingReader"]
 
@@ -19,6 +21,9 @@ logger = logging.getLogger(__name__)
 
 class ReconnectingReader:
     """A `Reader` that replaces its inner reader after a failure. The call that fails raises; the next one reconnects.
+
+    The log may lose its end and grow again while nobody reads it. So after a failure the last record of each partition
+    is read once more, and compared: if it is another one, the position is lost.
 
     Parameters
     ----------
@@ -43,11 +48,16 @@ class ReconnectingReader:
         self._clock = clock
         self._next: dict[Partition, Position] = {}
         self._paused: set[Partition] = set()
+        self._last: dict[Partition, Message] = {}  # that was returned
+        self._repeating: set[Partition] = set()  # partitions whose last record is read once more
+        self._may_have_moved = False
         self._reader: Reader | None = make()
         self._last_record_at = clock()
 
     def assign(self, positions: Mapping[Partition, Position]) -> None:
         self._next = dict(positions)
+        self._last_record_at = self._clock()
+        self._last.clear()
         self._paused.clear()
         if self._reader is None:
             self._connect()
@@ -58,12 +68,37 @@ class ReconnectingReader:
         messages: list[Message] = []
         try:
             messages = self._call(lambda reader: reader.poll(limit, seconds))
+            if self._repeating:
+                messages = self._compared(messages)
+        except Interrupted:
+            self._may_have_moved = True  # past messages that nobody got
+            raise
+        except SourceError:
+            if not self._repeating:
+                raise
+            self._last.clear()  # it may have expired; the position itself is read next
+            self._may_have_moved = True
         finally:
             self._track(messages)
         return messages
 
+    def _compared(self, messages: list[Message]) -> list[Message]:
+        """Return the messages without those that are read once more. Raise if one of these is another than before."""
+        new = []
+        for message in messages:
+            last = self._last.get(message.partition) if message.partition in self._repeating else None
+            self._repeating.discard(message.partition)
+            if last is None or message.offset > last.offset:
+                new.append(message)
+            elif not mark_of(message).is_of(mark_of(last)):
+                self._last.clear()
+                self._repeating.clear()
+                raise position_lost()
+        return new
+
     def position(self, partition: Partition) -> Position:
-        return self._call(lambda reader: reader.position(partition))
+        position = self._call(lambda reader: reader.position(partition))
+        return max(position, self._next[partition]) if partition in self._repeating else position
 
     def pause(self, partitions: Iterable[Partition]) -> None:
         partitions = list(partitions)
@@ -88,6 +123,8 @@ class ReconnectingReader:
     def _call(self, call: Callable[[Reader], T]) -> T:
         if self._reader is None:
             self._connect()
+        elif self._may_have_moved:
+            self._assign(self._reader)
         assert self._reader is not None
         try:
             return call(self._reader)
@@ -98,12 +135,16 @@ class ReconnectingReader:
     def _connect(self) -> None:
         """Make a reader that resumes from the last positions."""
         self._reader = self._make()
+        self._last_record_at = self._clock()
         self._assign(self._reader)
 
     def _assign(self, reader: Reader) -> None:
-        self._last_record_at = self._clock()
+        self._may_have_moved = False
+        self._repeating = {
+            part for part, last in self._last.items() if last.offset == self._next.get(part, 0) - 1
+        }
         try:
-            reader.assign(self._next)
+            reader.assign({part: at - (part in self._repeating) for part, at in self._next.items()})
             if self._paused:
                 reader.pause(self._paused)
         except BaseException:  # a reader with other positions must not be polled
@@ -114,6 +155,7 @@ class ReconnectingReader:
         """Move past these messages; drop the reader after a long silence."""
         for message in messages:
             self._next[message.partition] = message.offset + 1
+            self._last[message.partition] = message
         now = self._clock()
         if messages:
             self._last_record_at = now

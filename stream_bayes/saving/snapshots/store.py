@@ -267,6 +267,11 @@ class SnapshotStore:
                 f"no snapshots can be written to {self.directory}: {error}; choose a directory that can be written to"
             ) from error
 
+    def check_owner(self) -> None:
+        """Raise `NotOwner` if another process has taken over since `take_over`."""
+        with self._owned():
+            pass
+
     def save(self, snapshot: Snapshot) -> int:
         """Write a snapshot, and delete the oldest ones; return its generation.
 

@@ -52,10 +52,13 @@ class Recovery(Protocol):
         Its name in snapshots.
     replays_rebuild
         True if `catch_up` yields what a rebuild is made of. Otherwise the source yields it again, with its results.
+    committed_after
+        After `catch_up`: the number of records that were committed after the snapshot that is replaced, where known.
     """
 
     name: str
     replays_rebuild: bool
+    committed_after: int
 
     @property
     def ready(self) -> bool:

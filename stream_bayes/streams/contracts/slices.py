@@ -36,21 +36,22 @@ def slices_of(
     >>> log = Partition("log")
     >>> positions = {log: 4}
     >>> slices_of([Event({}, position=4, partition=log), Event({}, position=5, partition=log)], positions)
-    [Slice(partition=Partition(source='log', partition=0), start=4, stop=6)]
+    [Slice(partition=Partition(source='log', partition=0), start=4, stop=6, records=2)]
     >>> positions[log]
     6
     """
     starts: dict[Partition, Position] = {}
     stops: dict[Partition, Position] = {}
-    partition, stop = None, 0
+    counts: dict[Partition, int] = {}
+    partition, stop, count = None, 0, 0
     for record in records:
         if record.partition is not partition:
             if partition is not None:
-                stops[partition] = stop
+                stops[partition], counts[partition] = stop, count
             partition = record.partition
             if partition not in stops:
                 starts[partition] = stops[partition] = positions.get(partition, record.position)
-            stop = stops[partition]
+            stop, count = stops[partition], counts.get(partition, 0)
         if record.position != stop and (record.position < stop or not may_skip):
             fault = "repeats" if record.position < stop else "skips"
             raise SourceError(
@@ -58,10 +59,11 @@ def slices_of(
                 f"got {record.position}; nothing of this batch was learned"
             )
         stop = record.position + record.length  # `after`, without a call
+        count += 1
     if partition is not None:
-        stops[partition] = stop
+        stops[partition], counts[partition] = stop, count
     positions.update(stops)
-    return [Slice(partition, start, stops[partition]) for partition, start in starts.items()]
+    return [Slice(part, start, stops[part], counts[part]) for part, start in starts.items()]
 
 
 def positions_after(slices: Sequence[Slice]) -> dict[Partition, Position]:

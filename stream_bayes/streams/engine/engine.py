@@ -26,6 +26,7 @@ from stream_bayes.errors import (
     NoSnapshot,
     NotSupported,
     OtherSettings,
+    SourceError,
 )
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.saving.snapshots.store import SnapshotStore
@@ -384,14 +385,7 @@ class Engine:
     def _start(self, rebuild: bool) -> bool:
         """Take over from an earlier worker and resume. Return False, without that, if `stop` was called before."""
         self._began = (self.step.processed, self.step.learned, self._clock())
-        present = self._newest(rebuild)
-        point = self._resume_point(present)
-        self._replaced = None
-        if rebuild and present is not None:
-            self._replaced = (present.clock, present.sections.get("step", {}).get("learned", 0))
-        del present  # its arrays
-        if self.recovery is not None:  # before taking over: a start that is refused changes nothing
-            self.recovery.check(point, rebuild)
+        point = self._check_start(rebuild)  # before taking over: a start that is refused changes nothing
         drifts: list[DriftEntry] = []
         if rebuild and self.recovery is not None:
             self.positions = dict(self.source.positions)
@@ -402,13 +396,13 @@ class Engine:
             self._start_aside()
             return True
         if rebuild and self.recovery is not None and self.recovery.replays_rebuild:
-            self._check_not_smaller()
+            self._check_not_smaller(self.recovery.committed_after)
         if self.store is not None:
             self.store.take_over()
             if rebuild:
                 self._keep_present(self.store)
             self._writer = SnapshotWriter(self.store)
-        generation = None if self.store is None else max(self.store.list(), default=None)
+        generation = self._newest_generation()
         for sink in self._sinks:
             if isinstance(sink, ReplaceableSink):
                 sink.finish_replacing(generation)
@@ -425,17 +419,46 @@ class Engine:
         self._rewrite_drifts(drifts, ())
         if self.recovery is not None:
             point = point if rebuild else self._resume_point(found)
-            self.positions = dict(self.recovery.resume(point, rebuild))
+            try:
+                self.positions = dict(self.recovery.resume(point, rebuild))
+            except (CannotResume, SourceError):
+                if self.store is not None:
+                    self.store.check_owner()  # the reason may be that another worker goes on
+                raise
             self.source.seek(self.positions)
         if self._writer is not None:
             if found is None:
-                self._save()  # before the first commit: a later start finds this snapshot, or nothing was committed
-                self._writer.wait()
+                # Before the first commit: a later start finds this snapshot, or nothing was committed.
+                self._save_now(self._writer)
             else:
                 self.schedule.mark_taken(self.step.processed, self._clock())
         if self.recovery is not None:
             self._replay(self.recovery.replay())
         return True
+
+    def _check_start(self, rebuild: bool) -> ResumePoint | None:
+        """Check that a start is possible, and return what it resumes from.
+
+        Another worker may save, and prune the journal below its snapshots, while this one looks: then look again.
+        """
+        while True:
+            newest = self._newest_generation()
+            present = self._newest(rebuild)
+            point = self._resume_point(present)
+            self._replaced = None
+            if rebuild and present is not None:
+                self._replaced = (present.clock, present.sections.get("step", {}).get("learned", 0))
+            del present  # its arrays
+            try:
+                if self.recovery is not None:
+                    self.recovery.check(point, rebuild)
+                return point
+            except (CannotResume, SourceError):
+                if self._newest_generation() == newest:
+                    raise
+
+    def _newest_generation(self) -> int | None:
+        return None if self.store is None else max(self.store.list(), default=None)
 
     def _start_aside(self) -> None:
         """Start from scratch, beside the present state."""
@@ -461,22 +484,24 @@ class Engine:
             for sink in sinks:
                 sink.finish_replacing(generation - 1)
                 sink.prepare(generation)
-            self._save()
-            self._writer.wait()
-            if self._writer.last_failure is not None:
-                raise self._writer.last_failure
+            self._save_now(self._writer)
         for sink in sinks:
             sink.replace()
         self._is_aside = False
 
-    def _check_not_smaller(self) -> None:
-        """Refuse a rebuild from which samples are missing that the present state has learned."""
+    def _check_not_smaller(self, committed_after: int = 0) -> None:
+        """Refuse a rebuild from which records are missing, or samples that the present state has learned.
+
+        `committed_after` records were processed after the snapshot that is replaced. Without any, samples alone count:
+        after a redrive fewer records may hold the same ones.
+        """
         processed = self.step.processed
         is_cut_short = self._until is not None and processed >= self._until
         if self._replaced is None or is_cut_short or self._accept_gap:
             return
         records, learned = self._replaced
-        if self.step.learned >= learned:  # after a redrive fewer records may hold the same samples
+        records += committed_after
+        if self.step.learned >= learned and (processed >= records or not committed_after):
             return
         raise CannotResume(
             f"the rebuilt state has {processed:,} records, {self.step.learned:,} of them learned, and the present one "
@@ -630,9 +655,8 @@ class Engine:
         if self.schedule.due_at_end(self.step.processed) or (
             self.schedule.at_end and writer.failures_in_a_row
         ):
-            self._save()
-            writer.wait()
-        if writer.failures_in_a_row:
+            self._save_now(writer)
+        elif writer.failures_in_a_row:
             assert writer.last_failure is not None
             raise writer.last_failure
 
@@ -670,6 +694,20 @@ class Engine:
             return  # broken, or just deleted by its owner: try again after the next snapshot
         if recovery.name in oldest["outputs"]:
             recovery.prune(oldest["outputs"][recovery.name], self.positions)
+
+    def _save_now(self, writer: SnapshotWriter) -> None:
+        """Write a snapshot, and wait for it.
+
+        Raises
+        ------
+        SnapshotNotWritten
+            If it failed.
+        """
+        self._save()
+        writer.wait()
+        if writer.failures_in_a_row:
+            assert writer.last_failure is not None
+            raise writer.last_failure
 
     def _save(self) -> None:
         """Freeze the state, and write it as a snapshot in the background."""

@@ -67,7 +67,7 @@ class Sent:
 class SentRecovery:
     """A `Recovery` of a log with one partition."""
 
-    name, ready, replays_rebuild = "journal", True, True
+    name, ready, replays_rebuild, committed_after = "journal", True, True, 0
     identity: Mapping[str, Any] = {}
 
     def __init__(self, sent: Sent, records: Sequence[Record]) -> None:

@@ -32,6 +32,7 @@ class Journal:
 
     name = "journal"
     replays_rebuild = True
+    committed_after = 0
     ready = True
     identity: ClassVar[Mapping[str, Any]] = {}
 
