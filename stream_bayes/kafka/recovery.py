@@ -13,7 +13,7 @@ from contextlib import closing
 from functools import partial
 from typing import Any
 
-from stream_bayes.core.events.event import Partition, Position, Slice
+from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.core.events.time_merge import merge_ranges
 from stream_bayes.errors import BrokerAway, CannotResume
 from stream_bayes.kafka.aligned_reader import AlignedReader
@@ -422,7 +422,7 @@ class JournalRecovery(OffsetRecovery):
                     self._begin_entry(entry)
                     for part in slices:
                         if part in entry.slices_read and part.records is not None:
-                            self._check_count(part, part.records, len(decoded[part.partition]))
+                            self._check_count(slices_text([part]), part.records, len(decoded[part.partition]))
                     for messages in ranges.values():
                         if messages:
                             source.trail.add(messages[-1])
@@ -443,7 +443,7 @@ class JournalRecovery(OffsetRecovery):
             time.sleep(POLL_SECONDS)
             return None
 
-    def _check_count(self, part: Slice, expected: int, count: int) -> None:
+    def _check_count(self, what: str, expected: int, count: int) -> None:
         """Refuse a replay from which records are missing that were processed, unless a gap is accepted.
 
         Raises
@@ -455,13 +455,13 @@ class JournalRecovery(OffsetRecovery):
             return
         if not self.accept_gap:
             raise CannotResume(
-                f"{slices_text([part])} had {expected} records when {self.pipeline!r} processed them, and "
+                f"{what} had {expected} records when {self.pipeline!r} processed them, and "
                 f"{expected - count} of these are compacted or deleted: the model would lack them. Start with "
                 "--accept-gap to go on without them, and let the topic keep all records for longer than the oldest "
                 "snapshot (min.compaction.lag.ms)"
             )
         self.gap += expected - count
-        logger.warning("%s: %d records are gone that were processed", slices_text([part]), expected - count)
+        logger.warning("%s: %d records are gone that were processed", what, expected - count)
 
     def _begin_entry(self, entry: JournalRecord) -> None:
         """Prepare for the replay of an entry's batch."""
