@@ -60,7 +60,7 @@ TABLE = {
     ),
     "explain": (
         "stream_bayes.cli.commands.explain:explain",
-        "Show the probability of each label for an event, and each feature's contribution.",
+        "Show the probability of each label for an event with its 95 % interval, and each feature's contribution.",
     ),
     "network": (
         "stream_bayes.cli.commands.network:network",

@@ -46,6 +46,24 @@ def test_the_probabilities_are_those_of_the_model_and_the_evidence_adds_up(snaps
     joint = model.joint_log_likelihood(x)
     assert odds == pytest.approx([joint[label] for label in report["labels"]])
     assert [part["seen"] for part in report["evidence"]] == [True, True]
+    intervals = model.predict_interval_one(x)
+    assert {
+        y: tuple(ends) for y, ends in zip(report["labels"], report["intervals"], strict=True)
+    } == intervals
+    assert "95 % interval" in run("explain", snapshot, json.dumps(x)).stdout
+
+
+def test_predictions_get_the_ends_of_their_intervals(snapshot: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_text("sky,wind\ngrey,3.5\nblue,2.5\n")
+    lines = run("predict", snapshot, tmp_path / "new.csv", "--intervals", "0.9").stdout.splitlines()
+    assert lines[0] == "row,prediction,p(no),p(yes),low(no),high(no),low(yes),high(yes)"
+    model = NaiveBayes.from_state(Snapshot.from_bytes(snapshot.read_bytes()).sections["model"])
+    for line, x in zip(lines[1:], ({"sky": "grey", "wind": 3.5}, {"sky": "blue", "wind": 2.5}), strict=True):
+        intervals = model.predict_interval_one(x, 0.9)
+        expected = [*model.predict_proba_one(x).values(), *intervals["no"], *intervals["yes"]]
+        assert list(map(float, line.split(",")[4:])) == pytest.approx(expected[2:], rel=1e-5)
+    refused = run("predict", snapshot, tmp_path / "new.csv", "--intervals", "95")
+    assert "level lies between 0 and 1, not 95.0" in refused.output
 
 
 def test_what_was_never_learned_is_told_apart(snapshot: Path) -> None:

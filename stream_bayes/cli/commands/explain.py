@@ -40,7 +40,7 @@ def explain(
     key_env: Key = None,
     json: JSON = False,
 ) -> None:
-    """Show the probability of each label for an event, and each feature's contribution.
+    """Show the probability of each label for an event with its 95 % interval, and each feature's contribution.
 
     Of a network without a class, show how unexpected each value of the event is, in nats.
     """
@@ -60,10 +60,11 @@ def explain(
         answer = model.predict_proba_one(x)
         if not answer:
             raise NotSupported("the model has not learned anything yet")
+        intervals = model.predict_interval_one(x)
         if isinstance(model, AdaptiveBayes):
-            _print_opinions(model.explain_one(x), answer, json)
+            _print_opinions(model.explain_one(x), answer, intervals, json)
         else:
-            _print_evidence(model, model.explain_one(x), x, answer, json)
+            _print_evidence(model, model.explain_one(x), x, answer, intervals, json)
         _check_learned(model, x)
 
 
@@ -83,8 +84,18 @@ def _check_learned(model: Learner, x: Mapping[str, Any]) -> None:
         )
 
 
+def _ranges(intervals: Mapping[Any, tuple[float, float]]) -> dict[str, str]:
+    """Return the interval of each label's probability as a text."""
+    return {str(label): f"{100 * low:.0f}-{high:.0%}" for label, (low, high) in intervals.items()}
+
+
 def _print_evidence(
-    model: Learner, explanation: Explanation, x: Mapping[str, Any], answer: Mapping[Any, float], json: bool
+    model: Learner,
+    explanation: Explanation,
+    x: Mapping[str, Any],
+    answer: Mapping[Any, float],
+    intervals: Mapping[Any, tuple[float, float]],
+    json: bool,
 ) -> None:
     """Print what each feature adds for each label."""
     if json:
@@ -101,6 +112,7 @@ def _print_evidence(
             {
                 "labels": list(answer),
                 "probabilities": list(answer.values()),
+                "intervals": [intervals[label] for label in answer],
                 "kind": explanation.kind,
                 "baseline": [explanation.baseline[label] for label in answer],
                 "evidence": parts,
@@ -121,6 +133,7 @@ def _print_evidence(
         {"": "without any feature", "value": "", **base},
         *rows,
         {"": "probability", "value": "", **percent},
+        {"": "95 % interval", "value": "", **_ranges(intervals)},
     ]
     print_table(f"{explanation.kind} of {type(model).__name__}", rows, right=tuple(percent))
 
@@ -169,7 +182,12 @@ def _finite(nats: float) -> float | None:
     return nats if math.isfinite(nats) else None
 
 
-def _print_opinions(opinions: dict[str, Opinion], answer: dict[Any, float], json: bool) -> None:
+def _print_opinions(
+    opinions: dict[str, Opinion],
+    answer: dict[Any, float],
+    intervals: Mapping[Any, tuple[float, float]],
+    json: bool,
+) -> None:
     """Print the probabilities that each expert of a mixture gives, and its weight in the answer."""
     if json:
         experts = [
@@ -180,7 +198,14 @@ def _print_opinions(opinions: dict[str, Opinion], answer: dict[Any, float], json
             }
             for name, opinion in opinions.items()
         ]
-        print_json({"labels": list(answer), "probabilities": list(answer.values()), "experts": experts})
+        print_json(
+            {
+                "labels": list(answer),
+                "probabilities": list(answer.values()),
+                "intervals": [intervals[label] for label in answer],
+                "experts": experts,
+            }
+        )
         return
     percent = {str(label): f"{p:.1%}" for label, p in answer.items()}
     rows: list[dict[str, Any]] = [
@@ -192,6 +217,7 @@ def _print_opinions(opinions: dict[str, Opinion], answer: dict[Any, float], json
         for name, opinion in opinions.items()
     ]
     rows.append({"expert": "probability", "weight": "", **percent})
+    rows.append({"expert": "95 % interval", "weight": "", **_ranges(intervals)})
     print_table("experts of AdaptiveBayes", rows, right=("weight", *percent))
 
 

@@ -30,6 +30,7 @@ from stream_bayes.data.inference import marked_alike
 from stream_bayes.data.schema import Amount, Schema
 from stream_bayes.errors import BadValue, Exhausted, NotSupported, SchemaError, StreamBayesError
 from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.base.intervals import ends_of
 from stream_bayes.learners.base.predictions import most_probable
 from stream_bayes.learners.base.samples import process_samples
 from stream_bayes.learners.factory import Learner
@@ -69,6 +70,13 @@ def predict(
             help="Variable to predict from the others, of a network without a class.", show_default=False
         ),
     ] = None,
+    intervals: Annotated[
+        float | None,
+        typer.Option(
+            help="Level of credible intervals, such as 0.95: each label gets the columns low(...) and high(...).",
+            show_default=False,
+        ),
+    ] = None,
     decisions: DecisionOptions,
     options: CSVOptions,
     key_env: Key = None,
@@ -89,6 +97,8 @@ def predict(
         if isinstance(answering, BayesNet):
             if decisions.costs() is not None:
                 raise BadValue("costs and thresholds are for a class, and this network has none")
+            if intervals is not None:
+                raise BadValue("--intervals is for a model with a class, and this network has none")
             _score(answering, variable, file, out, key, options, json)
             return
         if variable is not None:
@@ -100,10 +110,12 @@ def predict(
         costs = decisions.costs()
         if costs is not None:
             costs.check(labels)
+        if intervals is not None:
+            ends_of(intervals)
         source = _source(file, learner, key, options)
         start = time.perf_counter()
         with closing(source), _written(out) as text:
-            rows, bad = write_predictions(learner, source, text, key, costs)
+            rows, bad = write_predictions(learner, source, text, key, costs, intervals)
             warn_of_misfits(source, lambda line: note([line]))
         seconds = time.perf_counter() - start
         for reason, count in bad.items():
@@ -254,7 +266,12 @@ def _check_features(file: Path, known: Sequence[str], names: Sequence[str]) -> N
 
 
 def write_predictions(
-    learner: Learner, source: Source, text: TextIO, key: str | None, costs: MistakeCosts | None
+    learner: Learner,
+    source: Source,
+    text: TextIO,
+    key: str | None,
+    costs: MistakeCosts | None,
+    level: float | None = None,
 ) -> tuple[int, dict[str, int]]:
     """Write a row for each row of the source; return their number, and the numbers of bad rows by reason."""
     labels = list(learner._store.encoder.labels.values)
@@ -266,9 +283,10 @@ def write_predictions(
         "prediction",
         *["decision"] * decided,
         *(_cell(f"p({labels[c]})") for c in order),
+        *(_cell(f"{end}({labels[c]})") for c in order if level is not None for end in ("low", "high")),
     ]
     text.write(",".join(heading) + "\n")
-    numbers = ",".join(["%.6g"] * len(order))
+    numbers = ",".join(["%.6g"] * (len(order) if level is None else 3 * len(order)))
     decisions_of = _decisions(costs, [labels[code] for code in order])
     line = f"%s,%s,{numbers}\n" if not decided else f"%s,%s,%s,{numbers}\n"
     rows, bad = 0, Counter[str]()
@@ -291,7 +309,11 @@ def write_predictions(
         columns: list[Any] = [keys, [names[code] for code in best]]
         if decided:
             columns.append(decisions_of(table))
-        flat = zip(*columns, *table.T.tolist(), strict=True)
+        shown = [*table.T.tolist()]
+        if level is not None:
+            ends = learner.predict_interval_many([event.x for event in events], level)
+            shown += [[row.get(labels[c], 0.0) for row in end] for c in order for end in ends]
+        flat = zip(*columns, *shown, strict=True)
         text.write("".join([line % row for row in flat]))
         rows += len(events)
 
