@@ -19,11 +19,12 @@ from stream_bayes.errors import BrokerAway, CannotResume
 from stream_bayes.kafka.aligned_reader import AlignedReader
 from stream_bayes.kafka.clients.client import Interrupted, Message
 from stream_bayes.kafka.clients.factory import make_reader
+from stream_bayes.kafka.clients.marks import Mark
 from stream_bayes.kafka.clients.reconnecting import ReconnectingReader
 from stream_bayes.kafka.delivery import Delivery
 from stream_bayes.kafka.history_check import HistoryCheck
 from stream_bayes.kafka.journal import JournalRecord, committed_in, entries_from
-from stream_bayes.kafka.read_trail import Mark, marks_in, origins_in
+from stream_bayes.kafka.read_trail import marks_in, origins_in
 from stream_bayes.kafka.replay_plan import ReplayPlan
 from stream_bayes.kafka.slices import SliceReader
 from stream_bayes.kafka.source import KafkaSource

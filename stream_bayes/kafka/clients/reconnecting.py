@@ -10,7 +10,7 @@ from typing import TypeVar
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import SourceError
 from stream_bayes.kafka.clients.client import ClientFailed, Interrupted, Message, Reader, position_lost
-from stream_bayes.kafka.read_trail import mark_of
+from stream_bayes.kafka.clients.marks import mark_of
 
 __all__ = ["ReconnectingReader"]
 
