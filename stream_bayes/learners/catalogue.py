@@ -17,6 +17,7 @@ from stream_bayes.registry import Registry
 __all__ = [
     "DECLARED",
     "DEFAULT",
+    "DEFAULT_REGRESSOR",
     "LEARNERS",
     "NETWORK",
     "REGRESSION",
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 DEFAULT = "adaptive"  # where none is named
+DEFAULT_REGRESSOR = "bayesian-regression"  # the same, for labels that are numbers
 REGRESSION = "regression"  # the task of learners whose label is a number
 NETWORK = "bayes-net"  # a BayesNetClassifier, or without a class a BayesNet
 
@@ -455,13 +457,13 @@ DECLARED: dict[str, Declaration] = {
         cannot=("workers",),
         settings=(
             {},
-            {"strength": "evidence"},
+            {"strength": 1.0},
             {"strength": 0.01, "schema": "open"},
             {"half_life": 50.0},
             {"half_life": "7d"},
             {"max_values": 3},
         ),
-        river=({}, {"strength": "evidence"}, {"half_life": 100.0}),
+        river=({}, {"strength": 1.0}, {"half_life": 100.0}),
         task=REGRESSION,
     ),
 }

@@ -24,6 +24,7 @@ from stream_bayes.errors import (
 )
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.base.base import BayesClassifier, is_within_window
+from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.base.state import loaded_parameter, saved_parameter
 from stream_bayes.learners.catalogue import DECLARED, class_named
 from stream_bayes.learners.factory import Learner
@@ -208,7 +209,7 @@ def load_learner(path: Path, key: bytes | None = None) -> Learner:
         If the snapshot holds no classifier of this package.
     """
     model = load_answering(path, key)
-    if _is_of_a_product(model) or isinstance(model, BayesNet):
+    if _is_of_a_product(model) or isinstance(model, BayesNet | BayesRegressor):
         raise _no_learner(path, type(model).__name__)
     learner: Learner = model
     return learner
@@ -231,7 +232,7 @@ def load_network(path: Path, key: bytes | None = None) -> BayesNet | BayesNetCla
 
 
 def load_answering(path: Path, key: bytes | None = None) -> Any:
-    """Return the classifier, network or spam filter in a file or directory; of a `DriftAdaptive`, its present model.
+    """Return the model in a file or directory, of a `DriftAdaptive` its present one: a learner, network or spam filter.
 
     Raises
     ------
@@ -248,7 +249,7 @@ def load_answering(path: Path, key: bytes | None = None) -> Any:
     answering = answering_state(state)
     name, state = (snapshot.learner, state) if answering is None else (str(answering["learner"]), answering)
     kind = STATES[name] if name in STATES else _kind_of(name)
-    if kind is None or not (name in STATES or issubclass(kind, BayesClassifier | BayesNet)):
+    if kind is None or not (name in STATES or issubclass(kind, BayesClassifier | BayesNet | BayesRegressor)):
         raise _no_learner(path, name)
     return kind.from_state(state)
 

@@ -95,7 +95,7 @@ def forecasting_changes_nothing(learner: BayesRegressor, streams: Streams) -> No
             for x in streams.probes():
                 model.predict_one(x)
                 model.predict_interval_one(x)
-                model.explain_one(x)  # type: ignore[attr-defined]  # all but a stranger explain
+                model.explain_one(x)
 
 
 def forecasts_are_distributions(learner: BayesRegressor, streams: Streams) -> None:

@@ -17,6 +17,7 @@ from stream_bayes.cli.output import JSON, note, print_json, print_table
 from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes, Opinion
 from stream_bayes.learners.base.explanation import Explanation
+from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.factory import Learner
 from stream_bayes.names import closest
 from stream_bayes.networks.bayes_net import BayesNet
@@ -42,7 +43,8 @@ def explain(
 ) -> None:
     """Show the probability of each label for an event with its 95 % interval, and each feature's contribution.
 
-    Of a network without a class, show how unexpected each value of the event is, in nats.
+    Of a network without a class, show how unexpected each value of the event is, in nats. Where the label is a number,
+    show its mean and interval, and what each feature adds to the mean.
     """
     with exit_on_error():
         model = load_answering(snapshot, key_of(key_env))
@@ -56,6 +58,9 @@ def explain(
             x = schema.read(x)
         if isinstance(model, BayesNet):
             _print_surprise(model, x, json)
+            return
+        if isinstance(model, BayesRegressor):
+            _print_contributions(model, x, json)
             return
         answer = model.predict_proba_one(x)
         if not answer:
@@ -143,6 +148,39 @@ def _print_unknown(x: Mapping[str, Any], known: Collection[Any]) -> None:
     for name in x:
         if name not in known:
             typer.echo(f"{name}: no such feature{closest(name, list(map(str, known)))}")
+
+
+def _print_contributions(model: BayesRegressor, x: dict[str, Any], json: bool) -> None:
+    """Print what each feature adds to the mean of a number."""
+    if not model.clock:
+        raise NotSupported("the model has not learned anything yet")
+    contributions = model.explain_one(x)
+    low, high = model.predict_interval_one(x, 0.9)
+    if json:
+        parts = [
+            {"feature": name, "value": x[name], "contribution": value, "sd": sd}
+            for name, (value, sd) in contributions.ranked()
+        ]
+        bounds = [_finite(low), _finite(high)]
+        print_json(
+            {
+                "mean": contributions.mean,
+                "prediction": contributions.prediction,
+                "interval": bounds,
+                "level": 0.9,
+                "contributions": parts,
+            }
+        )
+        return
+    rows = [{"": "mean of all", "value": "", "contribution": f"{contributions.mean:.4g}", "sd": ""}]
+    rows += [
+        {"": str(name), "value": repr(x[name]), "contribution": f"{value:+.4g}", "sd": f"{sd:.3g}"}
+        for name, (value, sd) in contributions.ranked()
+    ]
+    rows.append({"": "prediction", "value": "", "contribution": f"{contributions.prediction:.4g}", "sd": ""})
+    print_table(f"contributions, by {type(model).__name__}", rows, right=("contribution", "sd"))
+    typer.echo(f"90 % interval: {low:.4g} to {high:.4g}")
+    _print_unknown(x, model.feature_names)
 
 
 def _print_surprise(network: BayesNet, x: dict[str, Any], json: bool) -> None:

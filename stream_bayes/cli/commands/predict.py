@@ -32,6 +32,7 @@ from stream_bayes.errors import BadValue, Exhausted, NotSupported, SchemaError, 
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.intervals import ends_of
 from stream_bayes.learners.base.predictions import most_probable
+from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.base.samples import process_samples
 from stream_bayes.learners.factory import Learner
 from stream_bayes.networks.bayes_net import BayesNet
@@ -73,7 +74,8 @@ def predict(
     intervals: Annotated[
         float | None,
         typer.Option(
-            help="Level of credible intervals, such as 0.95: each label gets the columns low(...) and high(...).",
+            help="Level of credible intervals, such as 0.95: each label gets the columns low(...) and high(...). "
+            "Where the label is a number, there is always one, by default of 0.9.",
             show_default=False,
         ),
     ] = None,
@@ -86,7 +88,8 @@ def predict(
 
     The output has a row for each row of the file: the key, the prediction, the decision (with costs or thresholds), and
     the probability of each label. Of a network without a class, it has the key, the surprise of the row in nats, the
-    variables with new values, and with `--variable` its prediction and the probability of each value.
+    variables with new values, and with `--variable` its prediction and the probability of each value. Where the label
+    is a number, it has the key, the mean, and the bounds of an interval.
     """
     with exit_on_error():
         if out is not None:
@@ -100,6 +103,11 @@ def predict(
             if intervals is not None:
                 raise BadValue("--intervals is for a model with a class, and this network has none")
             _score(answering, variable, file, out, key, options, json)
+            return
+        if isinstance(answering, BayesRegressor):
+            if decisions.costs() is not None or variable is not None:
+                raise BadValue(f"costs, thresholds and --variable are for classes; {model} predicts numbers")
+            _forecast(answering, file, out, key, 0.9 if intervals is None else intervals, options, json)
             return
         if variable is not None:
             raise BadValue(f"--variable {variable}: is for a network without a class; {model} has one")
@@ -175,6 +183,44 @@ def _score(
         typer.echo(f"{rows:,} scores in {out}, {rows / max(seconds, 1e-9):,.0f} per second")
 
 
+def _forecast(
+    regressor: BayesRegressor,
+    file: Path,
+    out: Path | None,
+    key: str | None,
+    level: float,
+    options: CSVOptions,
+    json: bool,
+) -> None:
+    """Write the mean and the interval of each row's number."""
+    if not regressor.clock:
+        raise NotSupported("the model has not learned anything yet")
+    rows, bad = 0, Counter[str]()
+    start = time.perf_counter()
+    with closing(_source(file, regressor, key, options)) as source, _written(out) as text:
+        text.write(",".join(map(_cell, [key or "row", "prediction", "low", "high"])) + "\n")
+        for record in records_of(source):
+            if not isinstance(record, Event):
+                bad[record.reason] += 1
+                continue
+            rows += 1
+            try:
+                low, high = regressor.predict_interval_one(record.x, level)
+                mean = regressor.predict_one(record.x)
+            except StreamBayesError as error:
+                raise BadValue(f"{file}, at {record.position}: {error}") from error
+            cells = [rows if key is None else record.key, *(f"{number:.9g}" for number in (mean, low, high))]
+            text.write(",".join(map(_cell, cells)) + "\n")
+        warn_of_misfits(source, lambda line: note([line]))
+    seconds = time.perf_counter() - start
+    for reason, count in bad.items():
+        note([f"warning: {count:,} rows have no prediction: {reason}"])
+    if json:
+        print_json({"rows": rows, "bad": bad, "seconds": seconds, "level": level})
+    elif out is not None:
+        typer.echo(f"{rows:,} predictions in {out}, {rows / max(seconds, 1e-9):,.0f} per second")
+
+
 def _source_of_network(
     file: Path, network: BayesNet, variable: str | None, key: str | None, options: CSVOptions
 ) -> Source:
@@ -206,10 +252,15 @@ def _written(out: Path | None) -> Iterator[TextIO]:
         yield text
 
 
-def _source(file: Path, learner: Learner, key: str | None, options: CSVOptions) -> Source:
+def _source(file: Path, learner: Learner | BayesRegressor, key: str | None, options: CSVOptions) -> Source:
     """Return the file as a source of the model's features."""
     schema: Schema | None = learner.schema
-    known = [*learner._store.encoder.features] if schema is None else [*schema.columns]
+    if schema is not None:
+        known = [*schema.columns]
+    elif isinstance(learner, BayesRegressor):
+        known = learner.feature_names
+    else:
+        known = [*learner._store.encoder.features]
     kind = format_of(file)
     if kind == "csv":
         form, names = _layout_of(file, known, options)

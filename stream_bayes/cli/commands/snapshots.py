@@ -11,6 +11,7 @@ import typer
 from stream_bayes.cli.exit_codes import WRONG_SNAPSHOT, exit_on_error
 from stream_bayes.cli.output import JSON, checked_output, print_json, print_table
 from stream_bayes.errors import BadSnapshot, BadState, BadValue, CannotMerge, NoSnapshot
+from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
 from stream_bayes.masking import remember_secret
 from stream_bayes.networks.bayes_net import BayesNet
@@ -225,7 +226,7 @@ def merge(
 def _mergeable(path: Path, key: bytes | None) -> Any:
     """Return the learner or the network in a file or directory."""
     model = load_answering(path, key)
-    return model if isinstance(model, BayesNet) else load_learner(path, key)
+    return model if isinstance(model, BayesNet | BayesRegressor) else load_learner(path, key)
 
 
 @snapshots.command()

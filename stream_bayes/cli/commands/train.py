@@ -12,17 +12,28 @@ from typing import Annotated, Any
 import typer
 
 from stream_bayes.cli.arguments import learner_arguments
-from stream_bayes.cli.data_file import CSVOptions, DataOptions, File, Target, open_table, warn_of_misfits
+from stream_bayes.cli.data_file import (
+    CSVOptions,
+    DataOptions,
+    File,
+    Target,
+    label_amount,
+    open_table,
+    warn_of_misfits,
+)
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.networks import check_target, named_network
 from stream_bayes.cli.options import arguments_of
 from stream_bayes.cli.output import JSON, checked_output, left_out_lines, note, print_json
+from stream_bayes.cli.tasks import Task, chosen_model, is_regressor
 from stream_bayes.core.events.event import Event
 from stream_bayes.core.values.values import shown
+from stream_bayes.data.schema import Amount
 from stream_bayes.errors import BadValue, BudgetExceeded, Exhausted, SchemaError, StreamBayesError
 from stream_bayes.learners.base.base import BayesClassifier
-from stream_bayes.learners.catalogue import DEFAULT
-from stream_bayes.learners.factory import make_learner
+from stream_bayes.learners.base.regressor import BayesRegressor
+from stream_bayes.learners.catalogue import DEFAULT, DEFAULT_REGRESSOR, NETWORK
+from stream_bayes.learners.factory import make_learner, make_regressor
 from stream_bayes.saving.model_files import save
 from stream_bayes.streams.contracts.source import Record, Source
 from stream_bayes.streams.sources.constructors import suffix_of
@@ -39,7 +50,15 @@ def train(
     out: Annotated[
         Path, typer.Option(help="Save the model to this file, such as model.zip.", show_default=False)
     ],
-    model: Annotated[str, typer.Option(help="Model to train; `stream-bayes models` lists them.")] = DEFAULT,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Model to train; `stream-bayes models` lists them. Default: {DEFAULT}, or {DEFAULT_REGRESSOR} for "
+            "numbers.",
+            show_default=False,
+        ),
+    ] = None,
+    task: Task = None,
     arg: Annotated[
         list[str], typer.Option("--arg", help="Argument of the model, as NAME=VALUE. Repeatable.")
     ] = [],
@@ -52,34 +71,43 @@ def train(
     """
     with exit_on_error():
         checked_output("--out", out)
-        check_target(file, target, [model], options)
+        check_target(file, target, [model or DEFAULT], options)
         table = open_table(file, target, options)
-        note([*table.described(), *table.warnings()], quiet=json)
         learned = unlabelled = 0
         bad: Counter[str] = Counter()
         with closing(table.source):
+            chosen, said = (NETWORK, []) if target is None else chosen_model(table, model, task)
+            warnings = [] if is_regressor(chosen) else table.warnings()
+            note([*table.described(), *warnings, *said], quiet=json)
             try:
                 learner: Any
                 if target is None:
                     learner = named_network(learner_arguments(arg), table.schema)
                 else:
-                    learner = make_learner(model, learner_arguments(arg), table.schema)
+                    make = make_regressor if is_regressor(chosen) else make_learner
+                    learner = make(chosen, learner_arguments(arg), table.schema)
             except SchemaError as error:
-                raise SchemaError(f"{model!r} cannot learn from this file: {error}") from error
-            timed = learner if isinstance(learner, BayesClassifier) and learner._store.tables.timed else None
+                raise SchemaError(f"{chosen!r} cannot learn from this file: {error}") from error
+            is_ours = isinstance(learner, BayesClassifier | BayesRegressor)
+            timed = learner if is_ours and learner._store.tables.timed else None
+            amount = label_amount(table) if is_regressor(chosen) else None
             for record in records_of(table.source):
                 if not isinstance(record, Event):
                     bad[record.reason] += 1
                 elif record.y is None and target is not None:
                     unlabelled += 1
                 else:
+                    label = record.y if amount is None else _number(record.y, amount)
+                    if label is None and target is not None:
+                        bad["its target is not a number"] += 1
+                        continue
                     try:
                         if target is None:
                             learner.learn_one(record.x)
                         elif timed is None:
-                            learner.learn_one(record.x, record.y)
+                            learner.learn_one(record.x, label)
                         else:
-                            timed.learn_one(record.x, record.y, at=record.time)
+                            timed.learn_one(record.x, label, at=record.time)
                     except BudgetExceeded:
                         raise
                     except StreamBayesError as error:
@@ -88,6 +116,10 @@ def train(
             warn_of_misfits(table.source, lambda line: note([line], quiet=json))
         if not learned and target is None:
             raise BadValue(f"{file}: there is no row to learn")
+        if not learned and amount is not None and bad:
+            raise BadValue(
+                f"{file}: no row has a number in the column {target!r}; for classes: --task classification"
+            )
         if not learned:
             raise BadValue(f"{file}: no row has a label in the column {target!r}, so nothing was learned")
         save(learner, out)
@@ -105,6 +137,15 @@ def train(
         if target is None:
             next_step += f", or {join(['stream-bayes', 'network', 'export', str(out), 'network.bif'])}"
         typer.echo(f"{text}\nsaved to {out}; next: {next_step}")
+
+
+def _number(label: object, amount: Amount) -> float | None:
+    """Return a label as a number, as the column is written; None if it is none."""
+    try:
+        number = amount.read(label)[0]
+    except ValueError:
+        return None
+    return float(number) if isinstance(number, (int, float)) else None
 
 
 def records_of(source: Source) -> Iterator[Record]:

@@ -35,6 +35,7 @@ cdef class RegressionReading:
     cdef Py_ssize_t choose_columns(self, bint everything)
     cdef derive(self, bint everything)
     cdef choose_strength(self)
+    cdef double evidence_of(self, Py_ssize_t decade)
     cdef double covariance(self, Py_ssize_t high, Py_ssize_t low, double scale)
     cdef double weight(self, Py_ssize_t one, Py_ssize_t other)
     cdef double mean_beside(self, Py_ssize_t slot, Py_ssize_t other)

@@ -35,9 +35,11 @@ ERRORS = cython.declare(
 )  # standard errors of a covariance of pairs: the least variance of any direction
 FIRST_SHRINKAGE = cython.declare(cython.double, 1e-12)  # of covariances that rounding made singular
 SINGULAR = cython.declare(cython.double, 1e-14)  # share of a variance that is left: less is rounding
-TRIALS = cython.declare(cython.Py_ssize_t, 13)  # strengths that are compared, half a decade apart
-FIRST_TRIAL = cython.declare(cython.double, 1e-3)
-HALF_DECADE = cython.declare(cython.double, 3.1622776601683795)
+LEAST_DECADE = cython.declare(cython.Py_ssize_t, -6)  # of the strengths that are compared: 1e-6 to 1e3
+FIRST_DECADE = cython.declare(
+    cython.Py_ssize_t, 0
+)  # the mean of their prior, which has a deviation of a decade
+LARGEST_DECADE = cython.declare(cython.Py_ssize_t, 3)
 LOG_PI = cython.declare(cython.double, 1.1447298858494002)
 
 
@@ -50,7 +52,7 @@ class RegressionReading:
     tables, encoder
         The sums, and the columns that they are of.
     strength
-        The ridge, in samples; 0 to choose the one with the largest evidence among 13.
+        The ridge, in samples; 0 to choose the one with the largest evidence.
 
     Notes
     -----
@@ -152,21 +154,35 @@ class RegressionReading:
 
     @cython.cfunc
     def choose_strength(self):
-        """Choose the strength with the largest evidence; of equal ones the first."""
-        k: cython.Py_ssize_t
-        best: cython.double = 1.0
+        """Climb from 1 to the strength with the largest posterior, in decades; of equal ones to that nearest to 1."""
+        decade: cython.Py_ssize_t = FIRST_DECADE
+        step: cython.Py_ssize_t
+        most: cython.double
         evidence: cython.double
-        most: cython.double = 0.0
-        self.strength = FIRST_TRIAL
-        for k in range(TRIALS):
-            self.build(self.choose_columns(True))
-            self.factorise()
-            evidence = self.evidence()
-            if k == 0 or evidence > most:
-                best, most = self.strength, evidence
-            self.strength *= HALF_DECADE
-        self.strength = best
-        self.is_fresh = False
+        moved: cython.bint
+        least: cython.Py_ssize_t
+        self.build(self.choose_columns(True))
+        # Covariances of pairs that were shrunk to fit together have no likelihood that could speak for a weak prior.
+        least = 0 if self.least_variance > 0.0 else LEAST_DECADE
+        most = self.evidence_of(decade)
+        for step in (-1, 1):
+            moved = True
+            while moved and least <= decade + step <= LARGEST_DECADE:
+                evidence = self.evidence_of(decade + step)
+                moved = evidence > most
+                if moved:
+                    decade, most = decade + step, evidence
+            if decade < FIRST_DECADE:
+                break
+        self.evidence_of(decade)
+        self.is_fresh = True
+
+    @cython.cfunc
+    def evidence_of(self, decade: cython.Py_ssize_t) -> cython.double:
+        """Return the log of the evidence of the strength 10^decade, times its prior, and take it."""
+        self.strength = 10.0**decade
+        self.factorise()
+        return self.evidence() - 0.5 * decade * decade
 
     # -- covariances --------------------------------------------------------------------------------------------------
 
@@ -259,7 +275,7 @@ class RegressionReading:
                 value /= numbers.weight[base * stride]
                 self.mean[i], self.deviation[i] = value, 1.0
                 self.matrix[i * m + i] = self.fresh_weight * value * (1.0 - value)
-            self.ridge[i] = self.strength * all_samples / numbers.weight[base * stride] if i < n else 0.0
+            self.ridge[i] = all_samples / numbers.weight[base * stride] if i < n else 0.0
             if i < n:
                 lacking += 1.0 - numbers.weight[base * stride] / all_samples
         for i in range(m):
@@ -309,7 +325,7 @@ class RegressionReading:
         pivot: cython.double
         factor: cython.double[::1] = self.factor
         for j in range(m):
-            factor[j * m + j] = self.matrix[j * m + j] * (1.0 - least) + ridge * self.ridge[j]
+            factor[j * m + j] = self.matrix[j * m + j] * (1.0 - least) + ridge * self.strength * self.ridge[j]
             for i in range(j + 1, m):
                 factor[j * m + i] = self.matrix[j * m + i] * (1.0 - share)
         for j in range(n):
@@ -335,7 +351,7 @@ class RegressionReading:
         half: cython.double = 0.5 * self.degrees
         total: cython.double = lgamma(half) - half * (LOG_PI + log(self.left)) - 0.5 * log(self.fresh_weight)
         for i in range(n):
-            total += 0.5 * log(self.ridge[i]) + log(self.factor[i * (n + 1) + i])
+            total += 0.5 * log(self.strength * self.ridge[i]) + log(self.factor[i * (n + 1) + i])
         return total - self.degrees * log(self.deviation[n])
 
     # -- predicting ---------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Explanations: the evidence for each class, feature by feature."""
+"""Explanations, feature by feature: the evidence for each class, and the contributions to a number."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stream_bayes.core.drawing.html import bars_table, block, evidence_table
+from stream_bayes.core.drawing.html import bars_table, block, evidence_table, plain_table
 from stream_bayes.core.drawing.text import text_of
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BadLabel
 
-__all__ = ["Explanation", "explained_by_addition", "explained_by_omission"]
+__all__ = ["Contributions", "Explanation", "explained_by_addition", "explained_by_omission"]
 
 
 @dataclass(frozen=True)
@@ -139,6 +139,51 @@ class Explanation:
             cells = zip(self.baseline, widths, strict=True)
             lines.append(name.ljust(first) + "".join(f" {row[label]:>{width}.3f}" for label, width in cells))
         return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Contributions:
+    """Contributions of the features to a prediction.
+
+    Parameters
+    ----------
+    mean
+        The mean of all targets.
+    features
+        By feature: coefficient times value less the value's mean, and the posterior standard deviation of that.
+
+    Examples
+    --------
+    >>> print(Contributions(20.0, {"wind": (-3.5, 0.25)}))
+    (mean)       20.000
+    wind         -3.500 ± 0.250
+    (prediction) 16.500
+    """
+
+    mean: float
+    features: dict[Any, tuple[float, float]]
+
+    @property
+    def prediction(self) -> float:
+        """The mean of all targets and the contributions, added up."""
+        return math.fsum([self.mean, *(value for value, _ in self.features.values())])
+
+    def ranked(self) -> list[tuple[Any, tuple[float, float]]]:
+        """Return the features and their contributions, the largest first."""
+        return sorted(self.features.items(), key=lambda item: (-abs(item[1][0]), repr(item[0])))
+
+    def __str__(self) -> str:
+        rows = [("(mean)", f"{self.mean:.3f}")]
+        rows += [(text_of(name), f"{value:.3f} ± {sd:.3f}") for name, (value, sd) in self.ranked()]
+        rows.append(("(prediction)", f"{self.prediction:.3f}"))
+        width = max(len(name) for name, _ in rows)
+        return "\n".join(f"{name:{width}} {value}" for name, value in rows)
+
+    def _repr_html_(self) -> str:
+        rows = [(text_of(name), value, sd) for name, (value, sd) in self.ranked()]
+        return plain_table(
+            "contributions", ("feature", "contribution", "sd"), [("(mean)", self.mean, None), *rows]
+        )
 
 
 LogJoint = Callable[[dict[Any, Any]], dict[Value, float]]

@@ -15,7 +15,7 @@ from river import base
 
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.drawing.html import block, plain_table
-from stream_bayes.core.encoding._targets import TargetEncoder
+from stream_bayes.core.encoding._targets import TargetEncoder, is_column
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.measures.student_t import StudentT
 from stream_bayes.core.readings._regression import RegressionReading
@@ -25,6 +25,7 @@ from stream_bayes.data.schema import Nominal, Schema
 from stream_bayes.errors import BadLabel, BadValue, SchemaError
 from stream_bayes.learners.base.arguments import check_count, check_half_life, warn_of_many_values
 from stream_bayes.learners.base.batches import encode_batch, row_count
+from stream_bayes.learners.base.explanation import Contributions
 from stream_bayes.learners.base.samples import rows_of
 from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.learners.base.traits import Promise, Traits
@@ -77,6 +78,10 @@ class BayesRegressor(CountLearner, base.Regressor):
     @abstractmethod
     def _make_reading(self, store: CountStore) -> RegressionReading:
         """Return this learner's reading of its store."""
+
+    @abstractmethod
+    def explain_one(self, x: X) -> Contributions:
+        """Return what each feature adds to a prediction, with its standard deviation."""
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -159,6 +164,11 @@ class BayesRegressor(CountLearner, base.Regressor):
             learns_cut_points=False,
             accepts_new_features=self.schema is None,
         )
+
+    @property
+    def feature_names(self) -> list[Any]:
+        """The names of the features that were declared or learned."""
+        return [name for name in self._encoder.features if not is_column(name)]
 
     @property
     def clock(self) -> int:

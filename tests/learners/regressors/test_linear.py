@@ -78,7 +78,7 @@ def test_values_of_nominal_features_are_ridged_indicators(rng: np.random.Generat
     sky, wet, size = rng.integers(3, size=80), rng.integers(2, size=80), rng.normal(size=80)
     y = 2.0 * sky - wet + size + rng.normal(size=80)
     xs = [{"sky": "abc"[a], "size": float(b), "wet": bool(c)} for a, b, c in zip(sky, size, wet, strict=True)]
-    model = taught(BayesianRegression(), xs, y)
+    model = taught(BayesianRegression(strength=1.0), xs, y)
     z = np.column_stack([sky == 0, sky == 1, sky == 2, wet == 0, wet == 1, size / size.std()]).astype(float)
     location, scale, evidence = closed_form(z, y, np.ones(6), z[5])
     forecast = model.predict_distribution_one(xs[5])
@@ -89,8 +89,10 @@ def test_values_of_nominal_features_are_ridged_indicators(rng: np.random.Generat
 def test_what_an_event_lacks_is_integrated_out(rng: np.random.Generator) -> None:
     numbers = rng.normal(size=(50, 3)) @ rng.normal(size=(3, 3))
     y = numbers.sum(1) + rng.normal(size=50)
-    model = taught(BayesianRegression(), rows(numbers), y)
-    other = taught(BayesianRegression(), [{"x0": x["x0"], "x2": x["x2"]} for x in rows(numbers)], y)
+    model = taught(BayesianRegression(strength=1.0), rows(numbers), y)
+    other = taught(
+        BayesianRegression(strength=1.0), [{"x0": x["x0"], "x2": x["x2"]} for x in rows(numbers)], y
+    )
     for x in ({"x0": 1.0, "x2": -1.0}, {"x2": 0.5, "never met": 3.0}, {"x0": 1.0, "x1": None, "x2": 2.0}):
         kept = {name: value for name, value in x.items() if name in ("x0", "x2")}
         mine, theirs = model.predict_distribution_one(x), other.predict_distribution_one(kept)
@@ -136,7 +138,7 @@ def test_a_far_sample_that_is_unlearned_leaves_nothing(rng: np.random.Generator)
 
 def test_intervals_hold_as_many_targets_as_they_say(rng: np.random.Generator) -> None:
     inside = {0.5: 0, 0.9: 0}
-    for samples in (4, 12, 100):
+    for samples in (12, 30, 100):
         for _ in range(300):
             numbers = rng.normal(size=(samples + 1, 3))
             y = numbers @ rng.normal(size=3) + rng.normal(size=samples + 1)
@@ -169,7 +171,10 @@ def test_evidence_takes_a_strong_prior_for_noise_and_a_weak_one_for_a_line(rng: 
     numbers = rng.normal(size=(100, 10))
     noise = taught(BayesianRegression("evidence"), rows(numbers), rng.normal(size=100))
     line = taught(BayesianRegression("evidence"), rows(numbers), numbers.sum(1) + 0.1 * rng.normal(size=100))
-    assert noise.strength_ > 50.0 and line.strength_ < 0.1
+    assert noise.strength_ >= 10.0 and line.strength_ <= 0.1
+    evidence = {d: taught(BayesianRegression(10.0**d), rows(numbers), numbers.sum(1)) for d in range(-6, 4)}
+    best = max(evidence, key=lambda decade: evidence[decade].log_evidence() - 0.5 * decade**2)
+    assert taught(BayesianRegression(), rows(numbers), numbers.sum(1)).strength_ == 10.0**best
     fixed = taught(BayesianRegression(line.strength_), rows(numbers), numbers.sum(1))
     assert fixed.strength_ == line.strength_
 

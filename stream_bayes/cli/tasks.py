@@ -1,0 +1,78 @@
+"""Classification or regression: whether the labels of a table are classes or numbers, and the model for them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from stream_bayes.cli.data_file import MANY_LABELS, DataFile
+from stream_bayes.errors import BadValue
+from stream_bayes.learners.catalogue import DEFAULT, DEFAULT_REGRESSOR, LEARNERS, REGRESSION, REGRESSORS
+from stream_bayes.names import check_known
+
+__all__ = ["Task", "chosen_model", "is_regressor"]
+
+TASKS = ("classification", REGRESSION)
+MOST_CLEAR_CLASSES = (
+    2  # distinct whole numbers: with more it cannot be seen whether they are classes or amounts
+)
+
+Task = Annotated[
+    str | None,
+    typer.Option(
+        help="'classification' if the labels are classes, 'regression' if they are numbers. Seen in the column if not "
+        "given.",
+        show_default=False,
+    ),
+]
+
+
+def is_regressor(model: str) -> bool:
+    """Return True for the name of a model whose labels are numbers.
+
+    Examples
+    --------
+    >>> is_regressor("bayesian-regression"), is_regressor("aode")
+    (True, False)
+    """
+    return model not in LEARNERS and model in REGRESSORS
+
+
+def chosen_model(table: DataFile, model: str | None, task: str | None) -> tuple[str, list[str]]:
+    """Return the name of the model for a table's labels, and lines about what was chosen.
+
+    Parameters
+    ----------
+    table
+        The table.
+    model
+        The model that was named; None to choose the default of the task.
+    task
+        The task that was named; None: that of the model, or else of the column.
+
+    Raises
+    ------
+    BadValue
+        If model and task do not fit, or few whole numbers may be both classes and amounts.
+    """
+    if task is not None:
+        check_known("task", task, TASKS)
+    if model is not None:
+        of_model = REGRESSION if is_regressor(model) else "classification"
+        if task is not None and task != of_model:
+            other = DEFAULT_REGRESSOR if task == REGRESSION else DEFAULT
+            raise BadValue(f"--task {task}: {model} is for {of_model}; for {task}: --model {other}")
+        return model, []
+    if task is not None:
+        return (DEFAULT_REGRESSOR if task == REGRESSION else DEFAULT), []
+    profile = table.profiles.get(table.target or "")
+    if profile is None or not profile.is_numeric or profile.distinct <= MOST_CLEAR_CLASSES:
+        return DEFAULT, []
+    if profile.is_whole and profile.distinct <= MANY_LABELS:
+        raise BadValue(
+            f"--target {table.target} has {profile.distinct} whole numbers, which may be classes or amounts: say "
+            "--task classification or --task regression"
+        )
+    chosen = f"{table.target} holds numbers, so {DEFAULT_REGRESSOR} learns them; for classes: --task classification"
+    return DEFAULT_REGRESSOR, [chosen]

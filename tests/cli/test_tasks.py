@@ -1,0 +1,78 @@
+"""Numbers as targets on the command line: trained, predicted, explained; and asked for where it is not clear."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from stream_bayes import BayesianRegression, load
+from tests.cli.test_snapshots import run
+
+
+@pytest.fixture
+def houses(tmp_path: Path) -> Path:
+    source = random.Random(3)
+    path = tmp_path / "houses.csv"
+    lines = ["size,city,rooms,garden,price"]
+    for row in range(200):
+        size, rooms = source.gauss(100.0, 20.0), row % 5 + 1
+        price = 3.0 * size + 40.0 * (row % 3) + source.gauss(0.0, 5.0)
+        cell = "?" if row == 7 else f"{price:.2f}"
+        lines.append(f"{size:.1f},{'abc'[row % 3]},{rooms},{row % 2},{cell}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_a_target_of_numbers_is_learned_as_numbers_and_said(houses: Path, tmp_path: Path) -> None:
+    model, answers = tmp_path / "model.zip", tmp_path / "answers.csv"
+    trained = run("train", houses, "--target", "price", "--out", model)
+    assert trained.exit_code == 0, trained.output
+    assert "price holds numbers, so bayesian-regression learns them" in trained.stderr
+    assert "learned 199 rows; 1 rows without a label were skipped" in trained.stdout
+    regressor = load(model)
+    assert isinstance(regressor, BayesianRegression)
+    done = run("predict", model, houses, "--out", answers, "--intervals", "0.9")
+    assert done.exit_code == 0, done.output
+    with answers.open() as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["row", "prediction", "low", "high"] and len(rows) == 200
+    with houses.open() as file:
+        prices = [row["price"] for row in csv.DictReader(file)]
+    inside = [
+        float(row["low"]) < float(price) < float(row["high"])
+        for row, price in zip(rows, prices, strict=True)
+        if price != "?"
+    ]
+    assert 0.8 < sum(inside) / len(inside) < 0.98
+    x = {"size": 100, "city": "c", "rooms": 2, "garden": 1}
+    shown = json.loads(run("explain", model, json.dumps(x), "--json").stdout)
+    assert shown["prediction"] == pytest.approx(380.0, abs=5.0)
+    assert {each["feature"] for each in shown["contributions"]} == set(x)
+    assert "90 % interval" in run("explain", model, json.dumps(x)).stdout
+    assert "are for classes" in run("predict", model, houses, "--variable", "city").stderr
+
+
+def test_few_whole_numbers_are_refused_until_the_task_is_said(houses: Path, tmp_path: Path) -> None:
+    train = ("train", houses, "--out", tmp_path / "model.zip")
+    asked = run(*train, "--target", "rooms")
+    assert asked.exit_code == 3 and "--task classification or --task regression" in asked.stderr
+    for task, kind in (("regression", "BayesianRegression"), ("classification", "AdaptiveBayes")):
+        done = run(*train, "--target", "rooms", "--task", task, "--json")
+        assert json.loads(done.stdout)["model"] == kind
+    assert json.loads(run(*train, "--target", "garden", "--json").stdout)["model"] == "AdaptiveBayes"
+    assert (
+        json.loads(run(*train, "--target", "rooms", "--model", "nb", "--json").stdout)["model"]
+        == "NaiveBayes"
+    )
+
+
+def test_a_model_and_a_target_that_do_not_fit_the_task_are_refused(houses: Path, tmp_path: Path) -> None:
+    train = ("train", houses, "--out", tmp_path / "model.zip")
+    result = run(*train, "--target", "price", "--task", "regression", "--model", "aode")
+    assert result.exit_code == 3 and "for regression: --model bayesian-regression" in result.stderr
+    result = run(*train, "--target", "city", "--model", "bayesian-regression")
+    assert result.exit_code == 3 and "no row has a number in the column 'city'" in result.stderr
