@@ -184,8 +184,9 @@ class QDA(_DiscriminantAnalysis):
     Parameters
     ----------
     shrinkage
-        As in `LDA`; it shrinks what is pooled over classes. Plug-in: it shrinks each class's correlations, and with
-        `"oas"` a class's variances also count one sample of the variance pooled over classes.
+        The share of the correlations pooled over classes that is replaced by none: a number from 0 to 1, or `"oas"`.
+        Plug-in: the share of each class's correlations, and with `"oas"` a class's variances also count one sample of
+        the variance pooled over classes.
     ddof, prior, strength, class_prior, half_life, schema, max_values, memory_budget, predictive
         As in `LDA`.
 
