@@ -199,7 +199,7 @@ class RegressionReading:
         high_base: cython.Py_ssize_t = self.encoder.base[high]
         low_base: cython.Py_ssize_t = self.encoder.base[low] if low > 0 else 0
         weight: cython.double
-        product: cython.double
+        product: cython.double = 0.0
         both: cython.double
         mean: cython.double
         if high_base == high and low_base == low:
@@ -223,8 +223,6 @@ class RegressionReading:
             both = self.weight(high, low)
             if both > 0.0:
                 product = both * (self.mean_beside(high, low) - self.mean_beside(high, low_base))
-            else:
-                product = 0.0
         return product / weight if weight > 0.0 else 0.0
 
     @cython.cfunc

@@ -181,12 +181,12 @@ class BayesRegressor(CountLearner, base.Regressor):
         """Return the distribution of an event's target, with its quantiles, density and score."""
         reading = self._reading
         reading.predict(self._encoder.lookup(x))
-        return StudentT(reading.location, reading.scale, reading.degrees)
+        return StudentT(float(reading.location), float(reading.scale), float(reading.degrees))
 
     def predict_one(self, x: X, **kwargs: Any) -> float:
         """Return the mean of an event's target; 0.0 before any learning, as River's regressors do."""
         self._reading.predict(self._encoder.lookup(x))
-        return self._reading.location
+        return float(self._reading.location)
 
     def predict_median_one(self, x: X) -> float:
         """Return the median of an event's target."""

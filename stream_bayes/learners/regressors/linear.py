@@ -168,7 +168,7 @@ class BayesianRegression(BayesRegressor):
         _, _, slots, numbers = row.content()
         posterior = self._reading.posterior_of(row)
         if posterior is None:
-            return Contributions(self._reading.location, {})
+            return Contributions(float(self._reading.location), {})
         columns, mean, deviation, factor, partial, left = posterior
         values = dict(zip(slots, numbers, strict=True))
         away = np.array([values.get(slot, 0.0) for slot in columns]) - mean[:-1]
