@@ -192,6 +192,12 @@ class DataOptions(CSVOptions):
     ignore: Annotated[
         list[str], typer.Option("--ignore", help="Column to leave out of the features. Repeatable.")
     ] = field(default_factory=list)
+    blanks: Annotated[
+        bool,
+        typer.Option(
+            help="Make it a feature whether a cell is missing, for columns in which that predicts the label."
+        ),
+    ] = True
     drop_ids: Annotated[
         bool,
         typer.Option(
@@ -225,6 +231,8 @@ class DataFile:
         Features that give the label away, as `leaks_in` returns them.
     measured
         Of columns that look like identifiers, whether their values recur and what they tell about the label.
+    blanks
+        Of columns for which it is a feature whether their cell is missing, what that tells about the label.
     """
 
     path: Path
@@ -236,6 +244,7 @@ class DataFile:
     left_out: dict[str, str] = field(default_factory=dict)
     leaks: dict[Any, bool] = field(default_factory=dict)
     measured: dict[str, PrequentialGain] = field(default_factory=dict)
+    blanks: dict[str, PrequentialGain] = field(default_factory=dict)
 
     @property
     def guesses(self) -> list[str]:
@@ -317,6 +326,12 @@ class DataFile:
             lines.append(f"  numbers that may be codes: {listed(codes)}; if so: --nominal {codes[0]}")
         for name, reason in self.left_out.items():
             lines.append(f"  left out: {name or 'the column without a name'}, {reason}")
+        if self.blanks:
+            tells = [f"{name} ({each.gain / each.rows:.2f} nats a row)" for name, each in self.blanks.items()]
+            lines.append(
+                f"  that a cell is missing tells something, and is a feature: {listed(tells)}; "
+                "--no-blanks leaves it out"
+            )
         lines += [f"  {name}, an entity: {_recurrence(each)}" for name, each in self.entities.items()]
         if ids := self.ids:
             counts = [f"{name} ({_recurrence(each)})" for name, each in ids.items()]
@@ -419,6 +434,7 @@ def open_table(file: Path, target: str | None, options: DataOptions) -> DataFile
     kept = {*fields.roles.values(), *ignore, *left_out, *options.nominal}
     suspects = [name for name, profile in profiles.items() if profile.is_id and name not in kept]
     measured: dict[str, PrequentialGain] = {}
+    blanks: dict[str, PrequentialGain] = {}
     if suspects:
         plain = CSVSource(file, fields, form=form) if form is not None else _typed_source(kind, file, fields)
         with closing(plain):
@@ -430,8 +446,11 @@ def open_table(file: Path, target: str | None, options: DataOptions) -> DataFile
     fields = Fields(target=target, time=options.time, ignore=(*ignore, *left_out))
     if form is not None:
         specs = {name: each.kind.column for name, each in profiles.items() if fields.is_feature(name)}
+        if options.blanks and target is not None:
+            with closing(CSVSource(file, fields, form=form)) as unread:
+                blanks = _telling_blanks(unread, [name for name in specs if profiles[name].missing])
         schema: Schema | None = with_nominal(
-            Schema(specs, target=target or usual_target(specs)), options.nominal
+            Schema(specs, target=target or usual_target(specs), blanks=[*blanks]), options.nominal
         )
         source: Any = CSVSource(file, fields, schema, form=form, misfits="missing", name=SOURCE)
     else:
@@ -451,7 +470,7 @@ def open_table(file: Path, target: str | None, options: DataOptions) -> DataFile
             leaks = leaks_in(
                 record for record in first_records(file, again, rows) if isinstance(record, Event)
             )
-    return DataFile(file, target, source, schema, profiles, form, left_out, leaks, measured)
+    return DataFile(file, target, source, schema, profiles, form, left_out, leaks, measured, blanks)
 
 
 def _measured(source: Source, names: Sequence[str]) -> dict[str, PrequentialGain]:
@@ -470,6 +489,30 @@ def _measured(source: Source, names: Sequence[str]) -> dict[str, PrequentialGain
                     if (value := record.x.get(name)) is not None:
                         each.add(value, record.y)
     return measured
+
+
+def _telling_blanks(source: Source, names: Sequence[str]) -> dict[str, PrequentialGain]:
+    """Return the columns of which it tells something about the label whether their cell is missing.
+
+    Of columns that are missing together, one is enough.
+    """
+    rows: list[Event] = []
+    while names and len(rows) < MEASURED_BATCH:
+        try:
+            rows += [record for record in source.poll(MEASURED_BATCH) if isinstance(record, Event)]
+        except Exhausted:
+            break
+    telling: dict[str, PrequentialGain] = {}
+    patterns: set[bytes] = set()
+    for name in names:
+        pattern = bytes(event.x.get(name) is None for event in rows)
+        gain = PrequentialGain()
+        for event, is_missing in zip(rows, pattern, strict=True):
+            gain.add(is_missing, event.y)
+        if gain.tells and pattern not in patterns:
+            patterns.add(pattern)
+            telling[name] = gain
+    return telling
 
 
 def _recurrence(each: PrequentialGain) -> str:
@@ -587,7 +630,7 @@ def with_nominal(schema: Schema, names: Sequence[str]) -> Schema:
             f"--nominal {unknown[0]}: no such feature; the features are {', '.join(schema.columns)}"
         )
     declared = {name: Nominal() if name in names else spec for name, spec in schema.columns.items()}
-    return Schema(declared, classes=schema.classes, target=schema.target, unknown=schema.unknown)
+    return Schema(declared, schema.classes, schema.target, schema.unknown, [*schema.missing_features])
 
 
 def misfits_of(source: object) -> Mapping[str, Misfits]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TypeAlias
 
 from stream_bayes.core.values.values import JSONValue, shown
@@ -50,26 +50,35 @@ def kind_from_options(word: str, options: Mapping[str, object]) -> ColumnKind:
         ) from None
 
 
-def expanded(columns: Mapping[str, Declared]) -> dict[str, dict[str, Spec]]:
-    """Return the features that each column becomes. One whose name another column has gets `_` after its name.
+def expanded(
+    columns: Mapping[str, Declared], blanks: Collection[str] = ()
+) -> tuple[dict[str, dict[str, Spec]], dict[str, str]]:
+    """Return the features that each column becomes, and the feature of whether its cell is missing.
+
+    A feature whose name another column has gets `_` after its name.
 
     Examples
     --------
     >>> from stream_bayes import Amount, Nominal
-    >>> expanded({"price": Amount(["$", "€"]), "price unit": Nominal()})["price"]
-    {'price': Numeric(), 'price unit_': Nominal(('$', '€'))}
+    >>> made, missing = expanded({"price": Amount(["$", "€"]), "price unit": Nominal()}, ["price"])
+    >>> made["price"], missing
+    ({'price': Numeric(), 'price unit_': Nominal(('$', '€'))}, {'price': 'price missing'})
     """
     taken = set(columns)
+
+    def free(feature: str) -> str:
+        while feature in taken:
+            feature += "_"
+        taken.add(feature)
+        return feature
+
     made: dict[str, dict[str, Spec]] = {}
     for name, column in columns.items():
         features = column.features(name) if isinstance(column, ColumnKind) else {name: column}
         made[name] = {}
         for feature, spec in features.items():
-            while feature != name and feature in taken:
-                feature += "_"
-            taken.add(feature)
-            made[name][feature] = spec
-    return made
+            made[name][feature if feature == name else free(feature)] = spec
+    return made, {name: free(f"{name} missing") for name in blanks}
 
 
 def declared_to_json(column: Declared) -> dict[str, JSONValue]:

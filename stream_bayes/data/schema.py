@@ -51,9 +51,18 @@ from stream_bayes.data.frame_columns import Cells, factorise, python_values
 from stream_bayes.data.frames import NamedColumns, Native, read_table
 from stream_bayes.errors import BadLabel, BadState, BadValue, SchemaError, UnknownFeature
 
-__all__ = ["Amount", "Date", "Nominal", "Numeric", "Schema", "usual_target"]  # what a schema is written with
+__all__ = [
+    "MISSING",
+    "Amount",
+    "Date",
+    "Nominal",
+    "Numeric",
+    "Schema",
+    "usual_target",
+]  # what a schema is written with
 
 Unknown: TypeAlias = Literal["ignore", "refuse"]
+MISSING = ("no", "yes")  # values of the feature of whether a cell is missing
 
 
 class Schema:
@@ -73,6 +82,8 @@ class Schema:
         The class variable's name, and that of the labels' column in a frame.
     unknown
         `"ignore"` or `"refuse"`: the treatment of undeclared features.
+    blanks
+        Columns for which it is a feature of its own, `NAME missing`, whether their cell is missing.
 
     Attributes
     ----------
@@ -83,6 +94,8 @@ class Schema:
         makes the features of the others.
     features_of
         The names of the features that each column becomes.
+    missing_features
+        The name of the feature of whether a column's cell is missing, by column.
 
     Raises
     ------
@@ -100,6 +113,7 @@ class Schema:
     columns: Mapping[str, Declared]
     features: Mapping[str, Spec]
     features_of: Mapping[str, tuple[str, ...]]
+    missing_features: Mapping[str, str]
     classes: Vocabulary | None
     target: str
     unknown: Unknown
@@ -110,14 +124,18 @@ class Schema:
         classes: Sequence[Value] | None = None,
         target: str = "class",
         unknown: Unknown = "ignore",
+        blanks: Sequence[str] = (),
     ) -> None:
         if not isinstance(features, Mapping):
             raise SchemaError(f"features: expected a mapping from names, got {type(features).__name__}")
         if unknown not in ("ignore", "refuse"):
             raise SchemaError(f"unknown: expected 'ignore' or 'refuse', got {shown(unknown)}")
         columns = {_name("feature", name): declared(name, given) for name, given in features.items()}
-        made = expanded(columns)
+        if isinstance(blanks, str) or any(name not in columns for name in blanks):
+            raise SchemaError(f"blanks: expected a list of declared columns, got {shown(blanks)}")
+        made, missing = expanded(columns, tuple(dict.fromkeys(blanks)))
         specs = {name: spec for features in made.values() for name, spec in features.items()}
+        specs |= dict.fromkeys(missing.values(), Nominal(MISSING))
         target = _name("target", target)
         if target in columns or target in specs:
             raise SchemaError(
@@ -132,6 +150,7 @@ class Schema:
             classes=labels,
             target=target,
             unknown=str.__str__(unknown),
+            missing_features=MappingProxyType(missing),
         )
 
     @classmethod
@@ -237,6 +256,7 @@ class Schema:
             "classes": None if self.classes is None else tagged_many(self.classes),
             "target": self.target,
             "unknown": self.unknown,
+            **({"blanks": [*self.missing_features]} if self.missing_features else {}),
         }
 
     @classmethod
@@ -253,7 +273,13 @@ class Schema:
         >>> Schema.from_json(Schema({"size": Numeric()}).to_json())
         Schema({'size': Numeric()})
         """
+        blanks: object = []
+        if type(saved) is dict and "blanks" in saved:
+            saved = dict(saved)
+            blanks = saved.pop("blanks")
         features, classes, target, unknown = json_fields(saved, "features", "classes", "target", "unknown")
+        if type(blanks) is not list:
+            raise BadState(f"a saved schema: expected a list of columns as blanks, got {shown(blanks)}")
         if type(features) is not list:
             raise BadState(f"a saved schema: expected a list of features, got {shown(features)}")
         pairs = [declared_from_json(feature) for feature in features]
@@ -262,7 +288,7 @@ class Schema:
         labels = None if classes is None else untagged_many(classes)
         try:
             # The constructor checks the types of both names.
-            return cls(dict(pairs), labels, cast("str", target), cast("Unknown", unknown))
+            return cls(dict(pairs), labels, cast("str", target), cast("Unknown", unknown), blanks)
         except SchemaError as error:
             raise BadState(f"a saved schema: {error}") from None
 
@@ -296,6 +322,9 @@ class Schema:
             except ValueError as error:
                 raise BadValue(f"column {shown(name)}: expected {error}, got {shown(value)}") from None
             features.update(zip(made, values, strict=True))
+        for name, feature in self.missing_features.items():
+            if feature not in x:
+                features[feature] = MISSING[is_missing(x.get(name))]
         return features
 
     @cached_property
@@ -338,6 +367,10 @@ class Schema:
                     ) from None
             columns = zip(*made, strict=True) if made else ([] for _ in absent)
             read.update(zip(self.features_of[name], map(list, columns), strict=True))
+        for name, feature in self.missing_features.items():
+            if name in table.columns:
+                values = python_values(table.columns[name])
+                read[feature] = [MISSING[value is None] for value in values]
         if not read:
             return table
         kept = {name: cells for name, cells in table.columns.items() if name not in self.kinds}
@@ -360,6 +393,7 @@ class Schema:
         parts += [] if self.classes is None else [f"classes={self.classes!r}"]
         parts += [] if self.target == "class" else [f"target={self.target!r}"]
         parts += [] if self.unknown == "ignore" else [f"unknown={self.unknown!r}"]
+        parts += [f"blanks={[*self.missing_features]!r}"] if self.missing_features else []
         return f"Schema({', '.join(parts)})"
 
     def __reduce__(self) -> tuple[Callable[[str], Schema], tuple[str]]:

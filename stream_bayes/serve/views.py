@@ -112,7 +112,7 @@ class Copy:
 
     def _read(self, x: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the features of an event: its columns are read as those of a file or a topic are."""
-        return x if self._schema is None or not self._schema.kinds else self._schema.read(x)
+        return x if self._schema is None else self._schema.read(x)
 
     def _probabilities(self, x: Mapping[str, Any]) -> Mapping[Any, float]:
         model = self.model

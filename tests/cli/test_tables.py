@@ -607,3 +607,34 @@ def test_what_commands_write_is_for_its_owner_only(people: Path, tmp_path: Path)
         assert result.exit_code == 0, (arguments, result.stderr)
     for path in (report, tmp_path / "best.zip", model, out, points, cuts):
         assert path.stat().st_mode & 0o777 == 0o600, path
+
+
+def test_that_a_cell_is_missing_is_a_feature_where_it_tells_something(tmp_path: Path) -> None:
+    path, model, out = tmp_path / "t.csv", tmp_path / "m.zip", tmp_path / "out.csv"
+    rng = random.Random(5)
+    lines = ["a,b,c,y"]
+    for _ in range(400):
+        y, by_chance = rng.random() < 0.5, rng.random() < 0.3
+        a = "" if y else f"${rng.randrange(90)}"  # of a column of another kind, too
+        lines.append(f"{a},{'' if by_chance else rng.randrange(90)},{'' if y else 'x'},{y}")
+    path.write_text("\n".join(lines) + "\n")
+    train = ("train", path, "--target", "y", "--out", model, "--model", "nb")
+    shown = run(*train)
+    assert "that a cell is missing tells something, and is a feature: a (0." in shown.stderr, shown.stderr
+    loaded = stream_bayes.load(model)
+    assert loaded.schema.missing_features == {
+        "a": "a missing"
+    }  # c is missing together with a, and b by chance
+    assert stream_bayes.Schema.from_json(json.loads(json.dumps(loaded.schema.to_json()))) == loaded.schema
+    x = {"a": None, "b": 3.0, "c": "x"}
+    wanted = loaded.predict_proba_one(loaded.schema.read(x))["True"]
+    assert wanted > 0.9
+    for name, text in {"new.csv": "a,b,c\n,3,x\n", "new.jsonl": '{"b": 3, "c": "x"}\n'}.items():
+        (tmp_path / name).write_text(text)
+        assert run("predict", model, tmp_path / name, "--out", out).exit_code == 0
+        (row,) = csv.DictReader(out.read_text().splitlines())
+        assert float(row["p(True)"]) == pytest.approx(wanted, rel=1e-4)
+    assert loaded.schema.lookup([x]).to_dicts()[0]["a missing"] == "yes"
+    assert run(*train, "--no-blanks").exit_code == 0
+    assert not stream_bayes.load(model).schema.missing_features
+    assert 'blanks = ["a"]' in run("inspect", path, "--target", "y").stdout

@@ -163,4 +163,6 @@ def _with_declared(found: Schema, declared: Schema | None) -> tuple[Schema, list
             lines.append(
                 f"warning: {name}: is declared numeric, and no number was found; it has no cut points"
             )
-    return Schema(specs, declared.classes, declared.target, declared.unknown), lines
+    return Schema(
+        specs, declared.classes, declared.target, declared.unknown, [*declared.missing_features]
+    ), lines

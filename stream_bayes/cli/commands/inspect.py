@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json as json_text
 from contextlib import closing
 from shlex import join
 from typing import Annotated, Any
@@ -92,4 +93,6 @@ def schema_text(table: DataFile) -> str:
     columns = table.schema.columns if table.schema is not None else None
     if columns is None:
         columns = {name: each.kind.column for name, each in table.features.items()}
-    return features_table(columns).rstrip("\n")
+    blanks = [] if table.schema is None else [*table.schema.missing_features]
+    above = f"[schema]\nblanks = {json_text.dumps(blanks, ensure_ascii=False)}\n" if blanks else ""
+    return above + features_table(columns).rstrip("\n")

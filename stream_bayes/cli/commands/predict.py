@@ -295,7 +295,8 @@ def _written_as_here(schema: Schema, file: Path, form: CSVFormat) -> Schema:
         return schema
     marks = ", ".join(f"{name} {column.decimal!r}" for name, column in changed.items())
     note([f"the decimal marks of {file} are others than the model learned: {marks}"])
-    return Schema({**schema.columns, **changed}, schema.classes, schema.target, schema.unknown)
+    columns, blanks = {**schema.columns, **changed}, [*schema.missing_features]
+    return Schema(columns, schema.classes, schema.target, schema.unknown, blanks)
 
 
 def _layout_of(file: Path, features: Sequence[Any], options: CSVOptions) -> tuple[CSVFormat, tuple[str, ...]]:

@@ -12,11 +12,13 @@ from stream_bayes.core.values.values import Value
 from stream_bayes.data.amounts import number
 from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.features import Vocabulary
+from stream_bayes.data.schema import MISSING
 from stream_bayes.streams.records.bad_records import DecodeReason, described, shortened, undecodable
 from stream_bayes.streams.records.fields import Fields, kind_from, seconds_from
 
 __all__ = [
     "MISSING_CELLS",
+    "BlankCells",
     "Cells",
     "DeclaredCells",
     "KindCells",
@@ -91,6 +93,18 @@ class TextCells(Cells):
 
     def one(self, cell: str) -> Any:
         return cell
+
+
+class BlankCells(Cells):
+    """The converter to whether a cell is missing."""
+
+    absent = MISSING[True]
+
+    def present(self, cells: list[str]) -> list[Any]:
+        return [MISSING[False]] * len(cells)
+
+    def one(self, cell: str) -> Any:
+        return MISSING[False]
 
 
 class DeclaredCells(Cells):

@@ -16,6 +16,7 @@ from stream_bayes.errors import SchemaError, Undecodable
 from stream_bayes.names import closest
 from stream_bayes.streams.files._csv_rows import rows_of_columns
 from stream_bayes.streams.files.csv_cells import (
+    BlankCells,
     Cells,
     DeclaredCells,
     KindCells,
@@ -118,6 +119,10 @@ class CSVColumns:
             for name in features
         ]
         self._feature_names = _feature_names(features, schema)
+        for name, feature in ({} if schema is None else schema.missing_features).items():
+            if name in features:
+                self._features.append((self._place[name], BlankCells(name, absent)))
+                self._feature_names.append(feature)
         self._required = [self._place[name] for name in fields.required]
         self._missing = absent
 

@@ -140,7 +140,7 @@ class TypedFile(ABC):
             return bad_record(error, b"", position, self._partition, 1)
 
     def _read_row(self, row: dict[str, Any]) -> dict[str, Any]:
-        return self.schema.read(row) if self.schema.kinds else row
+        return self.schema.read(row) if self.schema.kinds or self.schema.missing_features else row
 
     def _check_length(self, length: int, position: Position) -> None:
         """Raise `SourceError` if the file has fewer records than were read before."""

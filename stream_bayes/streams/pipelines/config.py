@@ -144,6 +144,9 @@ class SchemaConfig(ConfigTable):
     features: dict[str, FeatureConfig | ColumnWord]
     classes: list[Written] | None = None
     unknown: Literal["ignore", "refuse"] = "ignore"
+    blanks: list[str] = Field(
+        [], description="columns for which it is a feature whether their cell is missing"
+    )
 
 
 def _paths(given: object) -> object:
@@ -475,7 +478,13 @@ class PipelineConfig(ConfigTable):
             for name, declared in self.record.features.items()
         }
         target = self.source.target or usual_target(features)
-        return Schema(features, classes=self.record.classes, target=target, unknown=self.record.unknown)
+        return Schema(
+            features,
+            classes=self.record.classes,
+            target=target,
+            unknown=self.record.unknown,
+            blanks=self.record.blanks,
+        )
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that the state depends on as JSON values: a state of other settings cannot be resumed."""

@@ -49,7 +49,8 @@ class JSONDecoder(ObjectDecoder):
         super().__init__(fields, schema, max_record_bytes)
         # Usually one pass over the bytes decodes the fields, checks them, and drops those that are not declared.
         dropping = self._declared is None and bool(self.fields.ignore)
-        self._one_pass = not (self.fields.flatten or self._refuses or dropping or self._open or self._kinds)
+        reading = bool(self._kinds or self._missing)
+        self._one_pass = not (self.fields.flatten or self._refuses or dropping or reading or self._open)
         record: Any = dict[str, Scalar]
         if self._declared is not None:
             typed_dict: Any = (

@@ -10,7 +10,7 @@ from stream_bayes.core.events.event import ONE, TOMBSTONE, Event, Partition, Pos
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.features import Numeric
-from stream_bayes.data.schema import Schema
+from stream_bayes.data.schema import MISSING, Schema
 from stream_bayes.errors import SchemaError, Undecodable
 from stream_bayes.streams.records.bad_records import DecodeReason, described, shortened, undecodable
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES, Decoder
@@ -53,6 +53,8 @@ class ObjectDecoder(Decoder):
         super().__init__(fields, schema, max_record_bytes)
         self._declared = _declared(self.fields, schema)
         self._kinds = _kinds(self.fields, schema)
+        marked = {} if schema is None else schema.missing_features
+        self._missing = {name: feature for name, feature in marked.items() if self.fields.is_feature(name)}
         self._numbers = [name for name, expected in (self._declared or {}).items() if expected is Number]
         self._number_names = frozenset(self._numbers)
         self._role_names = frozenset(self.fields.roles.values())
@@ -128,10 +130,12 @@ class ObjectDecoder(Decoder):
         if not SCALARS.issuperset(map(type, content.values())):
             name = next(name for name, value in content.items() if type(value) not in SCALARS)
             raise _wrong(name, "text, a number, true or false", described(content[name]))
+        absent = {feature: MISSING[content.get(name) is None] for name, feature in self._missing.items()}
         for name, (kind, features) in self._kinds.items():
             if name in content:
                 value = content.pop(name)
                 content.update(zip(features, self._read(name, kind, len(features), value), strict=True))
+        content.update(absent)
         return content
 
     def _read(self, name: str, kind: ColumnKind, width: int, value: Any) -> tuple[Any, ...]:
