@@ -32,7 +32,8 @@ from stream_bayes.learners.adaptive.experts import (
 )
 from stream_bayes.learners.adaptive.information import by_information
 from stream_bayes.learners.adaptive.inputs import TREND, LabelMemory, Trends, is_number, trend_name, value_of
-from stream_bayes.learners.adaptive.newest_events import NewestEvents
+from stream_bayes.learners.adaptive.moved_numbers import moved_numbers
+from stream_bayes.learners.adaptive.newest_events import MOST_EVENTS, NewestEvents
 from stream_bayes.learners.adaptive.sleeping import Sleep
 from stream_bayes.learners.base.arguments import ReadOnlyArguments, check_count, check_number
 from stream_bayes.learners.base.base import BayesClassifier, X
@@ -51,6 +52,8 @@ LEAST_BYTES = 2**20
 FIRST_CHOICE = (
     64  # events after which the features of the pairs are chosen; again after 4 times as many, and so on
 )
+SHIFTED = 30  # events after an alarm, of which is asked if their numbers have left the bins
+BEFORE_ALARM = 10  # events of the shift that came before the alarm
 MOST_NAMED = 10_000  # features left out that `left_out_` names
 
 
@@ -134,6 +137,9 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         self._paired: dict[Any, None] = {}  # the features of the pairs
         self._best: list[Any] = []  # the features by falling information, when they were last chosen
         self._due: list[int] = []  # stores that are to begin anew with the best features, one at each event
+        self._moved: list[
+            int
+        ] = []  # stores that are to begin anew, as numbers have left their bins, one at each event
         self._dropped: dict[Any, None] = {}  # features that no expert sees
         self._members: list[BayesClassifier] = []
         self._begin()
@@ -174,6 +180,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
             self._memory.add(y)
             self._note_names(views)
             self._choose_features()
+            self._follow_numbers()
         return answer
 
     def _predict_learn(self, views: dict[str, X], y: Any, w: float) -> dict[Any, float]:
@@ -390,17 +397,17 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         labels = self._memory.names if inputs in (LABELS, TRENDS) else []
         return [*labels, *features[:MOST_PAIRED]]
 
-    def _begin_anew(self, place: int, ranked: Sequence[Any]) -> None:
-        """Replace a store by one that uses the first of these names that fit, filled from the newest events."""
+    def _begin_anew(self, place: int, ranked: Sequence[Any], events: int = MOST_EVENTS) -> None:
+        """Replace a store by one that uses the first of these names that fit, filled from so many newest events."""
         before = self._store.encoder.features
         members = list(self._members)
-        members[place] = self._begun(place, ranked)
+        members[place] = self._begun(place, ranked, events)
         self._members = members
         for name in before:
             if name not in self._store.encoder.features:
                 self._drop(name)
 
-    def _begun(self, place: int, ranked: Sequence[Any]) -> BayesClassifier:
+    def _begun(self, place: int, ranked: Sequence[Any], events: int = MOST_EVENTS) -> BayesClassifier:
         """Return a new learner of a store, with the first of these names that fit in three quarters of its room."""
         store, count = self._stores[place], len(ranked)
         while True:
@@ -408,7 +415,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
             shown = [name for feature in names for name in store.names_of(feature)]
             try:
                 learner = store.learner(shown)
-                self._fill(place, learner, names, store.memory * 3 // 4 if count else None)
+                self._fill(place, learner, names, store.memory * 3 // 4 if count else None, events)
             except BudgetExceeded:
                 if not count:
                     raise
@@ -418,7 +425,9 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
             self._names[place] = list(names)
             return learner
 
-    def _fill(self, place: int, learner: BayesClassifier, names: Iterable[Any], budget: int | None) -> None:
+    def _fill(
+        self, place: int, learner: BayesClassifier, names: Iterable[Any], budget: int | None, events: int
+    ) -> None:
         """Give an empty learner the labels, these features and the newest events; raise `BudgetExceeded` if they do
         not fit.
         """
@@ -428,7 +437,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
             counts.make_room()
             return
         lead, encoder = self._store.encoder, counts.encoder
-        newest, clock = list(self._newest.samples(lead)), self.clock
+        newest, clock = list(self._newest.samples(lead, events)), self.clock
         for label in lead.labels.values[len(encoder.labels) :]:
             encoder.name_label(label)
         for name in names:
@@ -489,6 +498,38 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
             place = self._due.pop(0)
             self._begin_anew(place, self._ranked(place, self._best))
             self._update_paired()
+
+    def _follow_numbers(self) -> None:
+        """Find the features whose numbers have left their bins, some events after the loss began to rise; if these are
+        half of all, let the stores that count them begin anew, one at each event, from the events since.
+        """
+        alarm, since = self._sleep.alarm, self._sleep.clock - self._sleep.alarm
+        if alarm and since == SHIFTED:
+            binned = [place for place, store in enumerate(self._stores) if store.inputs != FEATURES]
+            newest = [x for x, _, _ in self._newest.samples(self._store.encoder)]
+            counts = self._members[binned[0]]._store
+            moved = moved_numbers(counts, newest, SHIFTED)
+            measured = sum(feature.measured for feature in counts.encoder.features.values())
+            if (
+                moved and 2 * len(moved) >= measured
+            ):  # for fewer it is better to keep what the others have told
+                names = {name for feature in moved for name in (feature, trend_name(feature))}
+                self._moved = [
+                    place
+                    for place in binned
+                    if not names.isdisjoint(self._members[place]._store.encoder.features)
+                ]
+        elif self._moved:
+            place = self._moved.pop(0)
+            names_before = self._names[place]
+            used = names_before
+            if used is None:
+                used = self._ranked(place, list(self._paired))
+            self._begin_anew(place, used, since + BEFORE_ALARM)
+            if names_before is None and self._names[place] == used:
+                self._names[place] = None
+                confine(self._members[place], None)
+                self._panel = self._new_panel()
 
     def _find_better(self, is_wide: bool) -> None:
         """Let the stores begin anew, a quarter of whose features are not among the best; the first store sees all that

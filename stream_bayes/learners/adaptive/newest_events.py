@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from stream_bayes.core.encoding._features import Encoder
@@ -43,9 +44,14 @@ class NewestEvents:
             _, _, features, _, slots, _ = self.events.popleft()
             self.entries -= len(features) + len(slots)
 
-    def samples(self, encoder: Encoder) -> Iterator[tuple[dict[Any, Any], Any, float]]:
-        """Yield the events by name, with label and weight; values that share a code are missing."""
-        for label, weight, features, codes, slots, numbers in self.events:
+    def samples(
+        self, encoder: Encoder, most: int = MOST_EVENTS
+    ) -> Iterator[tuple[dict[Any, Any], Any, float]]:
+        """Yield the newest events by name, with label and weight, the oldest first; values that share a code are
+        missing.
+        """
+        first = max(len(self.events) - most, 0)
+        for label, weight, features, codes, slots, numbers in islice(self.events, first, None):
             x: dict[Any, Any] = {}
             for slot, code in zip(features, codes, strict=True):
                 feature = encoder.nominal[slot]

@@ -17,6 +17,7 @@ PAUSE = 200  # events between two that fall asleep, so that the others' weights 
 MOST_ASLEEP = 0.75  # of the stores
 FAST, SLOW = 0.5 ** (1 / 20), 0.5 ** (1 / 500)  # left of a loss in the two means, after an event
 DEVIATIONS = 4.0  # by which the fast mean exceeds the slow one after a drift
+CALM = 200  # events between two alarms
 FAST_EVENTS = (1 + FAST) / (1 - FAST)  # as many as the fast mean is worth
 
 
@@ -49,12 +50,15 @@ class Sleep:
         self.clock = 0  # events that were learned
         self.since = [0] * stores  # the clock at which each fell asleep or woke
         self.length = [FIRST_SLEEP] * stores  # of the sleep it is in, or the next
+        self.alarm = 0  # the clock at which the loss began to rise
         self.fast = self.slow = self.square = 0.0  # means of the loss, and a mean of squared differences
 
     def add(self, loss: float, mixture: ExpertMixture) -> list[int]:
         """Count an event's loss; let stores of a mixture sleep or wake, and return those that have just woken."""
         self.clock += 1
         has_drifted = self._has_drifted(loss)
+        if has_drifted and (not self.alarm or self.clock - self.alarm >= CALM):
+            self.alarm = self.clock
         if self.clock % PAUSE and not has_drifted:
             return []
         is_asleep = np.asarray(mixture.is_asleep)[: self.stores]

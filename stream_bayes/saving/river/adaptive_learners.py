@@ -179,14 +179,14 @@ def _fits(held: Any) -> bool:
         held._known <= len(held._labels)
         and len({member.clock for member in held._members}) == 1
         and len(held._newest) <= held.clock
-        and set(held._due) <= set(range(1, len(held._members)))
+        and set(held._due) | set(held._moved) <= set(range(1, len(held._members)))
         and _are_codes(held)
     )
 
 
 def _may_sleep(held: Any) -> bool:
     """Return True if each store has its times, none of them to come."""
-    fits = len(held.since) == len(held.length) == held.stores and max(held.since) <= held.clock
+    fits = len(held.since) == len(held.length) == held.stores and max(*held.since, held.alarm) <= held.clock
     return bool(fits and min(held.length) > 0 and held.square >= 0.0)
 
 
@@ -203,6 +203,7 @@ register(
         "clock": COUNT,
         "since": ListOf(COUNT),
         "length": ListOf(COUNT),
+        "alarm": COUNT,
         "fast": FINITE,
         "slow": FINITE,
         "square": FINITE,
@@ -217,6 +218,7 @@ register(
         "_dropped": _Names(),
         "_best": _Names(),
         "_due": ListOf(COUNT),
+        "_moved": ListOf(COUNT),
         "_members": _Members(held),
         "_newest": _Events(),
         "_memory": OBJECT,
