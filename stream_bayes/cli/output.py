@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue
 
 if TYPE_CHECKING:
@@ -77,6 +76,8 @@ def _text(value: object) -> str:
 
 def left_out_lines(learner: Any) -> list[str]:
     """Return a line that names the features that some experts of a learner do not see; none if all see all."""
+    from stream_bayes.core.values.values import shown
+
     names = [shown(name) for name in getattr(learner, "left_out_", ())]
     if not names:
         return []

@@ -38,6 +38,7 @@ from stream_bayes.kafka.start_rules import (
     check_not_below,
     check_rebuild,
     expired_positions,
+    partition_names,
     rebuild_cost,
     resume_positions,
     slices_text,
@@ -427,6 +428,7 @@ class JournalRecovery(OffsetRecovery):
                     for messages in ranges.values():
                         if messages:
                             source.trail.add(messages[-1])
+                    self._check_marks(entry)
                     yield merge_ranges(source.topics, decoded)
 
     def _decoded(
@@ -443,6 +445,23 @@ class JournalRecovery(OffsetRecovery):
             logger.warning("the replay of %s waits: %s", self.pipeline, error)
             time.sleep(POLL_SECONDS)
             return None
+
+    def _check_marks(self, entry: JournalRecord) -> None:
+        """Refuse a replay that reads other records than the entry's batch had: the log lost its end meanwhile.
+
+        Raises
+        ------
+        CannotResume
+            If a last record is another one.
+        """
+        read = self.source.trail.marks
+        for part, mark in entry.read_marks.items():
+            if part in read and read[part].offset == mark.offset and not read[part].is_of(mark):
+                raise CannotResume(
+                    f"the log of {self.pipeline!r} lost its end while it was replayed: {partition_names([part])} has "
+                    f"another record at {mark.offset} than the one that was processed. Start again: the check at the "
+                    "start says what can be done"
+                )
 
     def _check_count(self, what: str, expected: int, count: int) -> None:
         """Refuse a replay from which records are missing that were processed, unless a gap is accepted.

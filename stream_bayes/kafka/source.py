@@ -218,6 +218,9 @@ class KafkaSource:
                 clock=self._clock,
             )
         self._aligned.assign({**positions, **added})
+        self._reader.compare(
+            self.trail.marks
+        )  # once more: the log may have lost its end since the check at the start
         self._progress.clear()
         self.connected = True
 

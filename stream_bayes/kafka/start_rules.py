@@ -33,6 +33,7 @@ __all__ = [
     "check_not_below",
     "check_rebuild",
     "expired_positions",
+    "partition_names",
     "rebuild_cost",
     "resume_positions",
     "slices_text",

@@ -197,7 +197,9 @@ def left_open(kafka_topics: KafkaTopics, name: str, places: list[Partition]) -> 
     )
     try:
         writer.begin()
-        writer._transaction._partitions_in_transaction.update(TopicPartition(*place) for place in places)
+        writer._steps._transaction._partitions_in_transaction.update(
+            TopicPartition(*place) for place in places
+        )
         for place in places:
             writer.send(*place, None, b"open")
         writer.flush()

@@ -160,7 +160,7 @@ def test_an_empty_stream_passes_no_assertion() -> None:
     ("arguments", "complaint"),
     [
         (("orders.csv", NaiveBayes()), "target: expected the name of the field of orders.csv"),
-        (("orders.xlsx", NaiveBayes(), "late"), r"orders.xlsx: expected a name that ends in \.csv"),
+        (("orders.pdf", NaiveBayes(), "late"), r"orders.pdf: expected a name that ends in \.csv"),
         ((DAYS, {"nb": NaiveBayes()}), "learner: expected a classifier"),
         ((NaiveBayes(), DAYS), "learner"),
     ],

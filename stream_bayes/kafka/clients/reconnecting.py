@@ -10,7 +10,7 @@ from typing import TypeVar
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import SourceError
 from stream_bayes.kafka.clients.client import ClientFailed, Interrupted, Message, Reader, position_lost
-from stream_bayes.kafka.clients.marks import mark_of
+from stream_bayes.kafka.clients.marks import Mark, mark_of
 
 __all__ = ["ReconnectingReader"]
 
@@ -48,7 +48,7 @@ class ReconnectingReader:
         self._clock = clock
         self._next: dict[Partition, Position] = {}
         self._paused: set[Partition] = set()
-        self._last: dict[Partition, Message] = {}  # that was returned
+        self._last: dict[Partition, Message | Mark] = {}  # that was returned, or read earlier
         self._repeating: set[Partition] = set()  # partitions whose last record is read once more
         self._may_have_moved = False
         self._reader: Reader | None = make()
@@ -63,6 +63,11 @@ class ReconnectingReader:
             self._connect()
         else:
             self._assign(self._reader)
+
+    def compare(self, marks: Mapping[Partition, Mark]) -> None:
+        """Compare the records before the positions with these marks, when they are read next."""
+        self._last |= marks
+        self._may_have_moved = True
 
     def poll(self, limit: int, seconds: float) -> list[Message]:
         messages: list[Message] = []
@@ -90,7 +95,7 @@ class ReconnectingReader:
             self._repeating.discard(message.partition)
             if last is None or message.offset > last.offset:
                 new.append(message)
-            elif not mark_of(message).is_of(mark_of(last)):
+            elif not mark_of(message).is_of(last if isinstance(last, Mark) else mark_of(last)):
                 self._last.clear()
                 self._repeating.clear()
                 raise position_lost()

@@ -175,7 +175,13 @@ def test_a_file_is_inspected_learned_from_explained_and_predicted_from_the_comma
     options = ("--target", "rain", "--ignore", "at")
     trained = run("train", path, *options, "--model", "nb", "--out", model, "--json")
     assert trained.exit_code == 0, trained.stderr
-    assert json.loads(trained.stdout) == {"model": "NaiveBayes", "learned": 60, "unlabelled": 0, "bad": {}}
+    assert json.loads(trained.stdout) == {
+        "model": "NaiveBayes",
+        "learned": 60,
+        "unlabelled": 0,
+        "bad": {},
+        "left_out": [],
+    }
     explained = json.loads(run("explain", model, '{"sky": "grey", "to.city": "Bonn"}', "--json").stdout)
     assert [part["feature"] for part in explained["evidence"]] == ["sky", "to.city"]
     assert all(part["seen"] for part in explained["evidence"])
