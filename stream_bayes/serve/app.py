@@ -247,7 +247,10 @@ class Service:
         if view.quick.reads_messages:
             answer = await self._in_worker(lambda copy: copy.explain_message(x), view)
         else:
-            answer = await self._in_worker(lambda copy: copy.explain(x, ignore_unknown=ignore), view)
+            is_read = body.id is not None
+            answer = await self._in_worker(
+                lambda copy: copy.explain(x, ignore_unknown=ignore, is_read=is_read), view
+            )
         return _json(answer | {"model": view.stamp()})
 
     def _features_of(self, name: str) -> Any:

@@ -77,7 +77,9 @@ class Copy:
 
     def predict(self, x: Mapping[str, Any], *, ignore_unknown: bool = False) -> dict[str, Any]:
         """Return the prediction for one event."""
-        x = self._read(x)
+        return self._predicted(self._read(x), ignore_unknown)
+
+    def _predicted(self, x: Mapping[str, Any], ignore_unknown: bool) -> dict[str, Any]:
         ignored = self._check_names([x], ignore_unknown)
         answer = self._probabilities(x)
         return {
@@ -170,14 +172,18 @@ class Copy:
 
     # -- explaining ---------------------------------------------------------------------------------------------------
 
-    def explain(self, x: Mapping[str, Any], *, ignore_unknown: bool = False) -> dict[str, Any]:
+    def explain(
+        self, x: Mapping[str, Any], *, ignore_unknown: bool = False, is_read: bool = False
+    ) -> dict[str, Any]:
         """Return the evidence of each feature for each label, the strongest first.
+
+        `is_read` is True for an event of the history, whose columns the source has read.
 
         Behind transformers the features are those that they make. A model without evidence of its own, as a mixture, is
         explained by the difference that leaving a feature out makes.
         """
-        x = self._read(x)
-        answer = self.predict(x, ignore_unknown=ignore_unknown)
+        x = x if is_read else self._read(x)
+        answer = self._predicted(x, ignore_unknown)
         given = {name: value for name, value in x.items() if name not in answer["ignored"]}
         if isinstance(self.answering, BayesClassifier):
             given = dict(features_within(self.model, given))

@@ -149,6 +149,8 @@ def test_files_records_frames_and_services_read_a_date_alike(tmp_path: Path) -> 
         (row,) = csv.DictReader(out.read_text().splitlines())
         assert float(row["p(True)"]) == pytest.approx(wanted, rel=1e-4)
     assert Copy(learner).predict(x)["probabilities"]["True"] == wanted
+    asked, of_history = Copy(learner).explain(x), Copy(learner).explain(features, is_read=True)
+    assert asked == of_history and asked["probabilities"]["True"] == wanted
     assert learner.schema.lookup([x]).to_dicts() == [features]
     decoder = JSONDecoder(Fields(target="y"), learner.schema)
     assert decoder.content(json.dumps(x).encode()) == features
