@@ -9,10 +9,12 @@ from collections.abc import Mapping, Sequence
 
 import stream_bayes
 from benchmarks.guard import baseline
-from benchmarks.guard.counting import CannotCount, count, environment
+from benchmarks.guard.counting import CannotCount, count, environment, lowest
 from benchmarks.guard.paths import PATHS
 
 __all__ = ["main"]
+
+LAYOUTS = 3  # of memory, in which a baseline is counted, and a path that takes more than its baseline
 
 
 def report(before: Mapping[str, int], now: Mapping[str, int]) -> None:
@@ -53,6 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             nearest = min(differing, key=len, default=["there is no baseline"])
             return skipped([*nearest, "to compare here, run this at the older commit: make bench-guard"])
         now = count(names)
+        again = names if options.renew else [*baseline.slips(before or {}, now)]
+        if again:
+            now = lowest([now, *(count(again, layout) for layout in range(1, LAYOUTS + 1))])
     except CannotCount as reason:
         return skipped([str(reason)])
     report(before or {}, now)
@@ -60,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         baseline.renew(baseline.FILE, here, now)
         return 0
     if wrong := baseline.slips(before or {}, now):
-        print("\n".join(["", *wrong]), file=sys.stderr)
+        print("\n".join(["", *wrong.values()]), file=sys.stderr)
         print(
             "make it faster, or say in the commit why it must take more and run: make bench-guard",
             file=sys.stderr,

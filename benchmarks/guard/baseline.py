@@ -37,13 +37,13 @@ def differences(ours: Environment, other: Environment) -> list[str]:
     ]
 
 
-def slips(before: Mapping[str, int], now: Mapping[str, int]) -> list[str]:
-    """Return what is wrong, a line each: paths that take too many instructions, or have no baseline."""
-    wrong = []
+def slips(before: Mapping[str, int], now: Mapping[str, int]) -> dict[str, str]:
+    """Return what is wrong with each path that takes too many instructions, or has no baseline."""
+    wrong = {}
     for name, count in now.items():
         if name not in before:
-            wrong.append(f"{name}: there is no baseline")
+            wrong[name] = f"{name}: there is no baseline"
         elif count > (1.0 + ALLOWED) * before[name]:
             share = count / before[name] - 1.0
-            wrong.append(f"{name}: {share:+.1%} instructions, of which {ALLOWED:.0%} are allowed")
+            wrong[name] = f"{name}: {share:+.1%} instructions, of which {ALLOWED:.0%} are allowed"
     return wrong
