@@ -9,6 +9,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Literal, NoReturn, Self, TypeAlias, cast
 
+from stream_bayes.core.values.inputs import check_classes
 from stream_bayes.core.values.values import (
     JSONValue,
     Value,
@@ -173,6 +174,8 @@ class Schema:
         ------
         SchemaError
             If a column has values of both kinds, or none at all.
+        BadLabel
+            If the labels seem to be numbers rather than classes.
 
         Examples
         --------
@@ -189,6 +192,7 @@ class Schema:
             _, classes = factorise(labels, (), canonical_label, BadLabel)
             if not classes:
                 raise SchemaError(f"column {shown(target)}, the target, holds no label")
+            check_classes(classes)
         features = {
             _name("feature", name): inferred_spec(name, cells, limit)
             for name, cells in table.columns.items()

@@ -15,6 +15,7 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_non_negative, validate_data
 
+from stream_bayes.core.values.inputs import check_classes
 from stream_bayes.core.values.values import canonical_label, shown
 from stream_bayes.data.columns import CodedColumns
 from stream_bayes.data.frames import Native, is_frame
@@ -104,6 +105,7 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         """
         X, labels, weights = self._check_samples(X, y, sample_weight, reset=True)
         classes, codes = _classes_of(labels)
+        check_classes(classes.tolist())
         self._begin(X, classes)
         batch = self._columns.encode(X, self._labels, codes)
         _set_cuts(self.learner_, batch, weights)
@@ -158,7 +160,10 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         labels = column_or_1d(y, warn=True)
         assert_all_finite(labels, input_name="y")
         if labels.dtype.kind == "f":
-            check_classification_targets(labels)
+            try:
+                check_classification_targets(labels)
+            except ValueError as error:  # numbers with a fraction
+                raise BadLabel(f"{error} To learn numbers: stream_bayes.BayesianRegression") from None
         check_consistent_length(X, labels)
         if sample_weight is None:
             return X, labels, None

@@ -28,8 +28,8 @@ PUBLIC = [
 ]
 
 
-def test_there_are_twenty_errors_with_answers() -> None:
-    assert len(ANSWERS) == FAQ.count("```pycon") == 20
+def test_every_error_with_an_answer_is_a_session_to_run() -> None:
+    assert len(ANSWERS) == FAQ.count("```pycon") >= 20
 
 
 @pytest.mark.parametrize(("title", "session"), [answer[:2] for answer in ANSWERS], ids=lambda text: text[:30])

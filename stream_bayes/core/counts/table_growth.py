@@ -210,13 +210,19 @@ class TableGrowth:
         return tight
 
     def _widest(self, used: Any) -> str:
-        """Return the features with the most values, as the end of an error."""
+        """Return what needs the most room, features or classes, as the end of an error."""
         if self.memory.order == 1:
             return ""
         features = self.encoder.nominal
         widest = sorted(range(len(features)), key=lambda slot: -used[slot])[:3]
+        widest = [slot for slot in widest if used[slot] > 1]
+        classes = len(self.encoder.labels)
+        if classes > max((int(used[slot]) for slot in widest), default=1):
+            return f"; there are {classes:,} classes: are the labels numbers, or identifiers?"
+        if not widest:
+            return ""
         named = ", ".join(f"{shown(features[slot].name)} ({int(used[slot]):,} values)" for slot in widest)
-        first = shown(features[widest[0]].name) if widest else ""
+        first = shown(features[widest[0]].name)
         return f": the widest are {named}. Leave one out with Discard({first}) | ..., or declare the others in a schema"
 
     def least_bytes(self) -> int:

@@ -23,6 +23,7 @@ cdef class Encoder:
     cdef public Bins bins
     cdef public Py_ssize_t failed
     cdef int read_label(self, object y)
+    cdef int create_label(self, object y)
     cdef int known_label(self, object y)
     cdef read(self, object x, bint learning)
     cdef fill_unlabelled(self, object x)

@@ -14,6 +14,7 @@ from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.values.inputs import (
     ALL,
     NONE,
+    check_class,
     check_declared,
     feature_name,
     may_be_name,
@@ -92,6 +93,17 @@ class Encoder:
         code: cython.int = self.labels.find(y)
         if code >= 0:
             return code
+        if type(y) is float and not self.labels.closed:
+            check_class(y, self.undeclared_labels())
+        return self.create_label(y)
+
+    def undeclared_labels(self):
+        """Return the labels that were learned and not declared."""
+        return self.labels.values[self.labels.declared :]
+
+    @cython.cfunc
+    def create_label(self, y) -> cython.int:
+        """Give a label the next code; refuse it if others were declared."""
         if self.labels.closed:
             raise BadLabel(f"label {shown(y)} is not among the declared classes {shown(self.labels.values)}")
         return self.labels.encode(y, self.created)
@@ -190,8 +202,10 @@ class Encoder:
         raise NotImplementedError
 
     def name_label(self, y):
-        """Return the code of a label, a new one if need be."""
-        return self.read_label(y)
+        """Return the code of a label that a model has learned, a new one if need be."""
+        y = canonical_label(y)
+        code: cython.int = self.labels.find(y)
+        return code if code >= 0 else self.create_label(y)
 
     def rollback(self, known: cython.Py_ssize_t = 0):
         """Remove all but the first names in `created`, the newest first."""

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence, Sized
+from collections.abc import Collection, Iterable, Mapping, Sequence, Sized
 from typing import TypeGuard
 
 from stream_bayes.core.values.values import Value, canonical, is_missing, shown
-from stream_bayes.errors import BadValue, KindChanged
+from stream_bayes.errors import BadLabel, BadValue, KindChanged
 
 __all__ = [
     "ALL",
+    "MOST_FRACTIONS",
     "NONE",
     "WHOLE",
+    "check_class",
+    "check_classes",
     "check_declared",
     "check_named",
     "counted",
@@ -28,6 +31,8 @@ __all__ = [
     "refuse_counter",
 ]
 
+MOST_FRACTIONS = 10  # classes with a fraction, as ratings in half stars: more are measurements
+MOST_FLOATS = 50  # classes that are floats, with a fraction or whole
 BAG_NAMES = 6  # features, before an event without most of them can be a bag of words
 
 NONE, WHOLE, ALL = "none", "whole", "all"  # which numbers may be values of nominal features
@@ -39,6 +44,57 @@ def feature_name(name: object) -> Value:
         return canonical(name)
     except BadValue as error:
         raise BadValue(f"the name of a feature: {error}") from None
+
+
+def check_classes(labels: Iterable[object]) -> None:
+    """Raise `BadLabel` if classes that come from data show that labels are measurements.
+
+    Examples
+    --------
+    >>> check_classes([1.0, 0.0, "yes"])
+    """
+    classes: list[object] = []
+    for label in labels:
+        check_class(label, classes)
+        classes.append(label)
+
+
+def check_class(label: object, classes: Iterable[object]) -> None:
+    """Raise `BadLabel` for a float that would become a class beside so many others that labels are measurements.
+
+    Parameters
+    ----------
+    label
+        A label that is no class yet.
+    classes
+        The classes that were learned and not declared.
+
+    Examples
+    --------
+    >>> check_class(1.0, [0.0]), check_class(312.5, ["cheap"])
+    (None, None)
+    >>> check_class(312.5, [n + 0.5 for n in range(10)])
+    Traceback (most recent call last):
+        ...
+    stream_bayes.errors.BadLabel: label 312.5: labels seem to be numbers rather than classes, as it would be number 11 \
+of the classes that are numbers with a fraction; to learn numbers: BayesianRegression, or --task regression; if each \
+number is a class: declare them in a schema, or make strings of them
+    """
+    if not isinstance(label, float):
+        return
+    floats = [known for known in (*classes, label) if isinstance(known, float)]
+    fractions = [known for known in floats if not known.is_integer()]
+    if len(fractions) > MOST_FRACTIONS and not label.is_integer():
+        count, kind = len(fractions), "numbers with a fraction"
+    elif len(floats) > MOST_FLOATS:
+        count, kind = len(floats), "floats"
+    else:
+        return
+    raise BadLabel(
+        f"label {label!r}: labels seem to be numbers rather than classes, as it would be number {count} of the classes "
+        f"that are {kind}; to learn numbers: BayesianRegression, or --task regression; if each number is a class: "
+        "declare them in a schema, or make strings of them"
+    )
 
 
 def check_declared(name: object) -> None:

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.counts.store import CountStore
-from stream_bayes.core.encoding._features import RowEncoder, read_weight
+from stream_bayes.core.encoding._features import Encoder, RowEncoder, read_weight
 from stream_bayes.core.encoding._rows import Batch
 from stream_bayes.core.encoding._vocabulary import Vocabulary
-from stream_bayes.core.values.inputs import check_declared, check_named, feature_name
+from stream_bayes.core.values.inputs import check_class, check_declared, check_named, feature_name
 from stream_bayes.core.values.values import Value, canonical, canonical_label, shown
 from stream_bayes.data.columns import CodedColumns, SparseCounts
 from stream_bayes.data.frame_columns import factorise, numbers, python_values, value_types
@@ -202,7 +202,21 @@ def _labels(store: CountStore, xs: Native, ys: Native, naming: NDArray[np.bool_]
     encoder = store.encoder
     if encoder.labels.closed:
         _refuse_undeclared("label", codes, classes, encoder.labels, BadLabel)
+    elif naming.any():
+        _refuse_numbers(codes, classes, encoder)
     return _translated(codes, classes, encoder.labels, encoder.name_label, naming)
+
+
+def _refuse_numbers(codes: Codes, classes: Sequence[Value], encoder: Encoder) -> None:
+    """Raise `BadLabel` at the first row with a float that shows that labels are numbers rather than classes."""
+    learned = encoder.undeclared_labels()
+    for code, label in enumerate(classes):
+        if isinstance(label, float) and encoder.labels.find(label) < 0:
+            try:
+                check_class(label, learned)
+            except BadLabel as error:
+                raise BadLabel(f"row {int(np.argmax(codes == code))}: {error}") from None
+            learned.append(label)
 
 
 def _translated(

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from stream_bayes.core.events.event import Event
+from stream_bayes.core.values.inputs import MOST_FRACTIONS
 from stream_bayes.core.values.values import is_missing, shown
 from stream_bayes.data.dates import Date
 from stream_bayes.data.declarations import Declared
@@ -126,6 +127,12 @@ class ColumnProfile:
     def distinct(self) -> int:
         """The number of distinct values, counted up to 20,001."""
         return len(self.counts)
+
+    @property
+    def is_measured(self) -> bool:
+        """True if the values are numbers with a fraction, most of which come once: measurements rather than classes."""
+        fractions = sum(not number.is_integer() for number in self.kind.numbers.values())
+        return fractions > MOST_FRACTIONS and self.distinct * 2 > self.values
 
     @property
     def is_id(self) -> bool:

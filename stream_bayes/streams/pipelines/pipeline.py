@@ -38,7 +38,7 @@ from stream_bayes.streams.engine.challengers import Challenger, Challengers
 from stream_bayes.streams.engine.engine import SETTINGS, Engine
 from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.files.column_profile import has_rows, inferred_schema
+from stream_bayes.streams.files.column_profile import has_rows, inferred_schema, profile_of
 from stream_bayes.streams.files.csv_format import CSVFormat
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_lines import JSONLinesSource
@@ -121,6 +121,8 @@ def build(
             "format": form.to_json(),
             "schema": None if config.record is not None or schema is None else schema.to_json(),
         }
+        if own.target is not None and (schema is None or schema.classes is None):
+            _refuse_numbers(directory / own.paths[0], own.target, form)
     model = make_model(config, schema, directory)
     keep = () if config.serve is None else config.serve.history.keep or ()
     parts = product_parts(config, schema, accept_gap, _messages(config, model, keep))
@@ -188,6 +190,17 @@ def _guessed(
     if str(form):
         logger.info("format of %s, by its first lines: %s", path, form)
     return schema, form
+
+
+def _refuse_numbers(path: Path, target: str, form: CSVFormat) -> None:
+    """Raise `BadConfig` if the labels of a file are measurements by its first rows: each would become a class."""
+    profile = profile_of(path, [target], form=form)[target]
+    if profile.is_measured:
+        raise BadConfig(
+            f"source.target: {target} has {profile.distinct:,} distinct numbers in the first {profile.values:,} rows "
+            f"of {path}, and this model learns classes; to learn numbers: stream-bayes train --task regression, or "
+            "BayesianRegression in Python; if each number is a class: declare them, classes = [...] in [schema]"
+        )
 
 
 def make_model(config: PipelineConfig, schema: Schema | None, directory: Path = Path()) -> Any:

@@ -11,11 +11,13 @@ from typing import Any
 from river import base, compose
 
 from stream_bayes.bugs import is_bug
+from stream_bayes.core.values.inputs import check_class
 from stream_bayes.core.values.payloads import Payload, plain
 from stream_bayes.core.values.values import shown
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.drift.log import DriftLog
 from stream_bayes.errors import BadValue, CannotSave, NotSupported, StreamBayesError
+from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.predictions import most_probable
 from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
@@ -30,6 +32,8 @@ from stream_bayes.streams.served_models.background import Background
 from stream_bayes.streams.served_models.corrections import relabel, unlearn, unlearning_fault
 
 __all__ = ["ServedAdaptive", "ServedRiver"]
+
+CHECK_LABELS = (BayesClassifier, AdaptiveBayes, DriftAdaptive)  # they refuse measurements
 
 
 class ServedRiver:
@@ -97,6 +101,10 @@ class ServedRiver:
         if w != 1.0 and not self._weighted:
             raise NotSupported(f"{type(self._last).__name__} takes no weights; this sample has {w!r}")
         with _refusals(self.name, x):
+            if isinstance(y, float) and not isinstance(self._last, CHECK_LABELS):
+                classes = self.model.predict_proba_one(x)
+                if y not in classes:
+                    check_class(y, classes)
             if w == 1.0:
                 self.model.learn_one(x, y)
             else:
