@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
     from stream_bayes.learners.classifiers.text import BernoulliNB, ComplementNB, MultinomialNB
     from stream_bayes.learners.classifiers.trees import ODE, TAN
     from stream_bayes.learners.regressors.linear import BayesianRegression
+    from stream_bayes.learners.sequences.markov_chain import MarkovChain
     from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
     from stream_bayes.learners.wrappers.decision_rules import Costs, Thresholds
     from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
@@ -65,6 +66,7 @@ __all__ = [
     "GaussianNB",
     "HalfLifeChoice",
     "LiveChoice",
+    "MarkovChain",
     "MultinomialNB",
     "NaiveBayes",
     "Nominal",
@@ -110,7 +112,6 @@ _get, __dir__ = front(
         "learners.base.binning": ("Binning",),
         "learners.wrappers.deciding_classifier": ("DecidingClassifier",),
         "learners.wrappers.decision_rules": ("Costs", "Thresholds"),
-        "networks.bayes_net": ("BayesNet",),
         "networks.files.bif": ("read_bif", "write_bif"),
         "saving.model_files": ("load", "save"),
     },

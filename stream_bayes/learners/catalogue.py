@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from stream_bayes.registry import Registry
+from stream_bayes.registry import Registry, load
 
 __all__ = [
     "DECLARED",
@@ -22,6 +22,7 @@ __all__ = [
     "NETWORK",
     "REGRESSION",
     "REGRESSORS",
+    "UNLABELLED",
     "VERBS",
     "Declaration",
     "class_named",
@@ -469,6 +470,13 @@ DECLARED: dict[str, Declaration] = {
 }
 
 
+# Models of events without a label, by class: imported and saved as learners are, with verbs of their own.
+UNLABELLED = {
+    "BayesNet": "stream_bayes.networks.bayes_net:BayesNet",
+    "MarkovChain": "stream_bayes.learners.sequences.markov_chain:MarkovChain",
+}
+
+
 def _paths(task: str) -> dict[str, str]:
     return {name: declared.path for name, declared in DECLARED.items() if declared.task == task}
 
@@ -508,12 +516,12 @@ def path_of_class(name: str) -> str | None:
     return _PATHS.get(name)
 
 
-_PATHS = {declared.class_name: declared.path for declared in DECLARED.values()}
+_PATHS = {declared.class_name: declared.path for declared in DECLARED.values()} | UNLABELLED
 _NAMES = {declared.class_name: name for name, declared in DECLARED.items()}
 
 
 def class_named(name: str) -> type[Any] | None:
-    """Return the class of learners of a name, such as a state holds; None if none is listed.
+    """Return the class of models of a name, such as a state holds; None if none is listed.
 
     Examples
     --------
@@ -523,5 +531,8 @@ def class_named(name: str) -> type[Any] | None:
     if name in _NAMES:
         registry = REGRESSORS if DECLARED[_NAMES[name]].task == REGRESSION else LEARNERS
         return registry[_NAMES[name]]
+    if name in UNLABELLED:
+        made: type[Any] = load(UNLABELLED[name])
+        return made
     others = (one[each] for one in (LEARNERS, REGRESSORS) for each in one if each not in DECLARED)
     return next((made for made in others if made.__name__ == name), None)

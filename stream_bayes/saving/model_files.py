@@ -151,7 +151,7 @@ def load(path: str | os.PathLike[str], model: Any = None, *, key: bytes | None =
             return _from_parameters(snapshot.learner, state)
         if snapshot.learner in STATES:
             return STATES[snapshot.learner].from_state(state)
-        kind = _kind_of(snapshot.learner)
+        kind = class_named(snapshot.learner)
         if kind is None:
             raise NotSupported(
                 f"{path} holds a {snapshot.learner}; pass a model that was made as the saved one was: "
@@ -196,7 +196,7 @@ def restored(name: str, state: Mapping[str, Any], key: bytes | None = None) -> A
         return _from_parameters(name, state)
     if name in STATES:
         return STATES[name].from_state(state, key)
-    kind = _kind_of(name)
+    kind = class_named(name)
     return None if kind is None else kind.from_state(state)
 
 
@@ -248,7 +248,7 @@ def load_answering(path: Path, key: bytes | None = None) -> Any:
         return made
     answering = answering_state(state)
     name, state = (snapshot.learner, state) if answering is None else (str(answering["learner"]), answering)
-    kind = STATES[name] if name in STATES else _kind_of(name)
+    kind = STATES[name] if name in STATES else class_named(name)
     if kind is None or not (name in STATES or issubclass(kind, BayesClassifier | BayesNet | BayesRegressor)):
         raise _no_learner(path, name)
     return kind.from_state(state)
@@ -302,11 +302,6 @@ _FROM_PARAMETERS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     AdaptiveBayes.__name__: _adaptive_bayes,
     HalfLifeChoice.__name__: _half_life_choice,
 }
-
-
-def _kind_of(name: str) -> Any:
-    """Return the class of a name whose own `from_state` makes an object; None if there is none."""
-    return BayesNet if name == BayesNet.__name__ else class_named(name)
 
 
 # The classes of products' models, by name: `from_state` takes a state and the key of hashed tokens, if any.

@@ -48,6 +48,7 @@ learners.catalogue
 learners.base
 learners.classifiers
 learners.regressors
+learners.sequences
 learners.wrappers
 learners.adaptive
 networks.files

@@ -47,6 +47,7 @@ class BayesRegressor(CountLearner, base.Regressor):
     promises: ClassVar[frozenset[Promise]] = frozenset({Promise.FLOATS, Promise.ORDERED})
     inputs: ClassVar[frozenset[str]] = frozenset({"nominal", "numeric"})
 
+    _store: CountStore
     _encoder: TargetEncoder
     _reading: RegressionReading
 

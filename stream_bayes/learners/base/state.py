@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import zlib
+from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from river import base
 
-from stream_bayes.core.counts.store import CountStore, StoreContent
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.saved_search import search_from_json
@@ -42,12 +42,39 @@ FORMAT = 1
 _KEYS = {"format", "learner", "parameters", "store", "reading", "arrays", "checksum"}
 
 
+class StoredCounts(Protocol):
+    """The counts of a learner: they merge, and are saved and loaded, with exact results."""
+
+    def merge(self, other: Any) -> None:
+        """Add everything that another store of the same settings holds."""
+
+    def content(self) -> StoredContent:
+        """Return a copy of everything held."""
+
+    def state(self) -> dict[str, Any]:
+        """Return everything held as JSON values under "meta" and arrays under "arrays"."""
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Fill an empty store from a state. Raise `BadState` for an invalid one."""
+
+    @property
+    def memory_bytes(self) -> int:
+        """The bytes held."""
+
+
+class StoredContent(Protocol):
+    """The content of a store at one moment."""
+
+    def state(self) -> dict[str, Any]:
+        """Return it as JSON values under "meta" and arrays under "arrays"."""
+
+
 class LearnerContent(NamedTuple):
     """All that a learner held at one moment. Its state can be written while the learner goes on."""
 
     learner: str
     parameters: dict[str, Any]
-    store: StoreContent
+    store: StoredContent
     reading: dict[str, Any]
 
     def state(self) -> dict[str, Any]:
@@ -185,14 +212,14 @@ def _parameter(value: Any) -> Any:
 class CountLearner(ReadOnlyArguments, base.Base):
     """A learner that is its arguments, a store of counts, and the parts derived from them.
 
-    `BayesClassifier` and `BayesNet` are such learners. A subclass with derived parts writes `_derived` and
-    `_load_derived`, and `_merged` to adapt them after a merge.
+    `BayesClassifier`, `BayesNet` and `MarkovChain` are such learners. A subclass with derived parts writes `_derived`
+    and `_load_derived`, and `_merged` to adapt them after a merge.
     """
 
     slides_by_itself: ClassVar[bool] = False
     """True if its arguments `window` and `slides` make it a sliding window."""
 
-    _store: CountStore
+    _store: StoredCounts
 
     def _get_params(self) -> dict[str, Any]:
         # River inspects the signature at every call, which takes longer than the rest of a clone.
@@ -249,6 +276,11 @@ class CountLearner(ReadOnlyArguments, base.Base):
 
     def _twin(self) -> Self:
         return type(self).from_state(self.state())
+
+    @property
+    @abstractmethod
+    def clock(self) -> int:
+        """The number of events learned."""
 
     @property
     def memory_bytes(self) -> int:

@@ -62,7 +62,7 @@ class SlidingWindow(BayesClassifier):
 
     def __new__(cls, learner: Any = None, size: Any = None) -> Any:
         if isinstance(learner, CountLearner) and learner.slides_by_itself:
-            if learner._store.tables.clock:
+            if learner.clock:
                 raise BadValue(f"the {type(learner).__name__} has learned before; give a new one")
             return learner.clone({"window": size, "slides": True})
         return super().__new__(cls)

@@ -1,0 +1,1 @@
+"""Learners of sequences: what follows what, with a key for many sequences at once."""

@@ -1,0 +1,136 @@
+"""The sequences of a stream by key: a bounded number of memories, each until a pause or a reset."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from stream_bayes.core.values.checks import expect
+from stream_bayes.core.values.durations import microseconds_of, seconds_of
+from stream_bayes.core.values.inputs import no_features
+from stream_bayes.core.values.values import Value, canonical, is_missing, shown, tagged, untagged
+from stream_bayes.errors import BadValue
+from stream_bayes.learners.base.arguments import check_count, check_name, check_number
+
+__all__ = ["KeyedSequences"]
+
+Memory = TypeVar("Memory")
+
+
+class Last(NamedTuple, Generic[Memory]):
+    """The memory of a sequence, and the latest time of its events in microseconds."""
+
+    memory: Memory
+    at: int | None
+
+
+class KeyedSequences(Generic[Memory]):
+    """The memory of each sequence, the one that moved last at the end.
+
+    Parameters
+    ----------
+    key
+        The feature whose value names an event's sequence; None: all events are one sequence.
+    pause
+        The time without events, in seconds or as a duration such as `"30min"`, after which a sequence starts anew.
+    max_sequences
+        The number of sequences that are remembered; the one that has not moved for longest starts anew.
+    fresh
+        Makes the memory of a sequence without events.
+    """
+
+    def __init__(
+        self, key: Any, pause: float | str | None, max_sequences: int, fresh: Callable[[], Memory]
+    ) -> None:
+        check_name("key", key)
+        check_count("max_sequences", max_sequences)
+        seconds = seconds_of("pause", pause) if isinstance(pause, str) else pause
+        if seconds is not None:
+            check_number("pause", seconds, above=True)
+        self.key = key
+        self.pause = math.inf if seconds is None else seconds * 1e6
+        self.max_sequences = max_sequences
+        self.dropped = 0
+        self._fresh = fresh
+        self._last: dict[Value | None, Last[Memory]] = {}
+
+    def __len__(self) -> int:
+        return len(self._last)
+
+    def name_of(self, x: Mapping[Any, Any] | None) -> Value | None:
+        """Return the sequence that an event belongs to. Raise `BadValue` if it lacks the key."""
+        if x is not None and not isinstance(x, Mapping):
+            raise no_features(x)
+        if self.key is None:
+            return None
+        value = None if x is None else x.get(self.key)
+        if is_missing(value):
+            raise BadValue(
+                f"an event needs {shown(self.key)}, the key of its sequence; it has {shown([*(x or ())])}"
+            )
+        return canonical(value, feature=self.key)
+
+    def moment(self, at: float | None) -> int | None:
+        """Return an event's time in microseconds. Raise `BadValue` if a pause needs one and there is none."""
+        if at is None:
+            if self.pause < math.inf:
+                raise BadValue("pause= needs the time of each event: give at=, in seconds since 1970")
+            return None
+        return microseconds_of("at", at)
+
+    def memory(self, name: Value | None, moment: int | None) -> Memory:
+        """Return what is remembered of a sequence at a time: nothing yet after a pause."""
+        last = self._last.get(name)
+        if last is None:
+            return self._fresh()
+        if moment is not None and last.at is not None and moment - last.at > self.pause:
+            return self._fresh()
+        return last.memory
+
+    def remember(self, name: Value | None, memory: Memory, moment: int | None) -> None:
+        """Put the memory of a sequence that moved. An event that comes late does not set its time back."""
+        last = self._last.pop(name, None)
+        if last is not None and last.at is not None:
+            moment = last.at if moment is None else max(moment, last.at)
+        self._last[name] = Last(memory, moment)
+        if len(self._last) > self.max_sequences:
+            del self._last[next(iter(self._last))]
+            self.dropped += 1
+
+    def reset(self, *names: Any) -> None:
+        """End the sequences of these keys; without any, all of them."""
+        if not names:
+            self._last.clear()
+        for name in names:
+            self._last.pop(canonical(name, feature=self.key), None)
+
+    def join(self, other: KeyedSequences[Memory]) -> None:
+        """Take over the sequences of another one that are not remembered here, or moved later there."""
+        for name, last in other._last.items():
+            mine = self._last.get(name)
+            if mine is None or (last.at is not None and (mine.at is None or last.at > mine.at)):
+                self._last.pop(name, None)
+                self.remember(name, last.memory, last.at)
+        self.dropped += other.dropped
+
+    def state(self, saved: Callable[[Memory], Any]) -> dict[str, Any]:
+        """Return it as JSON values."""
+        rows = [
+            [None if name is None else tagged(name), saved(last.memory), last.at]
+            for name, last in self._last.items()
+        ]
+        return {"sequences": rows, "dropped": self.dropped}
+
+    def load(self, state: Mapping[str, Any], loaded: Callable[[Any], Memory]) -> None:
+        """Fill an empty one from a state."""
+        expect(set(state) == {"sequences", "dropped"}, "it remembers no sequences")
+        expect(type(state["dropped"]) is int and state["dropped"] >= 0, "it counts no dropped sequences")
+        for name, memory, at in state["sequences"]:
+            expect((name is None) == (self.key is None), "its sequences have other keys")
+            expect(at is None or type(at) is int, "a sequence has no time")
+            known = None if name is None else untagged(name)
+            expect(known not in self._last, "it remembers a sequence twice")
+            self._last[known] = Last(loaded(memory), at)
+        expect(len(self._last) <= self.max_sequences, "it remembers more than max_sequences")
+        self.dropped = state["dropped"]
