@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
     from stream_bayes.learners.classifiers.text import BernoulliNB, ComplementNB, MultinomialNB
     from stream_bayes.learners.classifiers.trees import ODE, TAN
     from stream_bayes.learners.regressors.linear import BayesianRegression
+    from stream_bayes.learners.sequences.hidden_markov import HiddenMarkov
     from stream_bayes.learners.sequences.markov_chain import MarkovChain
     from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
     from stream_bayes.learners.wrappers.decision_rules import Costs, Thresholds
@@ -65,6 +66,7 @@ __all__ = [
     "DriftAdaptive",
     "GaussianNB",
     "HalfLifeChoice",
+    "HiddenMarkov",
     "LiveChoice",
     "MarkovChain",
     "MultinomialNB",

@@ -473,6 +473,7 @@ DECLARED: dict[str, Declaration] = {
 # Models of events without a label, by class: imported and saved as learners are, with verbs of their own.
 UNLABELLED = {
     "BayesNet": "stream_bayes.networks.bayes_net:BayesNet",
+    "HiddenMarkov": "stream_bayes.learners.sequences.hidden_markov:HiddenMarkov",
     "MarkovChain": "stream_bayes.learners.sequences.markov_chain:MarkovChain",
 }
 

@@ -38,10 +38,17 @@ class KeyedSequences(Generic[Memory]):
         The number of sequences that are remembered; the one that has not moved for longest starts anew.
     fresh
         Makes the memory of a sequence without events.
+    on_end
+        Called with the memory of a sequence that ended, or was dropped. Memories are then objects that change.
     """
 
     def __init__(
-        self, key: Any, pause: float | str | None, max_sequences: int, fresh: Callable[[], Memory]
+        self,
+        key: Any,
+        pause: float | str | None,
+        max_sequences: int,
+        fresh: Callable[[], Memory],
+        on_end: Callable[[Memory], None] = lambda memory: None,
     ) -> None:
         check_name("key", key)
         check_count("max_sequences", max_sequences)
@@ -53,6 +60,7 @@ class KeyedSequences(Generic[Memory]):
         self.max_sequences = max_sequences
         self.dropped = 0
         self._fresh = fresh
+        self._on_end = on_end
         self._last: dict[Value | None, Last[Memory]] = {}
 
     def __len__(self) -> int:
@@ -91,19 +99,23 @@ class KeyedSequences(Generic[Memory]):
     def remember(self, name: Value | None, memory: Memory, moment: int | None) -> None:
         """Put the memory of a sequence that moved. An event that comes late does not set its time back."""
         last = self._last.pop(name, None)
+        if last is not None and last.memory is not memory:
+            self._on_end(last.memory)
         if last is not None and last.at is not None:
             moment = last.at if moment is None else max(moment, last.at)
         self._last[name] = Last(memory, moment)
         if len(self._last) > self.max_sequences:
-            del self._last[next(iter(self._last))]
+            self._on_end(self._last.pop(next(iter(self._last))).memory)
             self.dropped += 1
 
     def reset(self, *names: Any) -> None:
         """End the sequences of these keys; without any, all of them."""
-        if not names:
-            self._last.clear()
-        for name in names:
-            self._last.pop(canonical(name, feature=self.key), None)
+        if names and self.key is None:
+            raise BadValue("without key= there is one sequence: reset() ends it")
+        ended = [canonical(name, feature=self.key) for name in names] if names else [*self._last]
+        for name in ended:
+            if name in self._last:
+                self._on_end(self._last.pop(name).memory)
 
     def join(self, other: KeyedSequences[Memory]) -> None:
         """Take over the sequences of another one that are not remembered here, or moved later there."""

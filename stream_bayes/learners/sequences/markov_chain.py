@@ -224,8 +224,6 @@ class MarkovChain(CountLearner):
 
     def reset(self, *keys: Any) -> None:
         """End the sequences of these keys, so that their next events start anew; without keys, all sequences."""
-        if keys and self.key is None:
-            raise BadValue("without key= there is one sequence: reset() ends it")
         self._sequences.reset(*keys)
 
     def merge(self, other: Self) -> Self:
