@@ -86,6 +86,9 @@ class HiddenChain:
         self._shown_prior = [np.zeros((copies, states, 0)) for _ in range(variables)]
         self.times = [np.zeros(0) for _ in range(variables)]  # each value came, without fading
         self.events = 0
+        self.kept = (
+            1.0  # what the counts fade by when the next event is counted; until then probabilities stay
+        )
         self.scores = np.zeros(copies)  # the fading sum of each copy's log-probabilities
         self._derive()
 
@@ -191,8 +194,7 @@ class HiddenChain:
         self.events += 1
         kept = 1.0 - self._rate()
         self.scores = self.scores * kept + log_probability
-        for array in (self.starts, self.moves, *self.shown):
-            array *= kept
+        self.kept *= kept
         for times, code in zip(self.times, codes, strict=True):
             if code != MISSING:
                 times[code] += 1.0
@@ -208,6 +210,9 @@ class HiddenChain:
         if not window.steps:
             return
         beliefs, pairs = self.smooth(window)
+        for array in (self.starts, self.moves, *self.shown):
+            array *= self.kept
+        self.kept = 1.0
         until = len(window.steps) - 1 if events is None else events
         if not window.is_counted:
             self.starts += beliefs[0]
@@ -242,7 +247,7 @@ class HiddenChain:
         """Return everything held now."""
         names = [[OTHER_CODE if v is OTHER else tagged(v) for v in codes] for codes in self.codes]
         arrays = {name: array.copy() for name, array in self._arrays().items()}
-        return ContextContent({"events": self.events, "values": names}, arrays)
+        return ContextContent({"events": self.events, "kept": self.kept, "values": names}, arrays)
 
     def state(self) -> dict[str, Any]:
         """Return everything held as JSON values under "meta" and arrays under "arrays"; `load` is the inverse."""
@@ -269,7 +274,8 @@ class HiddenChain:
                 expect(name == "scores" or bool((array >= 0.0).all()), f"{name} holds negative numbers")
                 own[...] = array
             expect(not arrays, "it holds further arrays")
-            self.events = meta["events"]
+            expect(type(meta["kept"]) is float and 0.0 <= meta["kept"] <= 1.0, "its counts do not fade")
+            self.events, self.kept = meta["events"], meta["kept"]
             self._derive()
 
     def _arrays(self) -> dict[str, Floats]:
