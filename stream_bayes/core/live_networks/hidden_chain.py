@@ -11,7 +11,7 @@ was explained by a poor model, weighs (its number / t) squared in the end, and a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -60,8 +60,8 @@ class HiddenChain:
         The number of values of a variable after which new ones share one.
     lag
         The number of later events that an event's states are judged by before it is counted.
-    seed
-        The seed of the random priors.
+    make_rng
+        Makes the source of the random priors; different numbers make different ones.
     """
 
     def __init__(
@@ -72,12 +72,12 @@ class HiddenChain:
         half_life: float | None,
         max_values: int | None,
         lag: int,
-        seed: int,
+        make_rng: Callable[[tuple[int, ...]], np.random.Generator],
     ) -> None:
         self.states, self.copies, self.lag = states, copies, lag
         self.half_life, self.max_values = half_life, max_values
-        self._make_rng = lambda *numbers: np.random.default_rng([seed, *numbers])
-        rng = self._make_rng()
+        self._make_rng = make_rng
+        rng = make_rng(())
         self._start_prior = np.full((copies, states), PRIOR)
         self._move_prior = rng.gamma(1.0, PRIOR, (copies, states, states)) + PRIOR * np.eye(states)
         self.starts, self.moves = np.zeros((copies, states)), np.zeros((copies, states, states))
@@ -121,7 +121,7 @@ class HiddenChain:
 
     def _widen(self, variable: int, code: int) -> None:
         # A copy's prior of a value depends on seed, variable and code alone.
-        prior = self._make_rng(variable + 1, code).gamma(1.0, PRIOR, (self.copies, self.states, 1))
+        prior = self._make_rng((variable + 1, code)).gamma(1.0, PRIOR, (self.copies, self.states, 1))
         self._shown_prior[variable] = np.concatenate([self._shown_prior[variable], prior], axis=2)
         self.shown[variable] = np.concatenate([self.shown[variable], np.zeros_like(prior)], axis=2)
         self.times[variable] = np.append(self.times[variable], 0.0)

@@ -114,7 +114,15 @@ class HiddenMarkov(CountLearner):
             raise BadValue(f"seed is a whole number of at least 0, not {shown(seed)}")
         if key is not None and key in self._names:
             raise BadValue(f"{shown(key)} is the key of sequences, and cannot be one of variables")
-        self._store = HiddenChain(states, len(self._names), restarts, half_life, max_values, lag, seed)
+        self._store = HiddenChain(
+            states,
+            len(self._names),
+            restarts,
+            half_life,
+            max_values,
+            lag,
+            lambda numbers: np.random.default_rng([seed, *numbers]),
+        )
         self._sequences: KeyedSequences[HiddenWindow] = KeyedSequences(
             key, pause, max_sequences, HiddenWindow, self._store.count
         )
