@@ -7,7 +7,8 @@
             succession   adopts or refuses them; retired models are tried again at the next drift
             log          each step, with its event, scores and changed edges
 
-`recent_events` stores the newest events as codes, `families` watches each feature by itself, and `detectors` names
-River's detectors. All of this depends on the order of events alone, and all of it is in snapshots: a restart runs a
-search again. A value has the same code in the present model, in the stored events and in each candidate.
+`recent_events` stores the newest events as codes, `families` watches each feature by itself, `family_changes` tests
+each family of a network without a class, whose tables are counted again one by one, and `detectors` names River's
+detectors. All of this depends on the order of events alone, and all of it is in snapshots: a restart runs a search
+again. A value has the same code in the present model, in the stored events and in each candidate.
 """

@@ -28,6 +28,7 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.data.frames import Native
 from stream_bayes.drift.candidates import POLICIES, Executor, share_names
 from stream_bayes.drift.detectors import (
+    DEFAULT_DETECTOR,
     FEWEST,
     MOST_LOSS,
     SIGNALS,
@@ -36,6 +37,7 @@ from stream_bayes.drift.detectors import (
     since_change,
 )
 from stream_bayes.drift.families import FamilyWatch
+from stream_bayes.drift.family_changes import FamilyChanges
 from stream_bayes.drift.log import DriftLog
 from stream_bayes.drift.recent_events import Learner, rederive
 from stream_bayes.drift.succession import MOST_SURPRISE, Succession, SuccessionSettings
@@ -79,9 +81,10 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
     signal
         The signal that the detector is fed: `"log-loss"` of each answer, as a share of 5 nats; `"error"`, 1 for a wrong
         answer and 0 for a right one; or `"family"`, minus the log-probability of each feature given the class and its
-        parents, with a detector per feature (numbers without bins, as those of `NaiveBayes`, have none). Of a network,
-        `"family"` has only the families searched that drifted. Detectors of binary signals take errors only. None:
-        errors for these, log-loss for others.
+        parents, with a detector per feature (numbers without bins, as those of `NaiveBayes`, have none). Detectors of
+        binary signals take errors only. Of a `BayesNet`, `"family"` has the counts of each family tested for a change,
+        without a detector; a family that changed is counted again since its change, and the others stay. None: errors
+        for detectors of these, `"family"` for a `BayesNet` with the default detector, log-loss for others.
     policy
         The candidate after a drift. `"both"`: a new learner of the events since the change, counts and structure.
         `"refit"`: a learner of these events with the present structure. `"search"`: the present counts with a structure
@@ -107,7 +110,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
     renew
         True to try candidates also without a drift, as a detector of rising losses stays silent if the task gets
         easier: a fresh model of the newest events, each time the events since the last change have doubled, or 20
-        windows have passed.
+        windows have passed. Tests of families need none, as they find any change.
         Likewise the structure of a `BayesNetClassifier` is searched again, and one without structure gets one, unless
         `policy="refit"`. What is found is adopted if a trial proves it better. False leaves the model as it is until
         the detector fires.
@@ -137,7 +140,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
     def __init__(
         self,
         learner: Learner,
-        detector: Any = "adwin",
+        detector: Any = DEFAULT_DETECTOR,
         signal: str | None = None,
         policy: str = "both",
         search: ScoreSearch | None = None,
@@ -177,7 +180,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
             retired,
             renew,
         )
-        self._watch = DriftWatch(detector, signal, isinstance(learner, BayesNet))
+        self._watch = DriftWatch(detector, signal, isinstance(learner, BayesNet), window)
         self._succession = Succession(settings, self._watch)
         self._warned: int | None = None  # the first event after the change, from a detector that warns
         self._shadow: Learner | None = None  # learns the events since the warning
@@ -213,6 +216,11 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
             )
         if learner.network is not None:
             raise BadValue("a BayesNet with a network given beforehand cannot be replaced after a drift")
+        if self.signal == "family" and self.detector != DEFAULT_DETECTOR:
+            raise BadValue(
+                f"families of a BayesNet are tested by their counts, so signal='family' uses no detector, but detector "
+                f"is {shown(self.detector)}; leave out one of the two"
+            )
         if self.signal == "error" or natural_signal(detector_of(self.detector, None)) == "error":
             raise BadValue(
                 "a BayesNet has no class, so its signal is the log-loss, of events or of each family: choose another "
@@ -349,6 +357,8 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         succession, watch = self._succession, self._watch
         x, y, w = sample
         succession.recent.push(row, succession.clock, signal)
+        if watch.changes is not None:
+            self._follow_families(watch.changes)
         if succession.is_renewing:  # that delays no response to a drift
             succession.continue_renewal(x, y, w, loss)
         elif (
@@ -358,14 +368,16 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         ):
             succession.renew()
         if succession.trial is not None and not succession.is_renewing:
-            if has_answer and self._worsens_again(signal, succession.trial.begun):
+            if has_answer and watch.changes is None and self._worsens_again(signal, succession.trial.begun):
                 succession.give_up(succession.trial)
             else:
                 succession.try_candidates(x, y, w, loss, succession.trial)
         elif succession.task is not None and not succession.is_renewing:
-            if has_answer:
+            if has_answer and watch.changes is None:
                 self._worsens_again(signal, succession.task.begun)
             succession.continue_search(succession.task)
+        elif watch.changes is not None:
+            return
         elif watch.families is not None:
             self._watch_families(watch.families)
         elif has_answer:
@@ -433,12 +445,22 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
             succession.candidates = [("both", shadow)]
             succession.catch_up(Trial(clock, since, clock - 1, self.judge_after))  # it lacks this event
 
+    def _follow_families(self, changes: FamilyChanges) -> None:
+        """Count the families of a network that have changed again, since the change, and try further candidates."""
+        succession, watch = self._succession, self._watch
+        changed = watch.changed_families(changes, succession.model, succession.recent)
+        if changed:
+            since = watch.start_of_changes(changed, succession.recent, self._joint_variables)
+            succession.refit(changed, since)
+            changes.begin_again([one.variable for one in changed])
+
     def _watch_families(self, families: FamilyWatch) -> None:
         """Search a candidate if families became worse."""
         succession, watch = self._succession, self._watch
-        drifted = watch.drifted_families(families, succession.model, succession.recent)
+        model = _classifier(succession.model)
+        drifted = watch.drifted_families(families, model, succession.recent)
         if drifted:
-            since, names = watch.start_of_drift(families, drifted, succession.recent, succession.model)
+            since, names = watch.start_of_drift(families, drifted, succession.recent, model)
             succession.search(since, names)
 
     def _worsens_again(self, signal: float, begun: int) -> bool:
@@ -450,7 +472,8 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         if watch.families is None:
             has_drifted = watch.detects(signal)
         else:
-            has_drifted = bool(watch.drifted_families(watch.families, succession.model, succession.recent))
+            model = _classifier(succession.model)
+            has_drifted = bool(watch.drifted_families(watch.families, model, succession.recent))
         if not has_drifted:
             return False
         signals = succession.recent.signals(after=max(succession.changed_again or 0, begun))

@@ -15,6 +15,7 @@ from stream_bayes.names import Imported
 
 __all__ = [
     "BINARY",
+    "DEFAULT_DETECTOR",
     "DETECTORS",
     "FEWEST",
     "MOST_LOSS",
@@ -26,6 +27,7 @@ __all__ = [
     "since_change",
 ]
 
+DEFAULT_DETECTOR = "adwin"
 SIGNALS = ("log-loss", "error", "family")
 MOST_LOSS = 5.0  # nats: a signal is a share of this, as detectors expect numbers between 0 and 1
 FEWEST = 20  # events before and after a change, at least

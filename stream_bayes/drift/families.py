@@ -1,9 +1,9 @@
 """Detectors of drift by family, a feature with its parents: each is fed how well the family is predicted.
 
-A family's signal is minus log P(value | class, parents), of a network without a class minus log P(value | parents), as
-a share of 5 nats, smoothed with one fresh sample, without the event itself. The parents are those of the structure; for
-AODE, whose features all depend on one another, the class alone. Events are processed `TOGETHER` at a time, which takes
-a fifth of the time.
+A family's signal is minus log P(value | class, parents) as a share of 5 nats, smoothed with one fresh sample, without
+the event itself. The parents are those of the structure; for AODE, whose features all depend on one another, the class
+alone. Events are processed `TOGETHER` at a time, which takes a fifth of the time. Families of a network without a class
+are tested by `family_changes`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from stream_bayes.core.values.values import Value
 from stream_bayes.drift.detectors import MOST_LOSS
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.edges import learner_within
-from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
 
 __all__ = ["TOGETHER", "Coded", "FamilyWatch", "family_signals"]
@@ -45,7 +44,7 @@ class Coded(NamedTuple):
     weights: NDArray[np.float64]
 
 
-def family_signals(model: BayesClassifier | BayesNet, events: Coded) -> NDArray[np.float64]:
+def family_signals(model: BayesClassifier, events: Coded) -> NDArray[np.float64]:
     """Return the signal of each feature, a row per slot and a column per event; NaN if the value is missing.
 
     The model has learned these events.
@@ -72,9 +71,7 @@ def family_signals(model: BayesClassifier | BayesNet, events: Coded) -> NDArray[
     weight_of = np.asarray(values.weight)
     own = weight_of[places * stride + labels]
     total = np.asarray(values.present)[np.arange(features)[:, None] * stride + labels]
-    if isinstance(model, BayesNet):
-        _read_joint_families(model, events, own, total)
-    elif isinstance(model, BayesNetClassifier):
+    if isinstance(model, BayesNetClassifier):
         _read_families(model, events, own, total)
     elif tables.pairs is not None:
         parents = model._reading.parent_slots(features)
@@ -109,28 +106,6 @@ def _read_families(
             if code >= 0 and (wanted >= 0).all():
                 weights = families.weights_under(f, np.ascontiguousarray(wanted), int(events.labels[column]))
                 own[child, column], total[child, column] = weights[code], weights.sum()
-
-
-def _read_joint_families(
-    model: BayesNet, events: Coded, own: NDArray[np.float64], total: NDArray[np.float64]
-) -> None:
-    """Read the counts of the families of a network without a class; the other arrays hold those of values alone."""
-    store = model._store
-    unit, structure = store.tables.unit, store.structure
-    for child in structure.variables:
-        parents = structure.parents(child)
-        if not parents:
-            continue
-        slot, above = store.slot_of(child), [store.slot_of(parent) for parent in parents]
-        beside = np.flatnonzero((events.codes[[slot, *above]] >= 0).all(axis=0))
-        family = store.family(child)
-        if family.is_whole:
-            rows = family.table[tuple(events.codes[above][:, beside])] * unit
-        else:
-            rows = np.array([family.row(codes) for codes in events.codes[above][:, beside].T.tolist()]) * unit
-        if len(beside):
-            own[slot, beside] = rows[np.arange(len(beside)), events.codes[slot, beside]]
-            total[slot, beside] = rows.sum(axis=1)
 
 
 class FamilyWatch:
@@ -200,7 +175,7 @@ class FamilyWatch:
         }
 
     @staticmethod
-    def names(model: BayesClassifier | BayesNet, slots: list[int]) -> tuple[Value, ...]:
+    def names(model: BayesClassifier, slots: list[int]) -> tuple[Value, ...]:
         """Return the names of the features."""
         encoder: Any = model._store.encoder
         return tuple([encoder.nominal[slot].name for slot in slots])

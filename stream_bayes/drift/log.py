@@ -3,7 +3,7 @@
 An entry is a dict; every one has all of these keys, None if it does not apply:
 
     what       "warning"     a detector warns; a shadow model begins to learn
-               "drift"       answers have become worse; candidates are made
+               "drift"       answers have become worse, or families have changed; candidates are made
                "unfinished"  a search spent its budget; its candidate is not tried
                "searched"    the candidates are there, and their trial begins
                "adopted"     a candidate has taken over
@@ -14,9 +14,12 @@ An entry is a dict; every one has all of these keys, None if it does not apply:
     source, partition, position   of the record that the event came from; None outside the engine
     signal     "log-loss", "error" or "family"
     detector   {"name": "ADWIN", "events": 812, "numbers": {"width": 96, ...}, "families": ["rain"]}: its class, the
-               number of events it was fed, its state, and with the signal "family" the families that drifted
+               number of events it was fed, its state, and with the signal "family" the families that drifted; of a
+               network without a class {"name": "FamilyChanges", ..., "numbers": {"log_evidence": 31.2}, ...}, the
+               logarithm of the e-value of the most evident change
     since      the first event after the change
-    candidate  "refit", "search", "both", or "retired 3", the model that answered as generation 3
+    candidate  "refit", "search", "both", or "retired 3", the model that answered as generation 3; "families" if some
+               families of the present network were counted again since they changed, which needs no trial
     structure  {"added": [[parent, child], ...], "removed": [...], "kept": [...]}: edges that are new, those that
                are gone, and all others, so that both structures can be drawn; of a LiveChoice those of any of its
                readings, and "members": {"tan": {"added": ..., "removed": ...}, ...}, the changes of each reading

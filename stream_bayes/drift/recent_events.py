@@ -95,6 +95,13 @@ class RecentEvents:
         labels = np.asarray(ring.label)[places].astype(np.int64)
         return Coded(codes, labels, np.asarray(ring.weight)[places])
 
+    def newest_clocks(self, number: int) -> NDArray[np.int64]:
+        """Return the clock of each of the newest events."""
+        ring = self._window.ring
+        number = min(number, len(self))
+        places = (int(ring.next) - number + np.arange(number)) % self._window.size
+        return np.asarray(ring.clock)[places].astype(np.int64)
+
     def since(self, clock: int) -> Events:
         """Return a copy of the events from a clock on."""
         arrays = self._window.arrays()

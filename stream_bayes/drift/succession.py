@@ -14,6 +14,7 @@ With `renew`, candidates are also tried without a drift (`renewal`). A drift end
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from stream_bayes.core.search.score_search import ScoreSearch
@@ -21,12 +22,14 @@ from stream_bayes.core.values.values import Value
 from stream_bayes.drift.candidates import (
     FRESH,
     GROWN,
+    REFITTED,
     Executor,
     RunningSearch,
     SearchTask,
     basis_of,
     share_names,
 )
+from stream_bayes.drift.family_changes import FamilyChange
 from stream_bayes.drift.log import change_between
 from stream_bayes.drift.recent_events import Learner, RecentEvents, grows, rederive
 from stream_bayes.drift.renewal import RenewalSchedule
@@ -92,7 +95,7 @@ class Succession:
         grows_here = isinstance(self.model, (BayesNetClassifier, BayesNet)) and not grows(self.model)
         self.renewals = RenewalSchedule(
             searches=grows_here and settings.policy != "refit" and settings.renew,
-            tries_fresh=settings.renew,
+            tries_fresh=settings.renew and watch.changes is None,
             window=settings.window,
             judge_after=settings.judge_after,
         )
@@ -131,6 +134,59 @@ class Succession:
         self.task = SearchTask(self.clock, since, basis, events, settings.search, only)
         if not settings.search_delay:
             self._join(self.task)
+
+    def refit(self, changed: Sequence[FamilyChange], since: int) -> None:
+        """Count changed families of a network again, each since its change; then try what the policy makes besides.
+
+        The evidence of the change is that a table of the events after it predicts these better, one after another, so
+        no trial is needed. The model before is retired, unless another change is being followed.
+        """
+        model = self.model
+        assert isinstance(model, BayesNet)
+        if self.is_renewing:
+            self.drop_renewal()
+        is_first = self.trial is None and self.task is None
+        leaving = None
+        if is_first and self.settings.retired:
+            before = self.recent.model_before(since)
+            leaving = f"retired {self.generation}", before._twin() if before is model else before
+        self._recount(model, {one.variable: one.since for one in changed})
+        self.generation += 1
+        self.record(
+            "adopted", since=since, candidate=REFITTED, structure=change_between(model, model), events=0
+        )
+        if not is_first:
+            self.trial = None if self.trial is None else self.trial.begun_again(self.settings.judge_after)
+        elif self.settings.policy == "refit":
+            self.catch_up(Trial(self.clock, since, self.clock, self.settings.judge_after))
+        else:
+            self.search(
+                since, tuple([one.variable for one in changed]) if self.settings.policy == "search" else ()
+            )
+        if leaving is not None:
+            self.retired = [*self.retired, leaving][-self.settings.retired :]
+
+    def _recount(self, model: BayesNet, starts: Mapping[Value, int]) -> None:
+        """Count families of a network again, each from its first event after the change."""
+        number, later = (
+            len(self.recent),
+            self.clock - model.clock,
+        )  # clocks of the recent events and of the model
+        events = self.recent.newest_codes(number)
+        model._recount(
+            {name: max(clock - later, 1) for name, clock in starts.items()},
+            events.codes,
+            events.weights,
+            self.recent.newest_clocks(number) - later,
+        )
+
+    def _all_refitted(self, since: int) -> BayesNet:
+        """Return the present network with all tables counted again since a change."""
+        model = self.model
+        assert isinstance(model, BayesNet)
+        twin = model._twin()
+        self._recount(twin, dict.fromkeys(twin.structure, since))
+        return twin
 
     def renew(self) -> None:
         """Search a candidate without a drift: a grown one or a fresh one, as is due."""
@@ -222,6 +278,8 @@ class Succession:
             else:
                 self.candidates.append(("search", twin))
         if not self.is_renewing:
+            if self.watch.changes is not None:
+                self.candidates.append(("refit", self._all_refitted(trial.since)))
             self.candidates += [(name, model._twin()) for name, model in self.retired]
         nothing = (0.0,) * len(self.candidates)
         self.trial = trial._replace(caught=caught, gains=nothing, squares=nothing)
@@ -312,7 +370,10 @@ class Succession:
         """Replace the present model by a candidate, and keep it among the retired ones."""
         (name, model), before = self.candidates[best], self.model
         was_retired, most = name.startswith("retired"), self.settings.retired
-        leaving = self.recent.model_before(trial.since) if most and name != GROWN else before
+        by_family = self.watch.changes is not None  # then the model before is retired already
+        leaving = (
+            self.recent.model_before(trial.since) if most and name != GROWN and not by_family else before
+        )
         if not was_retired and name != "refit":
             rederive(model)
         if was_retired:
@@ -323,7 +384,8 @@ class Succession:
             self.recent.move(model, 0 if name == "search" else trial.since)
         others = [candidate for candidate in self.retired if candidate[0] != name]
         if name != GROWN:  # that one replaces a model of the same world
-            others.append((f"retired {self.generation}", leaving))
+            if not by_family:
+                others.append((f"retired {self.generation}", leaving))
             self.since = self.clock + 1 if was_retired or name == "search" else trial.since
             self.renewals.begin(self.clock, self.since)
         self.retired = others[max(len(others) - most, 0) :]

@@ -78,6 +78,10 @@ class Trial(NamedTuple):
             length=2 * self.length, events=0, lost=0.0, gains=nothing, squares=nothing, earlier=earlier
         )
 
+    def begun_again(self, length: int) -> Trial:
+        """Return a first trial of the same candidates, as the present model has changed."""
+        return self.doubled()._replace(length=length)
+
     @property
     def best(self) -> int:
         """The candidate with the greatest gain; of equal ones the first."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from stream_bayes.core.values.values import Value
 from stream_bayes.drift.detectors import (
     BINARY,
+    DEFAULT_DETECTOR,
     FEWEST,
     MOST_LOSS,
     detector_of,
@@ -20,9 +21,12 @@ from stream_bayes.drift.detectors import (
     since_change,
 )
 from stream_bayes.drift.families import TOGETHER, FamilyWatch, family_signals
+from stream_bayes.drift.family_changes import FamilyChange, FamilyChanges
 from stream_bayes.drift.log import DriftLog
 from stream_bayes.drift.recent_events import Learner, RecentEvents
+from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.edges import edge_name
+from stream_bayes.networks.bayes_net import BayesNet
 
 __all__ = ["DriftWatch"]
 
@@ -41,18 +45,52 @@ class DriftWatch:
     is_joint
         True if the model is a network without a class. Its signal is the surprise of each event, which has no bound, as
         s / (s + middle), with `middle` a bit for each variable.
+    window
+        The number of recent events, within which changes of its families are dated.
     """
 
-    def __init__(self, given: Any, signal: str | None, is_joint: bool = False) -> None:
+    def __init__(self, given: Any, signal: str | None, is_joint: bool = False, window: int = 0) -> None:
         self.is_joint = is_joint
         self.given = given
         self.detector = detector_of(given, signal)
-        self.signal = signal or natural_signal(self.detector)
+        self.signal = signal or self._natural_signal()
         self.is_binary = isinstance(self.detector, BINARY)
         self.can_warn = hasattr(self.detector, "warning_detected")
-        self.families = FamilyWatch(self.detector) if self.signal == "family" else None
+        is_by_family = self.signal == "family"
+        self.families = FamilyWatch(self.detector) if is_by_family and not is_joint else None
+        self.changes = FamilyChanges(window // TOGETHER) if is_by_family and is_joint else None
         self.fed = 0  # events that the detector was fed
         self.log = DriftLog()
+
+    def _natural_signal(self) -> str:
+        if self.is_joint and isinstance(self.given, str) and self.given == DEFAULT_DETECTOR:
+            return "family"
+        return natural_signal(self.detector)
+
+    def changed_families(
+        self, changes: FamilyChanges, model: Learner, recent: RecentEvents
+    ) -> list[FamilyChange]:
+        """Count an event; after every `TOGETHER` events return the families of a network that have changed."""
+        assert isinstance(model, BayesNet)
+        self.fed += 1
+        return (
+            changes.after_block(model, recent) if self.fed % TOGETHER == 0 and len(recent) >= TOGETHER else []
+        )
+
+    def start_of_changes(self, changed: list[FamilyChange], recent: RecentEvents, variables: int) -> int:
+        """Record that families of a network have changed; return the first event after the most evident change."""
+        since = changed[0].since
+        signals = recent.signals()
+        newest = min(recent.newest - since + 1, len(signals))
+        change = len(signals) - newest
+        score = {
+            name: self._nats_of(mean_of(part), variables)
+            for name, part in (("before", signals[:change]), ("after", signals[change:]))
+        }
+        names = [edge_name(one.variable) for one in changed]
+        numbers = {"log_evidence": changed[0].log_evidence}
+        self.record("drift", recent.newest, since=since, score=score, families=names, numbers=numbers)
+        return since
 
     def detects(self, signal: float) -> bool:
         """Feed the detector the signal of an event; return True if it detects a drift."""
@@ -61,7 +99,9 @@ class DriftWatch:
         detected: bool = self.detector.drift_detected
         return detected
 
-    def drifted_families(self, families: FamilyWatch, model: Learner, recent: RecentEvents) -> list[int]:
+    def drifted_families(
+        self, families: FamilyWatch, model: BayesClassifier, recent: RecentEvents
+    ) -> list[int]:
         """Count an event; after every `TOGETHER` events return the slots of the families that became worse."""
         self.fed += 1
         if self.fed % TOGETHER:
@@ -94,7 +134,7 @@ class DriftWatch:
         return signal if self.signal == "error" else MOST_LOSS * signal
 
     def start_of_drift(
-        self, families: FamilyWatch, drifted: list[int], recent: RecentEvents, model: Learner
+        self, families: FamilyWatch, drifted: list[int], recent: RecentEvents, model: BayesClassifier
     ) -> tuple[int, tuple[Value, ...]]:
         """Record a drift of families; return the first event after the change, and the families' names."""
         newest = families.since(drifted, self.fed) or since_change(recent.signals()[-self.fed :])
@@ -111,16 +151,26 @@ class DriftWatch:
 
     def reset(self) -> None:
         """Begin with a new detector, once a drift has been dealt with."""
+        if self.changes is not None:
+            return  # the tests of families go on
         self.detector, self.fed = detector_of(self.given, self.signal), 0
         if self.families is not None:
             self.families = FamilyWatch(self.detector)
 
-    def record(self, what: str, event: int, families: list[str] | None = None, **fields: Any) -> None:
+    def record(
+        self,
+        what: str,
+        event: int,
+        families: list[str] | None = None,
+        numbers: dict[str, float] | None = None,
+        **fields: Any,
+    ) -> None:
         """Add an entry to the log, with the detector as it is."""
+        by_family = self.families is not None or self.changes is not None
         detector = {
-            "name": type(self.detector).__name__,
+            "name": type(self.detector if self.changes is None else self.changes).__name__,
             "events": self.fed,
-            "numbers": numbers_of(self.detector) if self.families is None else {},
+            "numbers": numbers or ({} if by_family else numbers_of(self.detector)),
         }
         if families is not None:
             detector["families"] = families

@@ -437,6 +437,19 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
                     stacklevel=3,
                 )
 
+    def _recount(
+        self,
+        starts: Mapping[Any, int],
+        codes: NDArray[np.integer],
+        weights: NDArray[np.float64],
+        clocks: NDArray[np.int64],
+    ) -> None:
+        """Count the families of variables that changed again, as `FamilyCounts.recount` does; the graph stays."""
+        if self._growth is not None:
+            self._growth.begin_again(starts, max(starts.values()) - 1)
+        self._store.recount(starts, codes, weights, clocks)
+        self._live.reset()
+
     def _without_values(self) -> list[Any]:
         """Return the variables without a value that was learned or declared."""
         features = self._store.encoder.features

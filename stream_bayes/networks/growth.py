@@ -62,6 +62,7 @@ DOUBT = 2.0  # standard errors by which a structure must be better
 MOST_CHANGES = 1000  # kept in the log
 MOST_VARIABLES = 2000  # of a search, which has a gain for each pair
 MOST_GAIN = 50.0  # nats of an event: one impossible event decides no trial
+FEW_SINCE = 2_000  # events since a change, in which weak edges of families that did not change would not show
 SLICE = 500_000  # rows counted, each once for a family: some milliseconds
 
 
@@ -227,6 +228,8 @@ class StructureGrowth(ABC):
         self._search: _Search | None = None
         self._trial: _Trial | None = None
         self._next_search = FIRST_SEARCH
+        self._since = 0  # the clock before the newest change of families; searches are over the events after
+        self._drifted: tuple[Any, ...] = ()  # the variables whose families changed then
         self._has_warned = False
         self.changes: list[StructureChange] = []
         self.generation = 0
@@ -283,7 +286,7 @@ class StructureGrowth(ABC):
             self._judge(self._trial)
             return
         if self._search is None and self.clock >= self._next_search:
-            self._next_search = self.clock + max(min(self.clock, self._window_size) // FASTER, 1)
+            self._next_search = self.clock + max(self._age // FASTER, 1)
             self._begin_search()
         if self._search is not None:
             self._continue(self._search)
@@ -309,6 +312,11 @@ class StructureGrowth(ABC):
         return int(self._store.tables.clock)
 
     @property
+    def _age(self) -> int:
+        """The number of events since the newest change of a variable, of those that the window keeps."""
+        return min(self.clock - self._since, self._window_size)
+
+    @property
     def _window_size(self) -> int:
         window = self._store.window
         assert window is not None
@@ -326,7 +334,10 @@ class StructureGrowth(ABC):
         if len(sample.variables) < 2:
             return
         before = _among(present, sample.variables)
-        self._search = _Search(self.clock, self._searched(sample, before, self._within_known()))
+        limits = self._within_known()
+        if self._drifted and self._age < FEW_SINCE and keeps_to(limits, before):
+            limits = _keeping_families(limits, before, self._drifted)
+        self._search = _Search(self.clock, self._searched(sample, before, limits))
 
     def _continue(self, search: _Search) -> None:
         """Count the slice that an event brings, and do its work if that is not done yet; try what was found."""
@@ -421,7 +432,7 @@ class StructureGrowth(ABC):
         assert store.tried is not None
         if trial.is_won:
             self._adopt(trial, store.tried)
-        elif 2 * trial.length <= max(min(trial.begun, self._window_size) // 2, SHORTEST_TRIAL):
+        elif 2 * trial.length <= max(min(trial.begun - self._since, self._window_size) // 2, SHORTEST_TRIAL):
             self._trial = replace(trial, length=2 * trial.length, events=0, gain=0.0, square=0.0)
         else:
             self._record(trial, store.tried, "it is no better")
@@ -455,6 +466,19 @@ class StructureGrowth(ABC):
         self._search = self._trial = None
         self._read()
 
+    def begin_again(self, changed: Iterable[Any], clock: int) -> None:
+        """Search again soon, as families of variables have changed after a clock, in the events after.
+
+        While these are few, the other variables keep their parents. What is under way began before the change was
+        noticed, and ends.
+        """
+        recent = self._drifted if self._age < FEW_SINCE else ()
+        self._drifted = tuple(dict.fromkeys([*recent, *changed]))
+        self._since = max(clock, self._since)
+        self._next_search = self.clock + max(FIRST_SEARCH - (self.clock - clock), SHORTEST_TRIAL)
+        self._store.try_structure(None)
+        self.drop()
+
     # -- state --------------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
@@ -462,6 +486,8 @@ class StructureGrowth(ABC):
         self.finish()
         return {
             "next_search": self._next_search,
+            "since": self._since,
+            "drifted": [tagged(name) for name in self._drifted],
             "generation": self.generation,
             "search": None if self._search is None else _search_to_json(self._search),
             "trial": None if self._trial is None else dict(self._trial.__dict__),
@@ -471,6 +497,7 @@ class StructureGrowth(ABC):
     def load(self, state: Mapping[str, Any]) -> None:
         """Continue from a state; the counts are loaded already."""
         self._next_search, self.generation = state["next_search"], state["generation"]
+        self._since, self._drifted = state["since"], tuple(map(untagged, state["drifted"]))
         search, trial = state["search"], state["trial"]
         self._search = None if search is None else _search_from_json(search)
         self._trial = None if trial is None else _Trial(**trial)
@@ -518,6 +545,12 @@ def _among(structure: Structure, names: Collection[Any]) -> Structure:
     if set(names) == set(structure):
         return structure
     return Structure.from_edges([(a, b) for a, b in structure.edges if a in names and b in names], names)
+
+
+def _keeping_families(search: ScoreSearch, present: Structure, but: Collection[Any]) -> ScoreSearch:
+    """Return a search in which all variables keep their parents, but some; they may get further ones."""
+    kept = [(parent, child) for parent, child in present.edges if child not in but]
+    return replace(search, required=tuple(dict.fromkeys([*search.required, *kept])))
 
 
 def keeps_to(search: ScoreSearch, structure: Structure) -> bool:
@@ -627,15 +660,16 @@ def with_variables(structure: Structure, names: Iterable[Any], required: Iterabl
 
 
 def sample_of_window(store: FamilyCounts) -> Sample:
-    """Return the newest events of a store as a sample, faded as its counts are."""
+    """Return the newest events of a store since its newest change as a sample, faded as its counts are."""
     assert store.window is not None
     events = store.window.freeze()
     names, tables = store.structure.variables, store.tables
     weights = events.weights
     if tables.half_life:
         weights = weights * 0.5 ** ((int(tables.clock) - events.clocks) / tables.half_life)
+    first = int(np.searchsorted(events.clocks, store.since))
     return Sample(
-        {name: events.codes[store.slot_of(name)] for name in names},
+        {name: events.codes[store.slot_of(name)][first:] for name in names},
         {name: max(len(store.values_of(name)), 1) for name in names},
-        weights,
+        weights[first:],
     )

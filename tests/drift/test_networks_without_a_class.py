@@ -1,4 +1,4 @@
-"""Networks without a class follow drift by the log-loss of whole events, and slide over the newest ones."""
+"""Networks without a class follow drift family by family, and slide over the newest events."""
 
 from __future__ import annotations
 
@@ -8,24 +8,28 @@ import numpy as np
 import pytest
 
 from stream_bayes import DriftAdaptive, SlidingWindow, streams
-from stream_bayes.core.live_networks.family_counts import EVENT
-from stream_bayes.drift.families import family_signals
-from stream_bayes.drift.recent_events import RecentEvents
 from stream_bayes.errors import BadLabel, BadValue, NotSupported
 from stream_bayes.networks import BayesNet, Inference
 from stream_bayes.saving.river.model_state import model_state, restore_model
-from stream_bayes.testing.concepts import drawn_network
+from stream_bayes.testing.concepts import drawn_network, with_new_tables
 
 VARIABLES = 7
 sliding: Any = SlidingWindow  # of a BayesNet it makes a BayesNet
 
 
+def rows_of(network: Any, count: int, seed: int) -> list[dict[str, Any]]:
+    columns = Inference(network).sample(count, np.random.default_rng(seed))
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def network_of(model: DriftAdaptive) -> BayesNet:
+    assert isinstance(model.model_, BayesNet)
+    return model.model_
+
+
 def world(seed: int, count: int) -> tuple[Any, list[dict[str, Any]]]:
     network = drawn_network(VARIABLES, seed)
-    columns = Inference(network).sample(count, np.random.default_rng(seed))
-    return network, [
-        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
-    ]
+    return network, rows_of(network, count, seed)
 
 
 @pytest.mark.parametrize("given", [False, True])
@@ -45,49 +49,53 @@ def test_after_a_change_the_structure_becomes_as_good_as_the_true_one(given: boo
     assert 1000 < first["event"] < 1200 and first["score"]["after"] > first["score"]["before"] + 1.0
 
 
-@pytest.mark.parametrize("delay", [0, 40])
-def test_families_that_drift_are_named_and_searched_alone(delay: int) -> None:
-    rng = np.random.default_rng(3)
-    start = {"a": [], "b": [], "copy": ["a"], "twin": [], "other": ["twin"]}
-    model = DriftAdaptive(BayesNet(start), signal="family", search_delay=delay, window=600, renew=False)
-    for number in range(1800):
-        a, b, twin = (bool(bit) for bit in rng.integers(0, 2, 3))
-        x: dict[str, Any] = {"a": a, "b": b, "twin": twin, "other": twin}
-        x["copy"] = a if number < 1200 else b
+def test_a_family_that_changed_is_counted_again_and_the_rest_of_the_network_stays() -> None:
+    network = drawn_network(VARIABLES, 25)
+    changed = next(name for name in ("v6", "v5") if network.structure.parents(name))
+    after = with_new_tables(network, 3, [changed])
+    model = DriftAdaptive(BayesNet("learn"))
+    for x in rows_of(network, 1500, 1):
         model.learn_one(x)
-    drift, *_, adopted = model.log.entries
-    assert drift["what"] == "drift" and drift["detector"]["families"] == ["copy"]
-    assert 1200 < drift["event"] < 1300 and 1000 < drift["since"] <= 1232
-    assert adopted["what"] == "adopted"
-    assert adopted["structure"]["added"] == [["b", "copy"]]
-    model_: Any = model.model_
-    parents = {name: list(model_.structure.parents(name)) for name in start}
-    assert "b" in parents.pop("copy")
-    assert parents == {name: start[name] for name in parents}
+    structure = network_of(model).structure
+    for x in rows_of(after, 320, 2):
+        model.learn_one(x)
+    drift, adopted, *rest = model.log.entries
+    assert drift["detector"]["families"] == [changed] and drift["detector"]["numbers"]["log_evidence"] > 10
+    assert 1440 < drift["since"] <= 1540 and drift["event"] < 1700
+    assert adopted["what"] == "adopted" and adopted["candidate"] == "families"
+    assert not [entry for entry in rest if entry["what"] == "adopted"]
+    present = network_of(model)
+    assert set(structure.edges) <= set(present.structure.edges)
+    for name in present.structure:
+        counted = present._store.family(name).table.sum()
+        assert counted == (1820 - drift["since"] + 1 if name == changed else 1820)
 
 
-def test_the_signal_of_a_family_is_minus_its_log_probability() -> None:
-    rng = np.random.default_rng(5)
-    model, events = BayesNet({"a": [], "b": ["a"], "c": ["a", "b"]}), []
-    recent = RecentEvents(model, 50)
-    for number in range(200):
-        a, b, c = (int(bit) for bit in rng.integers(0, 3, 3))
-        x: dict[str, Any] = {"a": a, "b": b, "c": c if number != 199 else None}
-        events.append(x)
-        row = model._store.encode(x, EVENT, 1.0)
-        model._learn_row(row)
-        recent.push(row, number + 1, 0.0)
-    signals = family_signals(model, recent.newest_codes(2))
-    for place, x in ((0, events[-2]), (1, events[-1])):
-        rest = [each for each in events if each is not x]
-        for name, parents in (("a", []), ("b", ["a"]), ("c", ["a", "b"])):
-            found = signals[model._store.slot_of(name), place]
-            if x[name] is None:
-                assert np.isnan(found)
-                continue
-            alike = [e for e in rest if e[name] is not None and all(e[p] == x[p] for p in parents)]
-            share = (sum(e[name] == x[name] for e in alike) + 1 / 3) / (len(alike) + 1)
-            assert found == pytest.approx(-np.log(share) / 5)
+def test_a_variable_that_changed_gets_new_parents_from_the_events_after() -> None:
+    rng = np.random.default_rng(3)
+    model = DriftAdaptive(BayesNet("learn"))
+    for number in range(2200):
+        a, b, twin, noise = (bool(bit) for bit in rng.random(4) < (0.5, 0.5, 0.5, 0.1))
+        x = {"a": a, "b": b, "twin": twin, "other": twin, "copy": (a if number < 1500 else b) ^ noise}
+        model.learn_one(x)
+    present = network_of(model)
+    edges = {frozenset(edge) for edge in present.structure.edges}
+    assert {frozenset(("b", "copy")), frozenset(("twin", "other"))} <= edges
+    assert present.query("copy", {"b": True})[True] == pytest.approx(
+        0.9, abs=0.05
+    )  # of the events after alone
+
+
+def test_tables_that_all_change_keep_the_graph() -> None:
+    network = drawn_network(VARIABLES, 25)
+    model = DriftAdaptive(BayesNet("learn"))
+    for x in rows_of(network, 1500, 1):
+        model.learn_one(x)
+    structure = network_of(model).structure
+    for x in rows_of(with_new_tables(network, 3), 200, 2):
+        model.learn_one(x)
+    assert [entry["candidate"] for entry in model.log.entries if entry["what"] == "adopted"][-1] == "refit"
+    assert network_of(model).structure == structure
 
 
 def test_a_stationary_stream_changes_no_model() -> None:
@@ -109,7 +117,7 @@ def test_a_restart_at_any_event_changes_nothing() -> None:
         if number % 61 == 0 or 455 < number < 459:
             parts = restore_model(make(), model_state(parts))
     assert parts.log.entries == whole.log.entries
-    assert whole.generation == 1
+    assert [entry["candidate"] for entry in whole.log.entries[:2]] == [None, "families"]
 
 
 def test_the_engine_serves_it_and_names_the_model_of_each_answer(tmp_path: Any) -> None:
@@ -165,6 +173,8 @@ def test_what_cannot_be_done_says_so() -> None:
     for settings in bad:
         with pytest.raises(BadValue, match="its signal is the log-loss"):
             DriftAdaptive(BayesNet({"a": []}), **settings)
+    with pytest.raises(BadValue, match="uses no detector"):
+        DriftAdaptive(BayesNet({"a": []}), detector="kswin", signal="family")
     with pytest.raises(BadValue, match="forgets"):
         DriftAdaptive(sliding(BayesNet({"a": []}), 100))
     with pytest.raises(BadValue, match="give window="):

@@ -41,6 +41,7 @@ core.inference
 core.live_networks
 core.search
 core.measures
+core.evidence
 core.mixtures
 core.events
 data

@@ -406,14 +406,18 @@ class FamilyTables:
     def clear(self, chosen):
         """Empty the families that have a member among the slots chosen, a mask."""
         for f in np.flatnonzero(self.touching(chosen)).tolist():
-            child, parents = self.families[f]
-            if self.hashed[f] is not None:
-                width = int(self.room[child]) * self.classes
-                self.hashed[f] = Configurations(len(parents), width, self.exact)
-                continue
-            cells = slice(self.base[f], self.base[f] + cells_of(self.room, self.classes, child, parents))
-            np.asarray(self.weight)[cells] = 0.0
-            np.asarray(self.samples)[cells] = 0.0
+            self.empty(f)
+
+    def empty(self, f):
+        """Empty a family."""
+        child, parents = self.families[f]
+        if self.hashed[f] is not None:
+            width = int(self.room[child]) * self.classes
+            self.hashed[f] = Configurations(len(parents), width, self.exact)
+            return
+        cells = slice(self.base[f], self.base[f] + cells_of(self.room, self.classes, child, parents))
+        np.asarray(self.weight)[cells] = 0.0
+        np.asarray(self.samples)[cells] = 0.0
 
     def scale(self, factor: cython.double):
         """Multiply every weight."""

@@ -211,6 +211,9 @@ class FamilyCounts(CountStore):
         )
         self.structure = structure
         self.tried: Structure | None = None  # counted besides, to be compared with the present structure
+        self.since = (
+            0  # the clock of the first event after the newest change: families counted later begin there
+        )
         self._places: dict[Value, int] = {}  # the number of each variable's family in the tables
         self.change_structure(structure)
 
@@ -262,6 +265,82 @@ class FamilyCounts(CountStore):
             raise
         self.structure, self.tried = structure, tried
         self._places = self._places_in(self.tables.families.families, structure)
+        self._leave_out_before_change(() if before is None else before.families)
+
+    def _leave_out_before_change(self, counted: Sequence[Family]) -> None:
+        """Count new families again without the events before the newest change."""
+        if self.window is None or not self.since:
+            return
+        events = None
+        for f, family in enumerate(self.tables.families.families):
+            if family not in counted:
+                events = events or self.window.freeze()
+                self._count_since(f, self.since, events.codes, events.weights, events.clocks)
+
+    def recount(
+        self,
+        starts: Mapping[Value, int],
+        codes: NDArray[np.integer],
+        weights: NDArray[np.float64],
+        clocks: NDArray[np.int64],
+    ) -> None:
+        """Count the families of some variables again, from the events after they changed; the others stay.
+
+        Families of another structure that are counted later begin with the newest change.
+
+        Parameters
+        ----------
+        starts
+            For each variable, the clock of the first event after its change.
+        codes, weights, clocks
+            The newest events: a row of codes for each slot, -1 if missing.
+
+        Examples
+        --------
+        >>> counts = FamilyCounts(network_encoder(), Structure({"rain": [], "lawn": ["rain"]}))
+        >>> for rain, lawn in [("yes", "wet"), ("no", "dry"), ("yes", "dry")]:
+        ...     counts.learn({"rain": rain, "lawn": lawn})
+        >>> codes = np.array([[0, 1, 1], [0, 1, 0]])  # of lawn and rain, whose slots are 0 and 1
+        >>> counts.recount({"lawn": 3}, codes, np.ones(3), np.array([1, 2, 3]))
+        >>> counts.family("lawn").table.tolist(), counts.family("rain").table.tolist()
+        ([[0.0, 1.0], [0.0, 0.0]], [2.0, 1.0])
+        """
+        for name, clock in starts.items():
+            self.since = max(self.since, clock)
+            self._count_since(self.place_of(name), clock, codes, weights, clocks)
+
+    def _count_since(
+        self,
+        f: int,
+        clock: int,
+        codes: NDArray[np.integer],
+        weights: NDArray[np.float64],
+        clocks: NDArray[np.int64],
+    ) -> None:
+        """Count a family anew, from the events since a clock."""
+        tables, families = self.tables, self.tables.families
+        child, parents = families.families[f]
+        members = codes[[*parents, child]]
+        chosen = np.flatnonzero((members >= 0).all(axis=0) & (clocks >= clock) & (weights > 0.0))
+        configurations, row = np.unique(members[:-1, chosen], axis=1, return_inverse=True)
+        number, width = (
+            configurations.shape[1] if parents else int(len(chosen) > 0),
+            int(families.room[child]),
+        )
+        place = (row.reshape(-1) if parents else 0) * width + members[-1, chosen]
+        fresh = weights[chosen]
+        samples = np.where(fresh == np.floor(fresh), fresh, 1.0)
+        if tables.half_life:
+            fresh = fresh * 0.5 ** ((int(tables.clock) - clocks[chosen]) / tables.half_life)
+        families.empty(f)
+        shape = (number, width, 1)
+        families.put_rows(
+            f,
+            np.ascontiguousarray(configurations.T, np.int32).reshape(number, len(parents)),
+            np.bincount(place, fresh * tables.unit, number * width).reshape(shape),
+            np.bincount(place, samples, number * width).reshape(shape),
+        )
+        families.since[f] = max(clock, int(families.since[f]))
 
     def _wanted_families(self, structure: Structure, tried: Structure | None) -> list[Family]:
         """Return the families of a structure, then those that only another one has."""
@@ -458,7 +537,7 @@ class FamilyCounts(CountStore):
             name: None if structure is None else structure.to_json()
             for name, structure in (("structure", self.structure), ("tried", self.tried))
         }
-        return held._replace(parts=held.parts | structures)
+        return held._replace(parts=held.parts | structures | {"since": self.since})
 
     def merge(self, other: CountStore) -> None:
         """Add the counts of another store of the same structure, by name.
@@ -468,6 +547,7 @@ class FamilyCounts(CountStore):
         if not isinstance(other, FamilyCounts) or other.structure != self.structure:
             raise CannotMerge("only counts of the same structure can be merged")
         super().merge(other)
+        self.since = max(self.since, other.since)
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Fill an empty store from a state; raise `BadState` if it is not valid."""
@@ -487,6 +567,11 @@ class FamilyCounts(CountStore):
                 "its families are not those of its structure",
             )
             self.structure, self.tried = structure, tried
+            self.since = state["meta"]["since"]
+            expect(
+                type(self.since) is int and 0 <= self.since <= self.tables.clock + 1,
+                f"{self.since!r} is not the time of a change",
+            )
             self._places = self._places_in(families, structure)
 
     @classmethod

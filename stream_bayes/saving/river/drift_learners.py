@@ -277,6 +277,31 @@ class _Families(ValueCodec):
         return watch
 
 
+class _Changes(ValueCodec):
+    """The number of tests of families, and for each family the clock after which it is tested."""
+
+    def encode(self, held: Any, location: Location) -> JSONValue:
+        return PLAIN.encode(held.state(), location)
+
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        state = PLAIN.decode(saved, None, location)
+        if not _is_tested(state):
+            raise location.altered("the families that are tested", saved)
+        made.load(state)
+        return made
+
+
+def _is_tested(state: object) -> bool:
+    if not isinstance(state, list) or len(state) != 2 or not isinstance(state[1], list):
+        return False
+    counts = [state[0], *(one[2] for one in state[1] if isinstance(one, list) and len(one) == 3)]
+    return (
+        len(counts) == 1 + len(state[1])
+        and all(type(count) is int and 0 <= count < 2**62 for count in counts)
+        and all(isinstance(one[1], list) for one in state[1])
+    )
+
+
 @dataclass(frozen=True)
 class _DriftPart(ValueCodec):
     """The attributes of a part that an object of the same configuration has, too.
@@ -311,7 +336,13 @@ def _adaptive(held: DriftAdaptive) -> dict[str, ValueCodec]:
         "since": COUNT,
         "renewals": _DriftPart({"next_search": COUNT, "next_fresh": COUNT, "next": COUNT}),
     }
-    watch = {"detector": OBJECT, "families": OrNone(_Families()), "fed": COUNT, "log": _Log()}
+    watch = {
+        "detector": OBJECT,
+        "families": OrNone(_Families()),
+        "changes": OrNone(_Changes()),
+        "fed": COUNT,
+        "log": _Log(),
+    }
     return {
         "_watch": _DriftPart(watch),
         "_succession": _DriftPart(succession),
@@ -326,7 +357,7 @@ def _adaptive_fits(held: DriftAdaptive) -> bool:
     trial, task = succession.trial, succession.task
     tried = len(succession.candidates) if trial is None else len(trial.gains)
     return (
-        (held.signal_ == "family") == (held._watch.families is not None)
+        (held.signal_ == "family") == (held._watch.families is not None or held._watch.changes is not None)
         and (trial is None or not trial.gains or tried == len(succession.candidates))
         and (trial is not None or not succession.candidates)
         and (trial is None or task is None)
