@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
     from stream_bayes.drift.adaptive import DriftAdaptive
     from stream_bayes.errors import StreamBayesError
     from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
+    from stream_bayes.learners.adaptive.adaptive_regression import AdaptiveRegression
     from stream_bayes.learners.base.binning import Binning
     from stream_bayes.learners.classifiers.discriminant import LDA, QDA
     from stream_bayes.learners.classifiers.kdb import KDB
@@ -51,6 +52,7 @@ __all__ = [
     "SPODE",
     "TAN",
     "AdaptiveBayes",
+    "AdaptiveRegression",
     "Amount",
     "BayesNet",
     "BayesNetClassifier",

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 DEFAULT = "adaptive"  # where none is named
-DEFAULT_REGRESSOR = "bayesian-regression"  # the same, for labels that are numbers
+DEFAULT_REGRESSOR = "adaptive-regression"  # the same, for labels that are numbers
 REGRESSION = "regression"  # the task of learners whose label is a number
 NETWORK = "bayes-net"  # a BayesNetClassifier, or without a class a BayesNet
 
@@ -448,13 +448,26 @@ DECLARED: dict[str, Declaration] = {
         cannot=("unlearn", "merge", "half-life", "workers"),
         settings=({"learner": "nb"}, {"learner": "live-choice", "combine": "mixture"}),
     ),
+    DEFAULT_REGRESSOR: Declaration(
+        "stream_bayes.learners.adaptive.adaptive_regression:AdaptiveRegression",
+        "nominal and numeric",
+        "the target; on each other, and the last targets",
+        "square of the columns, at most 125",
+        "columns, at most 60, times 1,024 kept events",
+        "the label is a number",
+        unordered={"lags": 0},
+        cannot=("unlearn", "merge", "explains features", "half-life", "workers"),
+        settings=({}, {"lags": 0}, {"schema": "open", "lags": 1, "max_values": 3}),
+        river=({}, {"lags": 0}),
+        task=REGRESSION,
+    ),
     "bayesian-regression": Declaration(
         "stream_bayes.learners.regressors.linear:BayesianRegression",
         "nominal and numeric",
         "the target; all on each other",
         "square of the columns; after an event once their cube",
         "pairs of columns: numbers, and values of nominal features",
-        "the label is a number",
+        "the label is a number, and you unlearn, merge or explain",
         cannot=("workers",),
         settings=(
             {},

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes import BayesianRegression, load
+from stream_bayes import AdaptiveRegression, load
 from tests.cli.test_snapshots import run
 
 
@@ -31,10 +31,10 @@ def test_a_target_of_numbers_is_learned_as_numbers_and_said(houses: Path, tmp_pa
     model, answers = tmp_path / "model.zip", tmp_path / "answers.csv"
     trained = run("train", houses, "--target", "price", "--out", model)
     assert trained.exit_code == 0, trained.output
-    assert "price holds numbers, so bayesian-regression learns them" in trained.stderr
+    assert "price holds numbers, so adaptive-regression learns them" in trained.stderr
     assert "learned 199 rows; 1 rows without a label were skipped" in trained.stdout
     regressor = load(model)
-    assert isinstance(regressor, BayesianRegression)
+    assert isinstance(regressor, AdaptiveRegression)
     done = run("predict", model, houses, "--out", answers, "--intervals", "0.9")
     assert done.exit_code == 0, done.output
     with answers.open() as file:
@@ -49,10 +49,15 @@ def test_a_target_of_numbers_is_learned_as_numbers_and_said(houses: Path, tmp_pa
     ]
     assert 0.8 < sum(inside) / len(inside) < 0.98
     x = {"size": 100, "city": "c", "rooms": 2, "garden": 1}
-    shown = json.loads(run("explain", model, json.dumps(x), "--json").stdout)
+    mixed = json.loads(run("explain", model, json.dumps(x), "--json").stdout)
+    assert mixed["prediction"] == pytest.approx(380.0, abs=15.0) and len(mixed["experts"]) == 21
+    assert "linear over all" in run("explain", model, json.dumps(x)).stdout
+    linear = tmp_path / "linear.zip"
+    run("train", houses, "--target", "price", "--out", linear, "--model", "bayesian-regression")
+    shown = json.loads(run("explain", linear, json.dumps(x), "--json").stdout)
     assert shown["prediction"] == pytest.approx(380.0, abs=5.0)
     assert {each["feature"] for each in shown["contributions"]} == set(x)
-    assert "90 % interval" in run("explain", model, json.dumps(x)).stdout
+    assert "90 % interval" in run("explain", linear, json.dumps(x)).stdout
     assert "are for classes" in run("predict", model, houses, "--variable", "city").stderr
 
 
@@ -60,7 +65,7 @@ def test_few_whole_numbers_are_refused_until_the_task_is_said(houses: Path, tmp_
     train = ("train", houses, "--out", tmp_path / "model.zip")
     asked = run(*train, "--target", "rooms")
     assert asked.exit_code == 3 and "--task classification or --task regression" in asked.stderr
-    for task, kind in (("regression", "BayesianRegression"), ("classification", "AdaptiveBayes")):
+    for task, kind in (("regression", "AdaptiveRegression"), ("classification", "AdaptiveBayes")):
         done = run(*train, "--target", "rooms", "--task", task, "--json")
         assert json.loads(done.stdout)["model"] == kind
     assert json.loads(run(*train, "--target", "garden", "--json").stdout)["model"] == "AdaptiveBayes"
@@ -73,6 +78,6 @@ def test_few_whole_numbers_are_refused_until_the_task_is_said(houses: Path, tmp_
 def test_a_model_and_a_target_that_do_not_fit_the_task_are_refused(houses: Path, tmp_path: Path) -> None:
     train = ("train", houses, "--out", tmp_path / "model.zip")
     result = run(*train, "--target", "price", "--task", "regression", "--model", "aode")
-    assert result.exit_code == 3 and "for regression: --model bayesian-regression" in result.stderr
+    assert result.exit_code == 3 and "for regression: --model adaptive-regression" in result.stderr
     result = run(*train, "--target", "city", "--model", "bayesian-regression")
     assert result.exit_code == 3 and "no row has a number in the column 'city'" in result.stderr

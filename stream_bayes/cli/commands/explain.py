@@ -16,6 +16,7 @@ from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, note, print_json, print_table
 from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes, Opinion
+from stream_bayes.learners.adaptive.adaptive_regression import AdaptiveRegression
 from stream_bayes.learners.base.explanation import Explanation
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.factory import Learner
@@ -44,7 +45,7 @@ def explain(
     """Show the probability of each label for an event with its 95 % interval, and each feature's contribution.
 
     Of a network without a class, show how unexpected each value of the event is, in nats. Where the label is a number,
-    show its mean and interval, and what each feature adds to the mean.
+    show its mean and interval, and what each feature adds to the mean, or what each expert predicts.
     """
     with exit_on_error():
         model = load_answering(snapshot, key_of(key_env))
@@ -60,7 +61,12 @@ def explain(
             _print_surprise(model, x, json)
             return
         if isinstance(model, BayesRegressor):
-            _print_contributions(model, x, json)
+            if not model.clock:
+                raise NotSupported("the model has not learned anything yet")
+            if isinstance(model, AdaptiveRegression):
+                _print_point_opinions(model, x, json)
+            else:
+                _print_contributions(model, x, json)
             return
         answer = model.predict_proba_one(x)
         if not answer:
@@ -152,8 +158,6 @@ def _print_unknown(x: Mapping[str, Any], known: Collection[Any]) -> None:
 
 def _print_contributions(model: BayesRegressor, x: dict[str, Any], json: bool) -> None:
     """Print what each feature adds to the mean of a number."""
-    if not model.clock:
-        raise NotSupported("the model has not learned anything yet")
     contributions = model.explain_one(x)
     low, high = model.predict_interval_one(x, 0.9)
     if json:
@@ -179,6 +183,31 @@ def _print_contributions(model: BayesRegressor, x: dict[str, Any], json: bool) -
     ]
     rows.append({"": "prediction", "value": "", "contribution": f"{contributions.prediction:.4g}", "sd": ""})
     print_table(f"contributions, by {type(model).__name__}", rows, right=("contribution", "sd"))
+    typer.echo(f"90 % interval: {low:.4g} to {high:.4g}")
+    _print_unknown(x, model.feature_names)
+
+
+def _print_point_opinions(model: AdaptiveRegression, x: dict[str, Any], json: bool) -> None:
+    """Print the number that each expert of a mixture predicts, and its weight in the distribution."""
+    prediction, opinions = model.predict_one(x), model.explain_one(x)
+    low, high = model.predict_interval_one(x, 0.9)
+    if json:
+        experts = [{"expert": name, **opinion._asdict()} for name, opinion in opinions.items()]
+        print_json(
+            {
+                "prediction": prediction,
+                "interval": [_finite(low), _finite(high)],
+                "level": 0.9,
+                "experts": experts,
+            }
+        )
+        return
+    rows = [
+        {"expert": name, "weight": f"{opinion.weight:.1%}", "prediction": f"{opinion.prediction:.4g}"}
+        for name, opinion in opinions.items()
+    ]
+    rows.append({"expert": "prediction", "weight": "", "prediction": f"{prediction:.4g}"})
+    print_table("experts of AdaptiveRegression", rows, right=("weight", "prediction"))
     typer.echo(f"90 % interval: {low:.4g} to {high:.4g}")
     _print_unknown(x, model.feature_names)
 

@@ -18,6 +18,7 @@ from stream_bayes.core.drawing.html import block, plain_table
 from stream_bayes.core.encoding._targets import TargetEncoder, is_column
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.measures.student_t import StudentT
+from stream_bayes.core.mixtures.forecast import Forecast
 from stream_bayes.core.readings._regression import RegressionReading
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.frames import Native, is_frame, labels_of, like_series
@@ -30,13 +31,13 @@ from stream_bayes.learners.base.samples import rows_of
 from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.learners.base.traits import Promise, Traits
 
-__all__ = ["BayesRegressor"]
+__all__ = ["BayesRegressor", "SummedRegressor"]
 
 X = Mapping[Any, Any]
 
 
 class BayesRegressor(CountLearner, base.Regressor):
-    """A learner of numbers that predicts a distribution from a store of sums, through a reading of it.
+    """A learner of numbers that predicts a distribution. Its store has the names, and sums of what it learned.
 
     Parameters
     ----------
@@ -47,9 +48,11 @@ class BayesRegressor(CountLearner, base.Regressor):
     promises: ClassVar[frozenset[Promise]] = frozenset({Promise.FLOATS, Promise.ORDERED})
     inputs: ClassVar[frozenset[str]] = frozenset({"nominal", "numeric"})
 
+    counts_pairs: ClassVar[bool] = True
+    """True if the store has the sums of products of all pairs of columns."""
+
     _store: CountStore
     _encoder: TargetEncoder
-    _reading: RegressionReading
 
     def __init__(
         self,
@@ -71,9 +74,109 @@ class BayesRegressor(CountLearner, base.Regressor):
             self._encoder,
             half_life=half_life,
             memory_budget=memory_budget,
-            co_moments=True,
+            co_moments=self.counts_pairs,
             on_many_values=warn_of_many_values,
         )
+
+    @abstractmethod
+    def learn_one(self, x: X, y: float, w: float = 1.0) -> None:
+        """Learn a sample: all of it, or nothing if any part is refused."""
+
+    @abstractmethod
+    def learn_many(self, X: Native, y: Native, w: Native = None) -> None:
+        """Learn many rows, as `learn_one` would in their order: all of them, or none if one is refused."""
+
+    @abstractmethod
+    def explain_one(self, x: X) -> Any:
+        """Return what makes up a prediction."""
+
+    @property
+    @abstractmethod
+    def traits(self) -> Traits:
+        """The abilities of this learner, which follow from its class and its arguments."""
+
+    @property
+    def feature_names(self) -> list[Any]:
+        """The names of the features that were declared or learned."""
+        return [name for name in self._encoder.features if not is_column(name)]
+
+    @property
+    def clock(self) -> int:
+        """The number of events that were learned, or passed by `advance`."""
+        return int(self._store.tables.clock)
+
+    # -- predicting ---------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def predict_distribution_one(self, x: X) -> StudentT | Forecast:
+        """Return the distribution of an event's target, with its quantiles and density."""
+
+    @abstractmethod
+    def predict_one(self, x: X, **kwargs: Any) -> float:
+        """Return the mean of an event's target; 0.0 before any learning, as River's regressors do."""
+
+    def predict_median_one(self, x: X) -> float:
+        """Return the median of an event's target."""
+        return self.predict_distribution_one(x).median
+
+    def predict_interval_one(self, x: X, level: float = 0.95) -> tuple[float, float]:
+        """Return the interval that holds an event's target with a probability, with equal tails.
+
+        It is infinite until targets that differ have been learned.
+        """
+        return self.predict_distribution_one(x).interval(_probability("level", level))
+
+    def predict_density_one(self, x: X, y: float) -> float:
+        """Return the density of an event's target at a number; 0.0 until targets that differ have been learned."""
+        return self.predict_distribution_one(x).density(_number(y))
+
+    def quantile_one(self, x: X, p: float) -> float:
+        """Return the number that an event's target is below with probability p."""
+        return self.predict_distribution_one(x).quantile(_probability("p", p))
+
+    def predict_learn_one(self, x: X, y: float, w: float = 1.0) -> float:
+        """Return the mean of a sample's target, then learn it: test-then-train."""
+        predicted = self.predict_one(x)
+        self.learn_one(x, y, w)
+        return predicted
+
+    def predict_many(self, X: Native) -> Any:
+        """Return the mean of the target of many rows: a series for a data frame, a list for anything else."""
+        predicted = [self.predict_one(x) for x in rows_of(X)] if row_count(X) else []
+        return like_series(X, predicted) if is_frame(X) else predicted
+
+    # -- notebooks ----------------------------------------------------------------------------------------------------
+
+    def _repr_html_(self) -> str:
+        encoder = self._encoder
+        facts = [
+            ("samples", self.clock),
+            ("nominal features", len(encoder.nominal)),
+            ("numeric features", sum(encoder.base[slot] == slot for slot in range(len(encoder.numeric)))),
+            ("bytes", self.memory_bytes),
+        ]
+        return block(plain_table(repr(self), ("", ""), facts))
+
+
+class SummedRegressor(BayesRegressor):
+    """A regressor that is a store of sums and a reading of it: it unlearns, merges and fades as sums do.
+
+    Parameters
+    ----------
+    half_life, schema, max_values, memory_budget
+        As in `BayesRegressor`.
+    """
+
+    _reading: RegressionReading
+
+    def __init__(
+        self,
+        half_life: float | str | None = None,
+        schema: Schema | None = None,
+        max_values: int | None = None,
+        memory_budget: int | None = None,
+    ) -> None:
+        super().__init__(half_life, schema, max_values, memory_budget)
         self._reading = self._make_reading(self._store)
 
     @abstractmethod
@@ -166,16 +269,6 @@ class BayesRegressor(CountLearner, base.Regressor):
             accepts_new_features=self.schema is None,
         )
 
-    @property
-    def feature_names(self) -> list[Any]:
-        """The names of the features that were declared or learned."""
-        return [name for name in self._encoder.features if not is_column(name)]
-
-    @property
-    def clock(self) -> int:
-        """The number of events that were learned, or passed by `advance`."""
-        return int(self._store.tables.clock)
-
     # -- predicting ---------------------------------------------------------------------------------------------------
 
     def predict_distribution_one(self, x: X) -> StudentT:
@@ -189,47 +282,11 @@ class BayesRegressor(CountLearner, base.Regressor):
         self._reading.predict(self._encoder.lookup(x))
         return float(self._reading.location)
 
-    def predict_median_one(self, x: X) -> float:
-        """Return the median of an event's target."""
-        return self.predict_distribution_one(x).median
-
-    def predict_interval_one(self, x: X, level: float = 0.95) -> tuple[float, float]:
-        """Return the interval that holds an event's target with a probability, with equal tails.
-
-        It is infinite until targets that differ have been learned.
-        """
-        return self.predict_distribution_one(x).interval(_probability("level", level))
-
-    def predict_density_one(self, x: X, y: float) -> float:
-        """Return the density of an event's target at a number; 0.0 until targets that differ have been learned."""
-        return self.predict_distribution_one(x).density(_number(y))
-
-    def quantile_one(self, x: X, p: float) -> float:
-        """Return the number that an event's target is below with probability p."""
-        return self.predict_distribution_one(x).quantile(_probability("p", p))
-
     def predict_learn_one(self, x: X, y: float, w: float = 1.0, at: float | None = None) -> float:
         """Return the mean of a sample's target, then learn it: test-then-train."""
         predicted = self.predict_one(x)
         self.learn_one(x, y, w, at)
         return predicted
-
-    def predict_many(self, X: Native) -> Any:
-        """Return the mean of the target of many rows: a series for a data frame, a list for anything else."""
-        predicted = [self.predict_one(x) for x in rows_of(X)] if row_count(X) else []
-        return like_series(X, predicted) if is_frame(X) else predicted
-
-    # -- notebooks ----------------------------------------------------------------------------------------------------
-
-    def _repr_html_(self) -> str:
-        encoder = self._encoder
-        facts = [
-            ("samples", self.clock),
-            ("nominal features", len(encoder.nominal)),
-            ("numeric features", sum(encoder.base[slot] == slot for slot in range(len(encoder.numeric)))),
-            ("bytes", self.memory_bytes),
-        ]
-        return block(plain_table(repr(self), ("", ""), facts))
 
 
 def _encoder(schema: Schema | None, max_values: int | None) -> TargetEncoder:

@@ -322,13 +322,13 @@ class CountLearner(ReadOnlyArguments, base.Base):
 
     def __getstate__(self) -> dict[str, Any]:
         # The names as one text: pickle's bytes for many strings depend on which of them are the same object.
-        state = self._store.state()
-        params = {name: saved_parameter(value) for name, value in self._get_params().items()}
+        content = self.content()
+        store = content.store.state()
         return {
-            "parameters": json.dumps(params),
-            "names": json.dumps(state["meta"]),
-            "reading": json.dumps(self._derived()),
-            "arrays": state["arrays"],
+            "parameters": json.dumps(content.parameters),
+            "names": json.dumps(store["meta"]),
+            "reading": json.dumps(content.reading),
+            "arrays": store["arrays"],
         }
 
     def __setstate__(self, pickled: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, NotLearned
 from stream_bayes.learners.base.arguments import check_number
 from stream_bayes.learners.base.explanation import Contributions
-from stream_bayes.learners.base.regressor import BayesRegressor, X
+from stream_bayes.learners.base.regressor import SummedRegressor, X
 
 __all__ = ["BayesianRegression", "LinearFunction"]
 
@@ -64,7 +64,7 @@ class LinearFunction:
         return math.fsum(parts)
 
 
-class BayesianRegression(BayesRegressor):
+class BayesianRegression(SummedRegressor):
     """Bayesian linear regression: a number from numbers and names, with its uncertainty.
 
     The posterior is normal-inverse-gamma, so a target to come has a Student's t distribution. Strings, bytes, bools and

@@ -1,0 +1,197 @@
+"""A mixture of Student's t distributions about the locations that experts give, weighted by how well they forecast.
+
+    p(y) = sum of  weight  t(degrees, location, scale^2 (1 + leverage))
+           over the locations, the half-lives of the scale, and the degrees of freedom
+
+A location's scale is the likeliest one of its fading errors, for each half-life and degrees. Weights are Bayes'
+posterior with a fixed share: part of it is given back to all at each event, so that the best may change.
+"""
+
+from __future__ import annotations
+
+import math
+
+import cython
+import numpy as np
+from cython.cimports.libc.math import exp, log, log1p, sqrt
+
+DEGREES = (4, 16)  # even: the distribution functions are polynomials
+HALF_LIVES = (30.0, 300.0)  # of the errors that a scale is of, in events
+KINDS = cython.declare(cython.Py_ssize_t, 4)  # of a location: each half-life with each of the degrees
+SHARE = cython.declare(cython.double, 0.01)  # of the weights is shared out at each event
+LEAST_SQUARE = cython.declare(cython.double, 1e-10)  # of a scale, where targets have a deviation of about 1
+LEAST_TAIL = cython.declare(cython.double, 1e-15)
+
+
+@cython.cclass
+class ForecastMixture:
+    """A mixture of t distributions. Targets have a deviation of about 1.
+
+    Parameters
+    ----------
+    locations
+        The number of locations.
+
+    Notes
+    -----
+    `weights` and `squares`, the squared scales, have for each location the degrees of each half-life. All that
+    `learn` and the functions of a number need of an event, `take` copies.
+    """
+
+    def __init__(self, locations: cython.Py_ssize_t):
+        parts: cython.Py_ssize_t = locations * KINDS
+        self.locations = locations
+        self.weights = np.full(parts, 1.0 / parts)
+        self.squares = np.ones(parts)
+        self.gains = np.zeros(parts)
+        self.location, self.spread = np.zeros(locations), np.ones(locations)
+        self.degrees = np.array([degrees for _ in HALF_LIVES for degrees in DEGREES], float)
+        self.rates = np.array([1.0 - 0.5 ** (1.0 / life) for life in HALF_LIVES for _ in DEGREES])
+        starts = [
+            math.lgamma(0.5 * v + 0.5) - math.lgamma(0.5 * v) - 0.5 * math.log(math.pi * v)
+            for v in self.degrees
+        ]
+        self.starts = np.array(starts)
+        self.polynomials = np.array([polynomial(int(v)) for v in self.degrees])
+
+    @cython.ccall
+    def take(self, locations: cython.double[::1], leverages: cython.double[::1]):
+        """Take over the locations and leverages of an event."""
+        e: cython.Py_ssize_t
+        for e in range(self.locations):
+            self.location[e], self.spread[e] = locations[e], 1.0 + leverages[e]
+
+    def copy(self) -> ForecastMixture:
+        """Return a mixture that later events do not change."""
+        other = ForecastMixture(self.locations)
+        for name in ("location", "spread", "weights", "squares"):
+            np.copyto(np.asarray(getattr(other, name)), np.asarray(getattr(self, name)))
+        return other
+
+    @cython.ccall
+    def mean(self) -> cython.double:
+        """Return the mean."""
+        e: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        total: cython.double = 0.0
+        for e in range(self.locations):
+            for k in range(KINDS):
+                total += self.weights[e * KINDS + k] * self.location[e]
+        return total
+
+    @cython.ccall
+    def below(self, y: cython.double) -> cython.double:
+        """Return the probability of less than a number."""
+        e: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        total: cython.double = 0.0
+        error: cython.double
+        for e in range(self.locations):
+            error = y - self.location[e]
+            for k in range(KINDS):
+                total += self.weights[e * KINDS + k] * self.share_below(
+                    error / sqrt(self.squares[e * KINDS + k] * self.spread[e]), k
+                )
+        return min(1.0 - LEAST_TAIL, max(LEAST_TAIL, total))
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def share_below(self, t: cython.double, k: cython.Py_ssize_t) -> cython.double:
+        """Return the share of a t distribution below a number of scales."""
+        x: cython.double = t / sqrt(self.degrees[k] + t * t)
+        square: cython.double = x * x
+        total: cython.double = 0.0
+        i: cython.Py_ssize_t
+        for i in range(self.polynomials.shape[1] - 1, -1, -1):
+            total = total * square + self.polynomials[k, i]
+        return 0.5 + x * total
+
+    @cython.ccall
+    def log_density(self, y: cython.double) -> cython.double:
+        """Return the log density at a number, and write that of each part, with its weight, to `gains`."""
+        e: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        at: cython.Py_ssize_t
+        square: cython.double
+        error: cython.double
+        most: cython.double = -1e300
+        total: cython.double = 0.0
+        for e in range(self.locations):
+            error = (y - self.location[e]) * (y - self.location[e])
+            for k in range(KINDS):
+                at = e * KINDS + k
+                square = self.squares[at] * self.spread[e]
+                self.gains[at] = (
+                    log(self.weights[at])
+                    + self.starts[k]
+                    - 0.5 * log(square)
+                    - 0.5 * (self.degrees[k] + 1.0) * log1p(error / (square * self.degrees[k]))
+                )
+                most = max(most, self.gains[at])
+        for at in range(self.locations * KINDS):
+            total += exp(self.gains[at] - most)
+        return most + log(total)
+
+    @cython.ccall
+    def learn(self, y: cython.double, events: cython.double, part: cython.double):
+        """Learn an event's target.
+
+        Parameters
+        ----------
+        y
+            The target.
+        events
+            The number of events before: scales follow the first ones faster.
+        part
+            The event's weight, at most 1.
+        """
+        e: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        at: cython.Py_ssize_t
+        total: cython.double = self.log_density(y)
+        parts: cython.double = self.locations * KINDS
+        share: cython.double = SHARE * part
+        square: cython.double
+        rate: cython.double
+        sum_: cython.double = 0.0
+        for at in range(self.locations * KINDS):
+            if part == 1.0:
+                self.gains[at] = exp(self.gains[at] - total)
+            else:
+                self.gains[at] = self.weights[at] * exp(
+                    part * (self.gains[at] - total - log(self.weights[at]))
+                )
+            sum_ += self.gains[at]
+        for at in range(self.locations * KINDS):
+            self.weights[at] = (1.0 - share) * (self.gains[at] / sum_) + share / parts
+        for e in range(self.locations):
+            square = (y - self.location[e]) * (y - self.location[e]) / self.spread[e]
+            for k in range(KINDS):
+                at = e * KINDS + k
+                rate = part * max(self.rates[k], 1.0 / (events + 1.0))
+                self.squares[at] += rate * (
+                    (self.degrees[k] + 1.0) * square / (self.degrees[k] + square / self.squares[at])
+                    - self.squares[at]
+                )
+                self.squares[at] = max(self.squares[at], LEAST_SQUARE)
+
+    @cython.ccall
+    def rescale(self, factor: cython.double):
+        """Multiply all scales, as the unit of targets has changed."""
+        at: cython.Py_ssize_t
+        for at in range(self.locations * KINDS):
+            self.squares[at] = max(LEAST_SQUARE, self.squares[at] * factor * factor)
+
+
+def polynomial(degrees: int) -> list[float]:
+    """Return the coefficients of the odd polynomial in t / sqrt(degrees + t^2) that is the share between 0 and t.
+
+    Examples
+    --------
+    >>> polynomial(4)[:3]
+    [0.75, -0.25, 0.0]
+    """
+    n = degrees // 2 - 1  # the density of t / sqrt(degrees + t^2) is (1 - x^2)^n
+    terms = [(-1) ** k * math.comb(n, k) / (2 * k + 1) for k in range(n + 1)]
+    whole = 2.0 * math.fsum(terms)
+    return [term / whole for term in terms] + [0.0] * (max(DEGREES) // 2 - 1 - n)

@@ -1,0 +1,137 @@
+"""The forecast of a mixture of t distributions, in units of the target, with its tails corrected."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import scipy  # its submodules load on first use
+from numpy.typing import NDArray
+
+from stream_bayes.core.mixtures._forecast_mixture import ForecastMixture
+
+__all__ = ["Forecast"]
+
+LEAST_SLOPE = 1e-3  # of the correction: it never turns back
+RTOL = 4.0 * float(np.finfo(float).eps)  # the least that `brentq` takes
+LEAST_SHARE = 1e-13  # of the mixture below or above a quantile
+
+Floats = NDArray[np.float64]
+
+
+class Forecast:
+    """The distribution of a number to come: a mixture, corrected by how often targets fell into its tails.
+
+    Parameters
+    ----------
+    mixture
+        The mixture of an event, which stays as it is.
+    mean, deviation
+        The unit of its numbers: a target is mean + deviation * number.
+    tails
+        Standard normal quantiles, rising.
+    shifts
+        By how much each of them is to be shifted to have the right share of the targets below it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mixture = ForecastMixture(1)
+    >>> mixture.take(np.zeros(1), np.zeros(1))
+    >>> forecast = Forecast(mixture, 20.0, 2.0, np.array([-1.0, 1.0]), np.zeros(2))
+    >>> low, high = forecast.interval(0.9)
+    >>> round(low, 2), round(forecast.median, 2), round(high, 2), round(forecast.below(high), 3)
+    (16.15, 20.0, 23.85, 0.95)
+    """
+
+    def __init__(
+        self, mixture: ForecastMixture, mean: float, deviation: float, tails: Floats, shifts: Floats
+    ) -> None:
+        self._mixture = mixture
+        self._mean, self._deviation = mean, deviation
+        self._right = np.array(tails)
+        shifted = np.asarray(tails) + shifts
+        steps = np.maximum(np.diff(shifted), LEAST_SLOPE * np.diff(tails))
+        self._raw = np.concatenate([shifted[:1], shifted[0] + np.cumsum(steps)])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Forecast):
+            return NotImplemented
+        parts, others = (
+            (m.location, m.spread, m.weights, m.squares, each._raw, each._right)
+            for m, each in ((self._mixture, self), (other._mixture, other))
+        )
+        same_unit = (self._mean, self._deviation) == (other._mean, other._deviation)
+        return same_unit and all(np.array_equal(a, b) for a, b in zip(parts, others, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]  # equal by value
+
+    def __repr__(self) -> str:
+        low, high = self.interval(0.9)
+        return f"Forecast(median={self.median:.6g}, 90 % from {low:.6g} to {high:.6g})"
+
+    @property
+    def scale(self) -> float:
+        """Half the width of the interval of 68.3 %, which is the deviation of a normal distribution."""
+        low, high = self.interval(0.6826894921370859)
+        return 0.5 * (high - low)
+
+    @property
+    def median(self) -> float:
+        """The median."""
+        return self.quantile(0.5)
+
+    def quantile(self, p: float) -> float:
+        """Return the number that the target is below with a probability."""
+        share = float(scipy.special.ndtr(_mapped(float(scipy.special.ndtri(p)), self._right, self._raw)[0]))
+        return self._mean + self._deviation * self._inverted(min(1.0 - LEAST_SHARE, max(LEAST_SHARE, share)))
+
+    def _inverted(self, share: float) -> float:
+        """Return the number that a share of the mixture lies below."""
+        below = self._mixture.below
+        low, high = float(np.min(self._mixture.location)), float(np.max(self._mixture.location))
+        reach = 1.0
+        while below(low) > share:
+            low, reach = low - reach, 2.0 * reach
+        reach = 1.0
+        while below(high) < share:
+            high, reach = high + reach, 2.0 * reach
+        if not low < high:
+            return low
+        return float(
+            scipy.optimize.brentq(lambda y: below(y) - share, low, high, xtol=1e-16, rtol=RTOL, maxiter=5000)
+        )
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Return the interval that holds the target with a probability, with equal tails."""
+        return self.quantile(0.5 - 0.5 * level), self.quantile(0.5 + 0.5 * level)
+
+    def below(self, y: float) -> float:
+        """Return the probability that the target is below a number: the probability integral transform."""
+        return float(scipy.special.ndtr(self._score(y)[1]))
+
+    def _score(self, y: float) -> tuple[float, float, float]:
+        """Return a number's normal quantile in the mixture, the corrected one, and the slope of the correction."""
+        raw = float(scipy.special.ndtri(self._mixture.below((y - self._mean) / self._deviation)))
+        return raw, *_mapped(raw, self._raw, self._right)
+
+    def log_density(self, y: float) -> float:
+        """Return the logarithm of the density at a number."""
+        raw, right, slope = self._score(y)
+        density = self._mixture.log_density((y - self._mean) / self._deviation) - math.log(self._deviation)
+        return float(density + 0.5 * (raw * raw - right * right) + math.log(slope))
+
+    def density(self, y: float) -> float:
+        """Return the density at a number."""
+        return math.exp(self.log_density(y))
+
+
+def _mapped(value: float, knots: Floats, images: Floats) -> tuple[float, float]:
+    """Return the image of a number and the slope there: straight between the knots, of slope 1 beyond them."""
+    if value <= knots[0]:
+        return float(images[0] + value - knots[0]), 1.0
+    if value >= knots[-1]:
+        return float(images[-1] + value - knots[-1]), 1.0
+    at = int(np.searchsorted(knots, value, side="right"))
+    slope = float((images[at] - images[at - 1]) / (knots[at] - knots[at - 1]))
+    return float(images[at - 1] + slope * (value - knots[at - 1])), slope

@@ -1,0 +1,525 @@
+"""The experts of `AdaptiveRegression`, on one event after the other.
+
+    row -> columns      1 | numbers and indicators, standardised | which numbers are missing | last targets
+                          | hinges max(0, z - knot)   or   waves cos(w z + b)
+    columns -> experts  regressions on columns, with hinges, with waves; neighbours; recent means; the last target
+    experts -> point    experts, regressions on what the experts give (stackers), their median, and the mixture's mean:
+                        whichever has the least fading squared error
+    experts -> forecast `ForecastMixture` of all these but the last, with its tails corrected
+
+Everything is in deviations of the target from its mean. Units, knots and waves are set anew after 4 events, 8, ...,
+1,024, from the events since the unit of targets or numbers last changed; the experts then learn these events again.
+"""
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+from cython.cimports.libc.math import cos, erfc, fabs, isnan, sqrt
+
+if not cython.compiled:
+    from stream_bayes.core.encoding._rows import Row
+    from stream_bayes.core.mixtures._forecast_mixture import ForecastMixture
+    from stream_bayes.core.readings._fading_regression import FadingRegression
+
+KEPT = 1024  # newest events that are kept
+MOST_COLUMNS = 60  # of numbers, indicators, missing numbers and last targets
+MOST_SLOTS = 512  # numbers and indicators of an event that are kept
+MOST_HINGES = 48
+WAVES = 64
+WAVE_LENGTHS = (0.5, 1.0, 2.0)  # relative to the typical distance of two events
+FIRST_SETTING = 4  # events after which units are set; again after twice as many, up to `KEPT`
+LINEAR = (20.0, 60.0, 200.0, 600.0, 0.0)  # half-lives; 0 never forgets
+HINGED = (200.0, 0.0)
+WAVED = (300.0, 0.0)
+STACKED = (50.0, 400.0)
+FIRST_HINGED = cython.declare(cython.Py_ssize_t, len(LINEAR))
+FIRST_WAVED = cython.declare(cython.Py_ssize_t, len(LINEAR) + len(HINGED))
+REGRESSIONS = cython.declare(cython.Py_ssize_t, len(LINEAR) + len(HINGED) + len(WAVED))
+STEADY = cython.declare(
+    cython.Py_ssize_t, len(LINEAR) - 1
+)  # the expert that the residuals of neighbours are of
+NEAR = (4, 16)  # numbers of neighbours
+MOST_NEAR = cython.declare(cython.Py_ssize_t, 16)
+WEIGHED = cython.declare(cython.Py_ssize_t, 8)  # neighbours by the features that matter
+MEANS = (20.0, 140.0)  # half-lives of the recent means
+EXPERTS = cython.declare(cython.Py_ssize_t, REGRESSIONS + 2 * len(NEAR) + 1 + len(MEANS) + 2)
+LOCATIONS = cython.declare(cython.Py_ssize_t, EXPERTS + len(STACKED) + 1)  # of the forecast
+POINTS = cython.declare(cython.Py_ssize_t, LOCATIONS + 1)  # to choose from
+FARTHEST = cython.declare(cython.double, 30.0)  # deviations of a number: farther ones count as that far
+FARTHEST_APART = cython.declare(
+    cython.double, 10.0
+)  # deviations of an expert from the median, for the stackers
+FAR_IN_ROW = 8  # events whose target or number is that far before units are set anew
+LARGEST_ERROR = cython.declare(
+    cython.double, 25.0
+)  # squared, of a point; and as many times the least of an event
+BEYOND = cython.declare(cython.double, 0.5)  # of the range of targets: no location lies farther outside
+ERROR_RATE = cython.declare(cython.double, 0.02)
+EVERY = cython.declare(cython.Py_ssize_t, 50)  # events after which it is estimated which features matter
+LEAST_MATTER = cython.declare(cython.double, 0.05)
+TAILS = (0.005, 0.025, 0.05, 0.1, 0.25, 0.75, 0.9, 0.95, 0.975, 0.995)
+NORMAL_TAILS = (  # of the standard normal distribution
+    -2.5758293035489004,
+    -1.9599639845400545,
+    -1.6448536269514729,
+    -1.2815515655446004,
+    -0.6744897501960817,
+    0.6744897501960817,
+    1.2815515655446004,
+    1.6448536269514722,
+    1.959963984540054,
+    2.5758293035489004,
+)
+TAIL_RATE = cython.declare(cython.double, 0.01)
+LEAST_DENSITY = 0.1  # for the size of the steps of outer tails
+LARGEST_SHIFT = cython.declare(cython.double, 4.0)  # of a tail, in normal deviations
+
+
+@cython.cclass
+class RegressionPanel:
+    """The experts, the newest events, and what is made of them.
+
+    Parameters
+    ----------
+    lags
+        The number of last targets that experts see.
+    seed
+        Of the waves.
+
+    Attributes
+    ----------
+    is_ready
+        True once targets that differ have set the units.
+    point
+        The point forecast of the last event that was predicted.
+    """
+
+    def __init__(self, lags: cython.Py_ssize_t, seed: cython.longlong):
+        self.lags, self.seed = lags, seed
+        self.width = 8
+        self.kept_values = np.full((KEPT, 8), np.nan)
+        self.kept_targets, self.kept_weights = np.zeros(KEPT), np.zeros(KEPT)
+        self.kept_lags = np.full((KEPT, lags), np.nan)
+        self.newest_targets = np.full(lags, np.nan)
+        self.events = self.since = self.set_at = self.considered = 0
+        self.far_targets = self.far_numbers = 0
+        self.lowest, self.highest = 0.0, 0.0
+        self.is_ready = self.is_fresh = False
+        self.target_mean, self.target_deviation = 0.0, 1.0
+        self.mixture = ForecastMixture(LOCATIONS)
+        self.errors, self.tails = np.ones(POINTS), np.zeros(len(TAILS))
+        self.normal_tails, self.levels = np.array(NORMAL_TAILS), np.array(TAILS)
+        density = np.exp(-0.5 * np.square(NORMAL_TAILS)) / np.sqrt(2.0 * np.pi)
+        self.tail_steps = TAIL_RATE / np.maximum(LEAST_DENSITY, density)
+        self.points, self.locations, self.leverages = (
+            np.zeros(POINTS),
+            np.zeros(LOCATIONS),
+            np.zeros(LOCATIONS),
+        )
+        self.apart, self.sorted = np.zeros(EXPERTS + 1), np.zeros(EXPERTS)
+        self.near_at, self.near_distance = np.zeros(MOST_NEAR, np.longlong), np.zeros(MOST_NEAR)
+        self.distance = np.zeros(KEPT)
+        self.stackers = [FadingRegression(EXPERTS + 1, 1.0, life) for life in STACKED]
+        self.point = 0.0
+        none = np.zeros(0, np.longlong)
+        self.set_columns(none, none.astype(np.uint8), np.zeros(0), np.zeros(0), none, none, np.zeros(0))
+        self.set_waves(np.zeros((0, 0)), np.zeros(0))
+
+    # -- the columns --------------------------------------------------------------------------------------------------
+
+    def set_columns(self, slots, is_nominal, mean, deviation, flagged, hinged, knots):
+        """Set what the columns are, and make experts for them that have learned nothing.
+
+        Parameters
+        ----------
+        slots, is_nominal, mean, deviation
+            Of each number or indicator: the slot in a row, True for an indicator, and the unit.
+        flagged
+            The numbers with a column that is 1 where they are missing, by their place in `slots`.
+        hinged, knots
+            The column of each hinge, and the number of deviations where it begins.
+        """
+        k: cython.Py_ssize_t
+        self.slots, self.is_nominal = slots, is_nominal
+        self.mean, self.deviation = mean, deviation
+        self.flagged, self.hinged, self.knots = flagged, hinged, knots
+        self.features = len(slots) + len(flagged)
+        self.size = 1 + self.features + self.lags
+        self.column_of = np.full(max(slots, default=0) + 1, -1, np.int32)
+        self.flag_of = np.zeros(len(slots), np.int32)
+        blank = np.zeros(self.size)
+        blank[0] = 1.0
+        for k in range(len(slots)):
+            self.column_of[slots[k]] = k
+            if is_nominal[k]:
+                blank[1 + k] = -mean[k]
+        for k in range(len(flagged)):
+            self.flag_of[flagged[k]] = 1 + len(slots) + k
+            blank[1 + len(slots) + k] = 1.0
+        self.blank = blank
+        hinges: cython.Py_ssize_t = len(hinged)
+        self.linear, self.with_hinges = np.zeros(self.size), np.zeros(self.size + hinges)
+        self.with_waves, self.before = np.zeros(self.size + WAVES), np.full(self.size, np.nan)
+        self.experts = [FadingRegression(self.size, 1.0, life) for life in LINEAR]
+        self.experts += [FadingRegression(self.size + hinges, 1.0, life) for life in HINGED]
+        self.experts += [FadingRegression(self.size + WAVES, 1.0, life) for life in WAVED]
+        self.near = 0
+        self.next_near = 0
+        self.near_columns = np.zeros((self.features, KEPT))
+        self.near_targets, self.near_steady, self.near_best = np.zeros(KEPT), np.zeros(KEPT), np.zeros(KEPT)
+        self.matter, self.coefficient = np.ones(self.features), np.zeros(self.size)
+        self.means, self.last, self.last_error = np.zeros(len(MEANS)), 0.0, 0.0
+        self.steady = self.best = 0.0
+        self.is_fresh = False
+
+    def set_waves(self, directions, phases):
+        """Set direction and phase of each wave."""
+        self.directions, self.phases = directions, phases
+
+    @cython.cfunc
+    def write_columns(self, row: Row):
+        """Write the columns of a row to `linear`."""
+        k: cython.Py_ssize_t
+        at: cython.Py_ssize_t
+        slot: cython.Py_ssize_t
+        known: cython.Py_ssize_t = self.column_of.shape[0]
+        z: cython.double[::1] = self.linear
+        for k in range(self.size):
+            z[k] = self.blank[k]
+        for k in range(row.numbers):
+            slot = row.numeric_feature[k]
+            at = self.column_of[slot] if slot < known else -1
+            if at >= 0:
+                self.write_number(at, row.number[k])
+        self.write_lags(self.newest_targets)
+
+    @cython.cfunc
+    def write_kept(self, place: cython.Py_ssize_t):
+        """Write the columns of a kept event to `linear`."""
+        k: cython.Py_ssize_t
+        number: cython.double
+        for k in range(self.size):
+            self.linear[k] = self.blank[k]
+        for k in range(self.slots.shape[0]):
+            number = self.kept_values[place, self.slots[k]]
+            if not isnan(number):
+                self.write_number(k, number)
+        self.write_lags(self.kept_lags[place])
+
+    @cython.cfunc
+    def write_number(self, at: cython.Py_ssize_t, number: cython.double):
+        number = (number - self.mean[at]) / self.deviation[at]
+        self.linear[1 + at] = max(-FARTHEST, min(FARTHEST, number))
+        if self.flag_of[at] > 0:
+            self.linear[self.flag_of[at]] = 0.0
+
+    @cython.cfunc
+    def write_lags(self, targets: cython.double[::1]):
+        k: cython.Py_ssize_t
+        for k in range(self.lags):
+            if not isnan(targets[k]):
+                self.linear[1 + self.features + k] = (targets[k] - self.target_mean) / self.target_deviation
+
+    @cython.cfunc
+    def write_hinges_and_waves(self):
+        k: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        angle: cython.double
+        z: cython.double[::1] = self.linear
+        for k in range(self.size):
+            self.with_hinges[k] = self.with_waves[k] = z[k]
+        for k in range(self.hinged.shape[0]):
+            self.with_hinges[self.size + k] = max(0.0, z[self.hinged[k]] - self.knots[k])
+        for k in range(WAVES):
+            angle = self.phases[k]
+            for j in range(self.features):
+                angle += self.directions[k, j] * z[1 + j]
+            self.with_waves[self.size + k] = 0.5 * cos(angle)
+
+    # -- predicting ---------------------------------------------------------------------------------------------------
+
+    @cython.ccall
+    def predict(self, row: Row):
+        """Write the points of an event, and its forecast to the mixture; the units are set."""
+        k: cython.Py_ssize_t
+        best: cython.Py_ssize_t = 0
+        self.write_columns(row)
+        if self.is_fresh:
+            for k in range(self.size):
+                if self.linear[k] != self.before[k]:
+                    break
+            else:
+                return
+        self.ask_experts()
+        self.stack()
+        for k in range(self.size):
+            self.before[k] = self.linear[k]
+        self.is_fresh = True
+        self.mixture.take(self.locations, self.leverages)
+        for k in range(LOCATIONS):
+            self.points[k] = self.locations[k]
+        self.points[LOCATIONS] = self.mixture.mean()
+        for k in range(POINTS):
+            if self.errors[k] <= self.errors[best]:
+                best = k
+        self.point = self.points[best]
+
+    @cython.cfunc
+    def ask_experts(self):
+        """Write the location and the leverage that each expert gives."""
+        k: cython.Py_ssize_t
+        n: cython.Py_ssize_t = REGRESSIONS
+        expert: FadingRegression
+        columns: cython.double[::1]
+        best: cython.Py_ssize_t = 0
+        self.write_hinges_and_waves()
+        for k in range(REGRESSIONS):
+            expert = self.experts[k]
+            columns = self.linear
+            if k >= FIRST_HINGED:
+                columns = self.with_hinges if k < FIRST_WAVED else self.with_waves
+            expert.predict(columns)
+            self.locations[k], self.leverages[k] = expert.location, expert.leverage
+            if self.errors[k] < self.errors[best]:
+                best = k
+        self.steady, self.best = self.locations[STEADY], self.locations[best]
+        self.measure(False)
+        self.choose_near(MOST_NEAR)
+        for k in range(len(NEAR)):
+            self.average(n, NEAR[k], self.near_targets, 0.0)
+            self.average(n + 1, NEAR[k], self.near_steady, self.steady)
+            n += 2
+        self.measure(True)
+        self.choose_near(WEIGHED)
+        self.average(n, WEIGHED, self.near_best, self.best)
+        self.locations[n + 1], self.leverages[n + 1] = self.means[0], 0.035
+        self.locations[n + 2], self.leverages[n + 2] = self.means[1], 0.005
+        self.locations[n + 3] = self.last if self.lags else self.means[1]
+        self.locations[n + 4] = self.steady + (self.last_error if self.lags else 0.0)
+        self.leverages[n + 3] = self.leverages[n + 4] = 0.0
+        for k in range(EXPERTS):
+            self.locations[k] = self.confine(self.locations[k])
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def confine(self, location: cython.double) -> cython.double:
+        """Return the nearest location that is not far outside the range of targets."""
+        beyond: cython.double = BEYOND * (self.highest - self.lowest)
+        return max(self.lowest - beyond, min(self.highest + beyond, location))
+
+    @cython.cfunc
+    def stack(self):
+        """Write the locations of the stackers, and the median of all experts."""
+        k: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        value: cython.double
+        expert: FadingRegression
+        for k in range(EXPERTS):
+            value = self.locations[k]
+            i = k
+            while i > 0 and self.sorted[i - 1] > value:
+                self.sorted[i] = self.sorted[i - 1]
+                i -= 1
+            self.sorted[i] = value
+        value = 0.5 * (self.sorted[(EXPERTS - 1) // 2] + self.sorted[EXPERTS // 2])
+        self.apart[0] = 1.0
+        for k in range(EXPERTS):
+            self.apart[k + 1] = max(-FARTHEST_APART, min(FARTHEST_APART, self.locations[k] - value))
+        for k in range(len(STACKED)):
+            expert = self.stackers[k]
+            expert.predict(self.apart)
+            self.locations[EXPERTS + k] = self.confine(value + expert.location)
+            self.leverages[EXPERTS + k] = expert.leverage
+        self.locations[LOCATIONS - 1], self.leverages[LOCATIONS - 1] = value, 0.0
+
+    # -- neighbours ---------------------------------------------------------------------------------------------------
+
+    @cython.cfunc
+    def measure(self, weighed: cython.bint):
+        """Write the squared distance of each kept event, by all features alike or by those that matter."""
+        i: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        apart: cython.double
+        factor: cython.double
+        here: cython.double
+        column: cython.double[::1]
+        distance: cython.double[::1] = self.distance
+        for i in range(self.near):
+            distance[i] = 0.0
+        for j in range(self.features):
+            column = self.near_columns[j]
+            here = self.linear[1 + j]
+            factor = self.matter[j] if weighed else 1.0
+            for i in range(self.near):
+                apart = column[i] - here
+                distance[i] += factor * (apart * apart)
+
+    @cython.cfunc
+    def choose_near(self, count: cython.Py_ssize_t):
+        """Write the nearest events and their distances, the nearest first."""
+        i: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        n: cython.Py_ssize_t = 0
+        for i in range(self.near):
+            if n == count and self.distance[i] >= self.near_distance[n - 1]:
+                continue
+            k = n if n < count else n - 1
+            n = k + 1
+            while k > 0 and self.near_distance[k - 1] > self.distance[i]:
+                self.near_distance[k], self.near_at[k] = self.near_distance[k - 1], self.near_at[k - 1]
+                k -= 1
+            self.near_distance[k], self.near_at[k] = self.distance[i], i
+
+    @cython.cfunc
+    def average(
+        self,
+        at: cython.Py_ssize_t,
+        count: cython.Py_ssize_t,
+        values: cython.double[::1],
+        start: cython.double,
+    ):
+        """Write a location: the mean of the nearest events' values, weighed by the inverse of their distance."""
+        k: cython.Py_ssize_t
+        n: cython.Py_ssize_t = min(count, self.near)
+        least: cython.double = 0.0
+        weight: cython.double
+        total: cython.double = 0.0
+        mean: cython.double = 0.0
+        squares: cython.double = 0.0
+        if n == 0:
+            self.locations[at], self.leverages[at] = start, 1.0
+            return
+        for k in range(n):
+            least += self.near_distance[k]
+        least = 1e-3 * least / n + 1e-12
+        for k in range(n):
+            weight = 1.0 / (self.near_distance[k] + least)
+            total += weight
+            squares += weight * weight
+            mean += weight * values[self.near_at[k]]
+        self.locations[at], self.leverages[at] = start + mean / total, squares / (total * total)
+
+    # -- learning -----------------------------------------------------------------------------------------------------
+
+    @cython.ccall
+    def learn(self, row: Row, target: cython.double):
+        """Learn an event with its target and the weight of the row, which is above 0."""
+        y: cython.double
+        self.events += 1
+        self.since += 1
+        if self.is_ready:
+            self.predict(row)
+            y = (target - self.target_mean) / self.target_deviation
+            self.score(y, min(1.0, row.weight))
+            self.teach_experts(y, row.weight)
+            self.far_targets = self.far_targets + 1 if fabs(y) >= FARTHEST else 0
+            self.far_numbers = self.far_numbers + 1 if self.has_far_number() else 0
+        self.keep(row, target)
+
+    @cython.cfunc
+    def has_far_number(self) -> cython.bint:
+        k: cython.Py_ssize_t
+        for k in range(self.slots.shape[0]):
+            if fabs(self.linear[1 + k]) >= FARTHEST and not self.is_nominal[k]:
+                return True
+        return False
+
+    @cython.cfunc
+    def score(self, y: cython.double, part: cython.double):
+        """Weigh experts, points and tails by a target; `part` is the event's weight, at most 1."""
+        k: cython.Py_ssize_t
+        tail: cython.double
+        least: cython.double
+        rate: cython.double = part * max(ERROR_RATE, 1.0 / self.since)
+        expert: FadingRegression
+        below: cython.double = self.mixture.below(y)
+        median: cython.double = self.locations[LOCATIONS - 1]
+        for k in range(len(TAILS)):
+            tail = 0.5 * erfc(-(self.normal_tails[k] + self.tails[k]) / sqrt(2.0))
+            self.tails[k] += part * self.tail_steps[k] * (self.levels[k] - (1.0 if below < tail else 0.0))
+            self.tails[k] = max(-LARGEST_SHIFT, min(LARGEST_SHIFT, self.tails[k]))
+        self.mixture.learn(y, self.since - 1, part)
+        least = (y - self.points[0]) * (y - self.points[0])
+        for k in range(1, POINTS):
+            least = min(least, (y - self.points[k]) * (y - self.points[k]))
+        for k in range(POINTS):
+            tail = (y - self.points[k]) * (y - self.points[k])
+            self.errors[k] += rate * (min(tail, LARGEST_ERROR * (1.0 + least)) - self.errors[k])
+        for k in range(len(STACKED)):
+            expert = self.stackers[k]
+            expert.learn(self.apart, max(-FARTHEST_APART, min(FARTHEST_APART, y - median)), part)
+
+    @cython.cfunc
+    def teach_experts(self, y: cython.double, weight: cython.double):
+        """Let the experts learn the event that they were asked for."""
+        k: cython.Py_ssize_t
+        at: cython.Py_ssize_t = self.next_near
+        is_first: cython.bint = self.near == 0
+        expert: FadingRegression
+        most: cython.double = 0.0
+        for k in range(REGRESSIONS):
+            expert = self.experts[k]
+            if k < FIRST_HINGED:
+                expert.learn(self.linear, y, weight)
+            elif k < FIRST_WAVED:
+                expert.learn(self.with_hinges, y, weight)
+            else:
+                expert.learn(self.with_waves, y, weight)
+        for k in range(self.features):
+            self.near_columns[k, at] = self.linear[1 + k]
+        self.near_targets[at], self.near_steady[at] = y, y - self.steady
+        self.near_best[at] = y - self.best
+        self.next_near = (at + 1) % KEPT
+        self.near = min(KEPT, self.near + 1)
+        self.lowest = y if is_first else min(self.lowest, y)
+        self.highest = y if is_first else max(self.highest, y)
+        for k in range(len(MEANS)):
+            self.means[k] += (1.0 - 0.5 ** (1.0 / MEANS[k])) * (y - self.means[k])
+        self.last, self.last_error = y, y - self.steady
+        if self.near == 1 or self.next_near % EVERY == 0:
+            expert = self.experts[STEADY]
+            expert.coefficients(self.coefficient)
+            for k in range(self.features):
+                most = max(most, fabs(self.coefficient[1 + k]))
+            for k in range(self.features):
+                self.matter[k] = LEAST_MATTER + fabs(self.coefficient[1 + k]) / (most + 1e-9)
+        self.is_fresh = False
+
+    @cython.cfunc
+    def keep(self, row: Row, target: cython.double):
+        """Keep an event among the newest."""
+        k: cython.Py_ssize_t
+        slot: cython.Py_ssize_t
+        place: cython.Py_ssize_t = (self.events - 1) % KEPT
+        for k in range(row.numbers):
+            slot = row.numeric_feature[k]
+            if slot >= self.width and slot < MOST_SLOTS:
+                more = np.full((KEPT, 2 * slot + 8 - self.width), np.nan)
+                self.kept_values = np.concatenate([self.kept_values, more], axis=1)
+                self.width = 2 * slot + 8
+        for k in range(self.width):
+            self.kept_values[place, k] = float("nan")
+        for k in range(row.numbers):
+            slot = row.numeric_feature[k]
+            if slot < self.width:
+                self.kept_values[place, slot] = row.number[k]
+        self.kept_targets[place], self.kept_weights[place] = target, row.weight
+        for k in range(self.lags):
+            self.kept_lags[place, k] = self.newest_targets[k]
+        for k in range(self.lags - 1, 0, -1):
+            self.newest_targets[k] = self.newest_targets[k - 1]
+        if self.lags:
+            self.newest_targets[0] = target
+        self.is_fresh = False
+
+    def relearn(self, places):
+        """Let experts that have learned nothing learn kept events."""
+        place: cython.Py_ssize_t
+        for place in places:
+            self.write_kept(place)
+            self.ask_experts()
+            self.teach_experts(
+                (self.kept_targets[place] - self.target_mean) / self.target_deviation,
+                self.kept_weights[place],
+            )

@@ -1,0 +1,276 @@
+"""The regressor that needs no choice: regressions, neighbours and recent targets, mixed by how well they predict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from stream_bayes.core.measures.student_t import StudentT
+from stream_bayes.core.mixtures.forecast import Forecast
+from stream_bayes.core.values.checks import expect, refusing_bad_state
+from stream_bayes.core.values.values import shown
+from stream_bayes.data.frames import Native, labels_of
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadValue, CannotMerge
+from stream_bayes.learners.adaptive._regression_panel import (
+    HINGED,
+    KEPT,
+    LINEAR,
+    MEANS,
+    NEAR,
+    NORMAL_TAILS,
+    STACKED,
+    WAVED,
+    RegressionPanel,
+)
+from stream_bayes.learners.adaptive.regression_columns import follow_units
+from stream_bayes.learners.adaptive.regression_state import PREFIX, load_panel, panel_arrays, panel_values
+from stream_bayes.learners.base.arguments import check_count
+from stream_bayes.learners.base.batches import check_batch, row_weights
+from stream_bayes.learners.base.regressor import BayesRegressor, X
+from stream_bayes.learners.base.samples import rows_of
+from stream_bayes.learners.base.state import LearnerContent, saved_parameter
+from stream_bayes.learners.base.traits import Promise, Traits
+
+__all__ = ["AdaptiveRegression", "PointOpinion"]
+
+MOST_LAGS = 20
+
+
+class PointOpinion(NamedTuple):
+    """An expert's part in a forecast: its weight, and the number it predicts."""
+
+    weight: float
+    prediction: float
+
+
+class AdaptiveRegression(BayesRegressor):
+    """The regressor to use when you do not know which: some twenty experts, mixed by how well they predict.
+
+    The experts are linear regressions over all events or the newest, also with bent or waved features; neighbours among
+    the newest events; recent means, and the last target. Most also see the last targets. A forecast is a distribution
+    whose intervals are corrected by how often targets fell outside.
+
+    Parameters
+    ----------
+    lags
+        The number of last targets that the experts see, at most 20; 0: none do, and no expert repeats the last target.
+        Leave them out where targets come much later than their events, or the order of events means nothing.
+    seed
+        The seed of the waves.
+    schema
+        The declared features, and no classes. Without one, every feature is learned when it first comes.
+    max_values
+        The number of values of a nominal feature after which new ones share one effect.
+    memory_budget
+        The most bytes that sums and names may take; a sample that needs more is refused. Default: no limit.
+
+    Notes
+    -----
+    The point forecast is an expert, a regression on the experts, their median or their mixture's mean: the one with the
+    least fading squared error. The distribution is a mixture of t distributions about all of them (`ForecastMixture`),
+    weighted by fading likelihood; each tail is then moved by a small step after every target, so that intervals hold
+    their level under drift.
+
+    The units of features and targets are set after 4 events, 8, ..., 1,024. Later they are set from the newest 1,024
+    events once new features have come, 256 events after the last time at the earliest, and from 8 events that lie 30
+    deviations away: a new unit. The experts then learn these events again, and nothing that came before.
+
+    Promises: the same events from the same state give the same answers. It cannot unlearn, or be merged: its weights
+    depend on the order of events. Beside sums, it keeps the newest 1,024 events. The experts see at most 60 columns, a
+    number or a value of a nominal feature each, those that vary most with the target; `left_out_` names the others.
+    A sample's weight above 1 counts in the regressions; experts and tails are weighed by events.
+
+    Examples
+    --------
+    >>> model = AdaptiveRegression()
+    >>> for k in range(200):
+    ...     model.learn_one({"wind": k % 7}, 20.0 - (k % 7) ** 2 + k % 3)
+    >>> x = {"wind": 3}
+    >>> round(model.predict_one(x)), [round(bound) for bound in model.predict_interval_one(x, 0.9)]
+    (12, [11, 13])
+    """
+
+    promises: ClassVar[frozenset[Promise]] = frozenset({Promise.ORDERED})
+    counts_pairs: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        lags: int = 3,
+        seed: int = 0,
+        schema: Schema | None = None,
+        max_values: int | None = 1000,
+        memory_budget: int | None = None,
+    ) -> None:
+        self.lags = lags
+        self.seed = seed
+        if lags != 0:
+            check_count("lags", lags)
+            if lags > MOST_LAGS:
+                raise BadValue(f"lags: at most {MOST_LAGS} last targets, not {lags}")
+        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**63:
+            raise BadValue(f"seed must be a whole number from 0 to 2**63 - 1, not {shown(seed)}")
+        super().__init__(None, schema, max_values, memory_budget)
+        self._panel = RegressionPanel(int(lags), int(seed))
+
+    # -- learning -----------------------------------------------------------------------------------------------------
+
+    def learn_one(self, x: X, y: float, w: float = 1.0) -> None:
+        """Learn a sample: all of it, or nothing if any part is refused.
+
+        Parameters
+        ----------
+        x
+            The features, `{name: value}`. An absent value, None or NaN is missing.
+        y
+            The target, a finite number.
+        w
+            The sample's weight.
+        """
+        row = self._store.encode(x, y, w)
+        if row.weight > 0.0:
+            self._panel.learn(row, float(row.number[0]))
+            self._store.add(row)
+            follow_units(self._panel, self._encoder)
+
+    def learn_many(self, X: Native, y: Native, w: Native = None) -> None:
+        """Learn many rows, as `learn_one` would in their order: all of them, or none if one is refused."""
+        check_batch(self._store, X, y, w)
+        targets: Any = labels_of(y)
+        for x, target, weight in zip(rows_of(X), targets, row_weights(w, len(targets)).tolist(), strict=True):
+            self.learn_one(x, target, weight)
+
+    def merge(self, other: Self) -> Self:
+        """Raise `CannotMerge`: weights depend on the order of events."""
+        raise CannotMerge(
+            "an AdaptiveRegression is not merged: the weights of its experts depend on the order of events; take "
+            "BayesianRegression"
+        )
+
+    @property
+    def traits(self) -> Traits:
+        """The abilities of this learner, which follow from its class and its arguments."""
+        return Traits(
+            is_order_dependent=True,
+            is_mergeable=False,
+            accepts_numbers=True,
+            learns_cut_points=False,
+            accepts_new_features=self.schema is None,
+        )
+
+    # -- predicting ---------------------------------------------------------------------------------------------------
+
+    def predict_one(self, x: X, **kwargs: Any) -> float:
+        """Return the point forecast of an event's target, for the least squared error; 0.0 before any learning."""
+        row, panel = self._encoder.lookup(x), self._panel
+        if not panel.is_ready:
+            return self._first_forecast().location
+        panel.predict(row)
+        return float(panel.target_mean + panel.target_deviation * panel.point)
+
+    def predict_distribution_one(self, x: X) -> StudentT | Forecast:
+        """Return the distribution of an event's target, with its quantiles and density."""
+        row, panel = self._encoder.lookup(x), self._panel
+        if not panel.is_ready:
+            return self._first_forecast()
+        panel.predict(row)
+        return Forecast(
+            panel.mixture.copy(),
+            float(panel.target_mean),
+            float(panel.target_deviation),
+            np.array(NORMAL_TAILS),
+            np.array(panel.tails),
+        )
+
+    def _first_forecast(self) -> StudentT:
+        """Return the forecast before targets that differ have set the units."""
+        targets = np.asarray(self._panel.kept_targets)[: min(self.clock, KEPT)]
+        if not len(targets):
+            return StudentT(0.0, 0.0, 0.0)
+        mean, degrees = float(np.mean(targets)), float(len(targets) - 1)
+        spread = float(np.std(targets))
+        return StudentT(mean, spread * float(np.sqrt((degrees + 2.0) / degrees)) if spread else 0.0, degrees)
+
+    def explain_one(self, x: X) -> dict[str, PointOpinion]:
+        """Return each expert's weight and prediction, the weightiest first; empty until targets that differ came."""
+        panel = self._panel
+        row = self._encoder.lookup(x)
+        if not panel.is_ready:
+            return {}
+        panel.predict(row)
+        weights = np.asarray(panel.mixture.weights).reshape(len(self.experts_), -1).sum(axis=1)
+        numbers = panel.target_mean + panel.target_deviation * np.asarray(panel.locations)
+        opinions = {
+            name: PointOpinion(weight, number)
+            for name, weight, number in zip(self.experts_, weights.tolist(), numbers.tolist(), strict=True)
+        }
+        return dict(sorted(opinions.items(), key=lambda item: -item[1].weight))
+
+    # -- what it holds ------------------------------------------------------------------------------------------------
+
+    @property
+    def experts_(self) -> tuple[str, ...]:
+        """The names of the experts."""
+        return _EXPERTS
+
+    @property
+    def left_out_(self) -> tuple[Any, ...]:
+        """The features that no expert sees at present, or not all values of: they did not fit, or came after the units
+        were set.
+        """
+        columns, base = set(np.asarray(self._panel.slots).tolist()), self._encoder.base
+        left: dict[Any, None] = {}
+        for slot, feature in enumerate(self._encoder.numeric):
+            if base[slot] >= 0 and slot not in columns:
+                left[feature.name if base[slot] == slot else feature.name[1]] = None
+        return tuple(left)
+
+    @property
+    def clock(self) -> int:
+        """The number of events that were learned."""
+        return int(self._panel.events)
+
+    @property
+    def memory_bytes(self) -> int:
+        """The bytes of the tables, of the codes of names, and of the experts."""
+        arrays = panel_arrays(self._panel)
+        return super().memory_bytes + sum(array.nbytes for array in arrays.values())
+
+    def content(self) -> LearnerContent:
+        """Return a copy of all that the learner holds, at the cost of a copy of its arrays."""
+        store = self._store.content()
+        with_panel = store._replace(arrays=store.arrays | panel_arrays(self._panel))
+        parameters = {name: saved_parameter(value) for name, value in self._get_params().items()}
+        return LearnerContent(type(self).__name__, parameters, with_panel, self._derived())
+
+    def _derived(self) -> dict[str, Any]:
+        return panel_values(self._panel)
+
+    def _load(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
+        with refusing_bad_state():
+            ours = {name: array for name, array in store["arrays"].items() if name.startswith(PREFIX)}
+            rest = {name: array for name, array in store["arrays"].items() if name not in ours}
+            self._store.load({**store, "arrays": rest})
+            self._panel = RegressionPanel(int(self.lags), int(self.seed))
+            load_panel(self._panel, derived, ours, len(self._encoder.numeric))
+            expect(self._store.tables.clock <= self.clock, "its sums hold more events than its experts")
+
+
+def _life(half_life: float) -> str:
+    return f"the newest {half_life:g}" if half_life else "all"
+
+
+_EXPERTS = (
+    *(f"linear over {_life(half_life)}" for half_life in LINEAR),
+    *(f"bent over {_life(half_life)}" for half_life in HINGED),
+    *(f"waved over {_life(half_life)}" for half_life in WAVED),
+    *(f"{name} of {count} neighbours" for count in NEAR for name in ("mean", "linear and errors")),
+    "best and errors of 8 weighed neighbours",
+    *(f"mean over {_life(half_life)}" for half_life in MEANS),
+    "last target",
+    "linear and the last error",
+    *(f"experts over {_life(half_life)}" for half_life in STACKED),
+    "median of the experts",
+)

@@ -1,0 +1,147 @@
+"""Columns of the experts of a regression: which features they see, in which units, with which knots and waves."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.encoding._targets import TargetEncoder
+from stream_bayes.learners.adaptive._regression_panel import (
+    FAR_IN_ROW,
+    FIRST_SETTING,
+    KEPT,
+    MOST_COLUMNS,
+    MOST_HINGES,
+    WAVE_LENGTHS,
+    WAVES,
+    RegressionPanel,
+)
+
+__all__ = ["follow_units"]
+
+MOST_KNOTS = 8  # of a feature
+CONSTANT = 1e-12  # deviation of a number, relative to its size: less is rounding
+
+Floats = NDArray[np.float64]
+
+
+def follow_units(panel: RegressionPanel, encoder: TargetEncoder) -> None:
+    """Set units, columns, knots and waves anew if it is time, and let the experts learn the kept events again.
+
+    Parameters
+    ----------
+    panel
+        The experts, after an event has been learned.
+    encoder
+        The encoder of their rows.
+    """
+    base = np.asarray(encoder.base)
+    if panel.is_ready and max(panel.far_targets, panel.far_numbers) >= FAR_IN_ROW:
+        panel.since = FAR_IN_ROW  # a unit has changed: the events before tell nothing
+        panel.far_targets = panel.far_numbers = 0
+    elif not _is_due(panel, base):
+        return
+    places = _kept_places(panel)
+    targets = np.asarray(panel.kept_targets)[places]
+    mean, deviation = float(np.mean(targets)), _deviation(targets)
+    if deviation == 0.0:
+        if not panel.is_ready:
+            return
+        deviation = panel.target_deviation
+    if panel.is_ready:
+        factor = panel.target_deviation / deviation
+        panel.mixture.rescale(factor)
+        panel.errors = np.minimum(np.asarray(panel.errors) * factor * factor, 1e6)
+    panel.target_mean, panel.target_deviation = mean, deviation
+    panel.is_ready, panel.set_at = True, panel.events
+    _set_columns(panel, encoder, places, targets)
+    panel.relearn(places.tolist())
+
+
+def _is_due(panel: RegressionPanel, base: NDArray[np.int32]) -> bool:
+    """Return True after 4 events, 8, ..., 1,024; and some events after columns came that have not been considered."""
+    if panel.since < FIRST_SETTING:
+        return False
+    if not panel.is_ready or (panel.since <= KEPT and not panel.since & (panel.since - 1)):
+        return True
+    has_room = panel.size <= MOST_COLUMNS
+    if panel.events - panel.set_at < (KEPT // 4 if has_room else KEPT):
+        return False
+    new = range(panel.considered, min(panel.width, len(base)))
+    return any(base[slot] > 0 for slot in new)
+
+
+def _kept_places(panel: RegressionPanel) -> NDArray[np.int64]:
+    """Return where the kept events are since a unit changed, the oldest first."""
+    count = min(panel.since, KEPT)
+    return np.arange(panel.events - count, panel.events) % KEPT
+
+
+def _deviation(values: Floats) -> float:
+    """Return the deviation of values, 0.0 if it is within their rounding."""
+    deviation, size = float(np.std(values)), float(np.max(np.abs(values)))
+    return deviation if deviation > CONSTANT * size else 0.0
+
+
+def _set_columns(
+    panel: RegressionPanel, encoder: TargetEncoder, places: NDArray[np.int64], targets: Floats
+) -> None:
+    base = np.asarray(encoder.base)
+    values = np.asarray(panel.kept_values)[places]
+    is_there = ~np.isnan(values)
+    panel.considered = min(values.shape[1], len(encoder.numeric))
+    slots = [s for s in range(1, panel.considered) if base[s] >= 0 and is_there[:, s].any()]
+    # By name, so that the order in which features come changes nothing.
+    slots.sort(key=lambda slot: repr(encoder.numeric[slot].name))
+    room = MOST_COLUMNS - panel.lags
+    if len(slots) > room:
+        slots = _most_correlated(values, slots, targets, room)
+    is_nominal = np.array([base[slot] != slot for slot in slots], np.uint8)
+    mean, deviation = np.zeros(len(slots)), np.ones(len(slots))
+    flagged: list[int] = []
+    hinged: list[int] = []
+    knots: list[float] = []
+    numbers = len(slots) - int(is_nominal.sum())
+    most_knots = min(MOST_KNOTS, MOST_HINGES // max(numbers, 1))
+    for k, slot in enumerate(slots):
+        if is_nominal[k]:
+            mean[k] = is_there[:, slot].mean()
+            continue
+        column = values[is_there[:, slot], slot]
+        mean[k] = column.mean()
+        deviation[k] = _deviation(column) or max(abs(float(mean[k])), 1.0)
+        if len(column) < len(values) and len(slots) + len(flagged) < room:
+            flagged.append(k)
+        if most_knots:
+            shares = (np.arange(most_knots) + 0.5) / most_knots
+            for knot in np.unique(np.quantile(column, shares)):
+                hinged.append(1 + k)
+                knots.append((knot - mean[k]) / deviation[k])
+    panel.set_columns(
+        np.array(slots, np.longlong),
+        is_nominal,
+        mean,
+        deviation,
+        np.array(flagged, np.longlong),
+        np.array(hinged, np.longlong),
+        np.array(knots, float),
+    )
+    rng = np.random.default_rng(int(panel.seed))
+    features = panel.features
+    lengths = np.resize(WAVE_LENGTHS, WAVES) * math.sqrt(max(features, 1))
+    panel.set_waves(
+        rng.normal(size=(WAVES, features)) / lengths[:, None], rng.uniform(0.0, 2.0 * math.pi, WAVES)
+    )
+
+
+def _most_correlated(values: Floats, slots: list[int], targets: Floats, room: int) -> list[int]:
+    """Return the slots whose values vary most with the target, in the order that they are in."""
+    filled = values[:, slots]
+    filled = np.where(np.isnan(filled), 0.0, filled)
+    filled = filled - filled.mean(axis=0)
+    size = np.sqrt((filled**2).sum(axis=0))
+    strength = np.abs((targets - targets.mean()) @ filled) / np.where(size > 0.0, size, np.inf)
+    best = np.argsort(-strength, kind="stable")[:room]
+    return [slots[k] for k in sorted(best.tolist())]

@@ -1,0 +1,197 @@
+"""The default regressor: better than River's, intervals that hold, and nothing that ends in NaN."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from river import checks, datasets, linear_model, preprocessing, tree
+
+import stream_bayes
+from stream_bayes import AdaptiveRegression, BayesianRegression
+from stream_bayes.errors import BadState, BadValue, CannotMerge
+from stream_bayes.learners.base.state import checksum, text_of
+from stream_bayes.learners.catalogue import declaration_of
+from stream_bayes.testing.public_learners import made
+
+RIVER = [made("adaptive-regression", each) for each in declaration_of("adaptive-regression").river]
+
+
+def friedman(events: int) -> list[tuple[dict[Any, Any], float]]:
+    return list(islice(datasets.synth.FriedmanDrift("gra", (300, 700), seed=3), events))
+
+
+def squared_errors(model: Any, events: list[tuple[dict[Any, Any], float]]) -> list[float]:
+    errors = []
+    for x, y in events:
+        errors.append((model.predict_one(x) - y) ** 2)
+        model.learn_one(x, y)
+    return errors
+
+
+def test_it_beats_rivers_regressors_under_drift() -> None:
+    events = friedman(900)
+    peers = (
+        preprocessing.StandardScaler() | linear_model.LinearRegression(),
+        tree.HoeffdingAdaptiveTreeRegressor(seed=1),
+        BayesianRegression(),
+    )
+    best = min(np.mean(squared_errors(peer, events)[50:]) for peer in peers)
+    assert np.mean(squared_errors(AdaptiveRegression(), events)[50:]) < 0.7 * best
+
+
+def test_intervals_hold_their_level_under_drift() -> None:
+    model, inside = AdaptiveRegression(), []
+    for number, (x, y) in enumerate(friedman(900)):
+        if number > 30:
+            forecast = model.predict_distribution_one(x)
+            inside.append([low <= y <= high for low, high in map(forecast.interval, (0.5, 0.9))])
+        model.learn_one(x, y)
+    for level, share in zip((0.5, 0.9), np.mean(inside, axis=0), strict=True):
+        assert abs(share - level) < 2.5 * math.sqrt(level * (1.0 - level) / len(inside))
+
+
+def test_last_targets_tell_where_features_do_not() -> None:
+    rng, level, events = np.random.default_rng(5), 0.0, []
+    for _ in range(400):
+        level += float(rng.normal())
+        events.append(({"noise": float(rng.normal())}, level))
+    with_lags, without = (np.mean(squared_errors(AdaptiveRegression(lags=n), events)[100:]) for n in (3, 0))
+    assert with_lags < 1.3 and without > 1.3 * with_lags
+
+
+# --- bad input ---
+
+
+def hard_streams() -> Iterator[Any]:
+    rng = np.random.default_rng(7)
+    numbers = rng.normal(size=(300, 3))
+    targets = numbers @ [1.0, 2.0, 0.0] + 0.1 * rng.normal(size=300)
+    rows = [dict(zip("abc", row, strict=True)) for row in numbers.tolist()]
+    wide = [{f"x{k}": float(number) for k, number in enumerate(row)} for row in rng.normal(size=(120, 90))]
+    streams: dict[str, tuple[list[dict[Any, Any]], Any]] = {
+        "constant target": (rows, np.full(300, 4.0)),
+        "eight equal first targets": (rows, np.where(np.arange(300) < 8, 4.0, targets)),
+        "more features than columns": (wide, targets[:120]),
+        "equal, collinear and constant": (
+            [{**x, "d": x["a"], "e": x["a"] + x["b"], "f": 3.0} for x in rows],
+            targets,
+        ),
+        "a column that is missing": ([{**x, "b": None} for x in rows], targets),
+        "a column that comes and goes": (
+            [x if n % 3 else {"a": x["a"]} for n, x in enumerate(rows)],
+            targets,
+        ),
+        "a value for each event": ([{**x, "id": f"n{n}"} for n, x in enumerate(rows)], targets),
+        "far numbers": ([{**x, "a": 1e90 if n == 200 else x["a"]} for n, x in enumerate(rows)], targets),
+        "far targets": (rows, np.where(np.arange(300) % 50 == 49, 1e95, targets)),
+        "nothing to see": ([{}] * 300, targets),
+    }
+    for name, (xs, ys) in streams.items():
+        yield pytest.param(xs, ys, id=name)
+
+
+@pytest.mark.parametrize(("xs", "ys"), list(hard_streams()))
+def test_nothing_ends_in_nan(xs: list[dict[Any, Any]], ys: Any) -> None:
+    model = AdaptiveRegression()
+    for number, (x, y) in enumerate(zip(xs, ys.tolist(), strict=True)):
+        predicted = model.predict_one(x)
+        assert math.isfinite(predicted) and abs(predicted) < 1e97
+        if number % 20 == 0:
+            low, high = model.predict_interval_one(x, 0.9)
+            assert low <= high and not math.isnan(model.predict_density_one(x, predicted))
+        model.learn_one(x, y, (1.0, 0.0, 2.0)[number % 3] if number > 100 else 1.0)
+    assert type(model).from_state(model.state()).predict_one(xs[0]) == model.predict_one(xs[0])
+
+
+@pytest.mark.parametrize("part", ["target", "number"])
+def test_it_follows_new_units_within_some_events(part: str) -> None:
+    rng = np.random.default_rng(8)
+    model, errors = AdaptiveRegression(lags=0), []
+    for number in range(700):
+        a = float(rng.normal())
+        y = 2.0 * a + 0.1 * float(rng.normal())
+        if number >= 400 and part == "target":
+            y = 1e6 * (y + 100.0)
+        x = {"a": 1e6 * a + 1e9 if number >= 400 and part == "number" else a}
+        errors.append(abs(model.predict_one(x) - y) / (1e6 if number >= 400 and part == "target" else 1.0))
+        model.learn_one(x, y)
+    assert np.mean(errors[500:]) < 0.25  # 0.08 without a change; the deviation of the targets is 2
+
+
+def test_a_feature_that_comes_late_is_seen_after_some_events() -> None:
+    rng = np.random.default_rng(9)
+    model, errors = AdaptiveRegression(), []
+    for number in range(1700):
+        a = float(rng.normal())
+        x, y = ({"a": a} if number >= 1100 else {}), 3.0 * a
+        errors.append(abs(model.predict_one(x) - y))
+        model.learn_one(x, y)
+        if number == 1101:
+            assert model.left_out_ == ("a",)
+    assert model.left_out_ == () and np.mean(errors[1500:]) < 0.3
+
+
+def test_what_it_cannot_do_is_refused_by_name() -> None:
+    with pytest.raises(CannotMerge, match="AdaptiveRegression is not merged"):
+        AdaptiveRegression().merge(AdaptiveRegression())
+    for bad in (-1, 21, 1.5, "3"):
+        with pytest.raises(BadValue, match="lags"):
+            AdaptiveRegression(lags=bad)  # type: ignore[arg-type]
+    with pytest.raises(BadValue, match="seed"):
+        AdaptiveRegression(seed=-1)
+
+
+def test_a_state_whose_parts_do_not_fit_is_refused() -> None:
+    model = AdaptiveRegression()
+    for x, y in friedman(20):
+        model.learn_one(x, y)
+    state = model.state()
+    bent: dict[str, Any] = {
+        "slots": lambda a: a + 100,
+        "hinged": lambda a: a + 100,
+        "deviation": np.zeros_like,
+        "squares": lambda a: -a,
+        "root_3": np.zeros_like,
+        "kept_targets": lambda a: a[:-1],
+        "errors": lambda a: a * math.nan,
+    }
+    for name, bend in bent.items():
+        arrays = {**state["arrays"], f"panel_{name}": bend(state["arrays"][f"panel_{name}"])}
+        bad = {**state, "arrays": arrays}
+        bad["checksum"] = checksum(text_of(bad), arrays)
+        with pytest.raises(BadState):
+            AdaptiveRegression.from_state(bad)
+    reading = {**state["reading"], "turns": [10**6] * len(state["reading"]["turns"])}
+    bad = json.loads(json.dumps({**state, "reading": reading, "arrays": {}})) | {"arrays": state["arrays"]}
+    bad["checksum"] = checksum(text_of(bad), bad["arrays"])
+    with pytest.raises(BadState, match="stands at"):
+        AdaptiveRegression.from_state(bad)
+
+
+def test_it_goes_on_from_a_file_through_new_units(tmp_path: Path) -> None:
+    model = AdaptiveRegression()
+    events = friedman(140)
+    for x, y in events[:60]:
+        model.learn_one(x, y)
+    stream_bayes.save(model, tmp_path / "model.zip")
+    loaded = stream_bayes.load(tmp_path / "model.zip")
+    for x, y in events[60:]:
+        assert loaded.predict_one(x) == model.predict_one(x)
+        for each in (model, loaded):
+            each.learn_one(x, y)
+    assert loaded.state()["checksum"] == model.state()["checksum"]
+
+
+@pytest.mark.parametrize("model", RIVER, ids=str)
+def test_river_finds_nothing_wrong(model: AdaptiveRegression) -> None:
+    found = list(checks.yield_checks(model))
+    assert len(found) > 10
+    for check in found:
+        check(model.clone())
