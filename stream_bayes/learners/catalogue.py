@@ -487,6 +487,7 @@ DECLARED: dict[str, Declaration] = {
 UNLABELLED = {
     "BayesNet": "stream_bayes.networks.bayes_net:BayesNet",
     "HiddenMarkov": "stream_bayes.learners.sequences.hidden_markov:HiddenMarkov",
+    "MixedNetwork": "stream_bayes.networks.mixed_network:MixedNetwork",
     "MarkovChain": "stream_bayes.learners.sequences.markov_chain:MarkovChain",
 }
 

@@ -2,6 +2,7 @@
 
 Learn and query
     BayesNet                a joint model of all variables, learned one event at a time
+    MixedNetwork            a joint model of names and numbers: densities, forecasts, anomalies
     BayesNetClassifier      River's classifier over a graph that contains the class
     ConditionalTable        P(variable | parents) with credible intervals, from `BayesNet.cpt`
 
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from stream_bayes.networks.conditional_table import ConditionalTable
     from stream_bayes.networks.files.bif import read_bif, write_bif
     from stream_bayes.networks.files.other_tools import from_pgmpy, from_pyagrum, to_pgmpy, to_pyagrum
+    from stream_bayes.networks.mixed_network import MixedNetwork
     from stream_bayes.networks.samples import sample_of
 
 __all__ = [
@@ -91,6 +93,7 @@ __all__ = [
     "Inference",
     "K2Search",
     "LogLikelihood",
+    "MixedNetwork",
     "MostProbable",
     "Move",
     "Posterior",
@@ -172,6 +175,7 @@ __getattr__, __dir__ = front(
         "networks.bayes_net": ("BayesNet",),
         "networks.bayes_net_classifier": ("BayesNetClassifier",),
         "networks.conditional_table": ("ConditionalTable",),
+        "networks.mixed_network": ("MixedNetwork",),
         "networks.samples": ("sample_of",),
     },
 )

@@ -36,11 +36,11 @@ core.drawing
 core.encoding
 core.counts
 core.readings
+core.measures
 core.networks
 core.inference
 core.live_networks
 core.search
-core.measures
 core.evidence
 core.mixtures
 core.events

@@ -1,0 +1,179 @@
+"""Exact inference in a network over names and numbers: names are enumerated, numbers are conditioned on as Gaussians.
+
+Only the variables asked about, those observed, and their ancestors matter. Each combination of their missing names has
+a weight, its probability times the density of the observed numbers, and makes the target a component of a mixture. If
+the only number that is missing is a target without children, families are Student's t, as they are learned; otherwise
+linear Gaussians, whose joint mean and covariance are built from parents to children.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import scipy  # its submodules load on first use
+
+from stream_bayes.core.live_networks.mixed_families import MixedFamilies, standardised
+from stream_bayes.core.measures.student_mixture import StudentMixture
+from stream_bayes.core.measures.student_t import StudentT
+from stream_bayes.core.values.values import Value, shown
+from stream_bayes.errors import BudgetExceeded, ImpossibleEvidence, NoValueKnown
+
+__all__ = ["MOST_COMBINATIONS", "MixedInference"]
+
+MOST_COMBINATIONS = 2**16  # of missing names
+LEAST_VARIANCE = (
+    1e-24  # of what a variable has alone: less is the rounding of a number that follows from others
+)
+
+
+class MixedInference:
+    """Answers of a network over names and numbers.
+
+    Parameters
+    ----------
+    families
+        The families of the network.
+    """
+
+    def __init__(self, families: MixedFamilies) -> None:
+        self.families = families
+        self.counts = families.counts
+
+    def log_density(self, observed: Mapping[Value, Any]) -> float:
+        """Return the logarithm of the density of values that the network knows; missing ones are summed out."""
+        logs = [log_weight for log_weight, _, _ in self._combinations(observed, None)]
+        return float(scipy.special.logsumexp(logs)) if logs else -math.inf
+
+    def shares(self, target: Value, observed: Mapping[Value, Any]) -> dict[Value, float]:
+        """Return the probability of each value of a nominal variable. Raise `ImpossibleEvidence` for such evidence."""
+        states = self.families.states(target)
+        if not states:
+            raise _no_value(target)
+        rest = {v: value for v, value in observed.items() if v != target}
+        logs: dict[Value, list[float]] = {state: [] for state in states}
+        for log_weight, values, _ in self._combinations(rest, target):
+            logs[values[target]].append(log_weight)
+        totals = [
+            float(scipy.special.logsumexp(logs[state])) if logs[state] else -math.inf for state in states
+        ]
+        most = max(totals)
+        if most == -math.inf:
+            raise ImpossibleEvidence(f"the evidence has probability 0: {shown(dict(rest))}")
+        weights = [math.exp(total - most) for total in totals]
+        whole = math.fsum(weights)
+        return {state: weight / whole for state, weight in zip(states, weights, strict=True)}
+
+    def number(self, target: Value, observed: Mapping[Value, Any]) -> StudentMixture:
+        """Return the distribution of a numeric variable. Raise `ImpossibleEvidence` for such evidence."""
+        if self.families.unit(target).weight <= 0.0:
+            raise _no_value(target)
+        rest = {v: value for v, value in observed.items() if v != target}
+        found = [(log, each) for log, _, each in self._combinations(rest, target) if log > -math.inf]
+        if not found:
+            raise ImpossibleEvidence(f"the evidence has probability 0: {shown(dict(rest))}")
+        most = max(log for log, _ in found)
+        weights = [math.exp(log - most) for log, _ in found]
+        whole = math.fsum(weights)
+        return StudentMixture(
+            [weight / whole for weight in weights], [each for _, each in found if each is not None]
+        )
+
+    def _combinations(
+        self, observed: Mapping[Value, Any], target: Value | None
+    ) -> Iterator[tuple[float, dict[Value, Any], StudentT | None]]:
+        """Yield, for each combination of missing names, its log-weight, all names, and the target if it is a number."""
+        structure, kinds = self.counts.structure, self.counts.kinds
+        asked = {*observed} | ({target} if target is not None else set())
+        wanted = asked.union(*(structure.ancestors(v) for v in asked))
+        order = [v for v in structure.topological_order if v in wanted]
+        for v in order:
+            if v not in kinds or (not kinds[v] and not self.families.states(v)):
+                raise _no_value(v)
+        names = [v for v in order if not kinds[v]]
+        missing = [v for v in names if v not in observed]
+        states = [self.families.states(v) for v in missing]
+        combinations = math.prod(map(len, states))
+        if combinations > MOST_COMBINATIONS:
+            raise BudgetExceeded(
+                f"{len(missing)} names are missing, which have {combinations:,} combinations; at most "
+                f"{MOST_COMBINATIONS:,} are enumerated. Give more evidence, or ask about fewer variables"
+            )
+        numbers = [v for v in order if kinds[v]]
+        unknown = [v for v in numbers if v not in observed]
+        is_complete = unknown in ([], [target]) and not any(target in structure.parents(v) for v in order)
+        for combination in itertools.product(*states):
+            values = {**observed, **dict(zip(missing, combination, strict=True))}
+            log_weight = self._log_of_names(names, values)
+            if log_weight == -math.inf:
+                continue
+            part = self._students if is_complete else self._gaussians
+            log_density, forecast = part(numbers, values, target)
+            yield log_weight + log_density, values, forecast
+
+    def _log_of_names(self, names: list[Value], values: Mapping[Value, Any]) -> float:
+        total = 0.0
+        for v in names:
+            share = self.families.shares(v, values).get(values[v], 0.0)
+            if share <= 0.0:
+                return -math.inf
+            total += math.log(share)
+        return total
+
+    def _students(
+        self, numbers: list[Value], values: Mapping[Value, Any], target: Value | None
+    ) -> tuple[float, StudentT | None]:
+        total, forecast = 0.0, None
+        for v in numbers:
+            parents = [values[p] for p in self.counts.numeric_parents(v)]
+            predicted = self.families.numeric(v, values).predict(parents)
+            if v == target:
+                forecast = predicted
+            else:
+                total += predicted.log_density(values[v])
+        return total, forecast
+
+    def _gaussians(
+        self, numbers: list[Value], values: Mapping[Value, Any], target: Value | None
+    ) -> tuple[float, StudentT | None]:
+        """Condition the joint Gaussian of all numbers, in the units of each variable alone, on the observed ones."""
+        size = len(numbers)
+        row = {v: k for k, v in enumerate(numbers)}
+        units = [self.families.unit(v) for v in numbers]
+        mean, covariance = np.zeros(size), np.zeros((size, size))
+        for k, v in enumerate(numbers):
+            line = self.families.numeric(v, values).linear()
+            above = [row[p] for p in self.counts.numeric_parents(v)]
+            scale = np.array([units[each].spread for each in above]) / units[k].spread
+            slopes = np.array(line.slopes) * scale
+            offset = line.intercept - units[k].mean
+            offset += math.fsum(
+                slope * units[each].mean for slope, each in zip(line.slopes, above, strict=True)
+            )
+            mean[k] = offset / units[k].spread + slopes @ mean[above]
+            covariance[k, :k] = covariance[:k, k] = slopes @ covariance[above, :k]
+            covariance[k, k] = line.variance / units[k].spread ** 2 + slopes @ covariance[k, above]
+        seen = [k for k, v in enumerate(numbers) if v in values]
+        away = np.array([standardised(values[numbers[k]], units[k]) for k in seen]) - mean[seen]
+        factor = np.linalg.cholesky(covariance[np.ix_(seen, seen)])
+        partial = scipy.linalg.solve_triangular(factor, away, lower=True)
+        log_density = -0.5 * float(partial @ partial) - math.fsum(np.log(np.diag(factor)).tolist())
+        log_density -= 0.5 * len(seen) * math.log(2.0 * math.pi)
+        log_density -= math.fsum(math.log(units[k].spread) for k in seen)
+        if target is None or target not in row:
+            return log_density, None
+        k = row[target]
+        gain = scipy.linalg.solve_triangular(factor, covariance[seen, k], lower=True)
+        variance = max(float(covariance[k, k] - gain @ gain), LEAST_VARIANCE)
+        unit = units[k]
+        location = unit.mean + unit.spread * float(mean[k] + gain @ partial)
+        return log_density, StudentT(location, unit.spread * math.sqrt(variance), math.inf)
+
+
+def _no_value(v: Value) -> NoValueKnown:
+    return NoValueKnown(
+        f"no value of {shown(v)} is known yet; learn events that have it, or declare its values in a schema"
+    )

@@ -1,0 +1,132 @@
+"""A mixture of Student's t distributions of a number, as a network forecasts it; a Gaussian has infinite degrees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import scipy  # its submodules load on first use
+
+from stream_bayes.core.measures.student_t import StudentT
+
+__all__ = ["StudentMixture"]
+
+BISECTIONS = 200  # halve any interval of doubles to two neighbours
+FAR = 1e-12  # of probability: the quantiles of components beyond which no quantile of the mixture lies
+
+
+class StudentMixture:
+    """The distribution of a number as a weighted sum of Student's t distributions.
+
+    Parameters
+    ----------
+    weights
+        The weight of each component; they sum to 1.
+    components
+        The components. Infinite degrees of freedom make a Gaussian.
+
+    Examples
+    --------
+    >>> forecast = StudentMixture([0.25, 0.75], [StudentT(0.0, 1.0, math.inf), StudentT(4.0, 1.0, math.inf)])
+    >>> forecast.mean, round(forecast.standard_deviation, 3), round(forecast.quantile(0.5), 3)
+    (3.0, 2.0, 3.569)
+    >>> [round(bound, 2) for bound in forecast.interval(0.9)]
+    [-0.84, 5.5]
+    """
+
+    def __init__(self, weights: Sequence[float], components: Sequence[StudentT]) -> None:
+        self.weights = tuple(weights)
+        self.components = tuple(components)
+
+    @property
+    def mean(self) -> float:
+        """The mean."""
+        parts = zip(self.weights, self.components, strict=True)
+        return math.fsum(weight * each.location for weight, each in parts)
+
+    @property
+    def standard_deviation(self) -> float:
+        """The standard deviation; infinite if a component has two degrees of freedom or fewer."""
+        mean = self.mean
+        variance = 0.0
+        for weight, each in zip(self.weights, self.components, strict=True):
+            own = each.scale if each.degrees == math.inf else each.standard_deviation
+            variance += weight * (own**2 + (each.location - mean) ** 2)
+        return math.sqrt(variance)
+
+    @property
+    def median(self) -> float:
+        """The median."""
+        return self.quantile(0.5)
+
+    def log_density(self, y: float) -> float:
+        """Return the logarithm of the density at a number."""
+        logs = [
+            math.log(weight) + log_density_of(each, y)
+            for weight, each in zip(self.weights, self.components, strict=True)
+            if weight > 0.0
+        ]
+        return float(scipy.special.logsumexp(logs))
+
+    def density(self, y: float) -> float:
+        """Return the density at a number."""
+        return math.exp(self.log_density(y))
+
+    def below(self, y: float) -> float:
+        """Return the probability that the number is below another one: the probability integral transform."""
+        parts = zip(self.weights, self.components, strict=True)
+        return min(1.0, math.fsum(weight * _below(each, y) for weight, each in parts))
+
+    def quantile(self, p: float) -> float:
+        """Return the number that this one is below with a probability."""
+        if len(self.components) == 1:
+            return _quantile(self.components[0], p)
+        ends = [_quantile(each, q) for each in self.components for q in (min(p, FAR), p, max(p, 1.0 - FAR))]
+        low, high = min(ends), max(ends)
+        for _ in range(BISECTIONS):
+            middle = 0.5 * (low + high)
+            if middle in (low, high):
+                break
+            low, high = (middle, high) if self.below(middle) < p else (low, middle)
+        return high
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Return the interval that holds the number with a probability, with equal tails."""
+        tail = 0.5 - 0.5 * level
+        return self.quantile(tail), self.quantile(1.0 - tail)
+
+    @property
+    def entropy(self) -> float:
+        """The mean of minus the logarithm of the density, over sixteen quantiles of each component."""
+        shares = (np.arange(16) + 0.5) / 16.0
+        return math.fsum(
+            -weight / 16.0 * self.log_density(_quantile(each, share))
+            for weight, each in zip(self.weights, self.components, strict=True)
+            if weight > 0.0
+            for share in shares.tolist()
+        )
+
+    def __repr__(self) -> str:
+        low, high = self.interval(0.95)
+        return f"StudentMixture(mean={self.mean:.6g}, interval=({low:.6g}, {high:.6g}), parts={len(self.weights)})"
+
+
+def log_density_of(component: StudentT, y: float) -> float:
+    """Return the logarithm of a component's density at a number."""
+    if component.degrees == math.inf:
+        away = (y - component.location) / component.scale
+        return -0.5 * (away * away + math.log(2.0 * math.pi)) - math.log(component.scale)
+    return component.log_density(y)
+
+
+def _below(component: StudentT, y: float) -> float:
+    away = (y - component.location) / component.scale
+    gaussian = component.degrees == math.inf
+    return float(scipy.special.ndtr(away) if gaussian else scipy.special.stdtr(component.degrees, away))
+
+
+def _quantile(component: StudentT, p: float) -> float:
+    gaussian = component.degrees == math.inf
+    away = scipy.special.ndtri(p) if gaussian else scipy.special.stdtrit(component.degrees, p)
+    return float(component.location + component.scale * away)

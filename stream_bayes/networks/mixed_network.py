@@ -1,0 +1,320 @@
+"""A Bayesian network over names and numbers, learned from a stream: densities, queries, forecasts and anomalies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from river import base
+
+from stream_bayes.core.encoding._features import read_weight
+from stream_bayes.core.live_networks.mixed_counts import MixedCounts
+from stream_bayes.core.live_networks.mixed_families import MixedFamilies
+from stream_bayes.core.live_networks.mixed_inference import MixedInference
+from stream_bayes.core.measures.student_mixture import StudentMixture
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.values.values import shown
+from stream_bayes.data.schema import Nominal, Schema
+from stream_bayes.errors import BadValue, UnknownFeature
+from stream_bayes.learners.base.arguments import check_count, check_number
+from stream_bayes.learners.base.state import CountLearner
+from stream_bayes.names import closest
+from stream_bayes.networks.surprise import Surprise
+
+__all__ = ["MixedNetwork"]
+
+X = Mapping[Any, Any]
+
+
+class MixedNetwork(CountLearner, base.AnomalyDetector):
+    """A Bayesian network whose variables have names or numbers: a conditional linear Gaussian network.
+
+    A number is linear in its numeric parents, with coefficients and a variance of its own for each combination of its
+    nominal parents. Nothing is cut into bins, so a number far out is improbable however far it is.
+
+    Parameters
+    ----------
+    structure
+        The parents of each variable: a `Structure`, or `{variable: [parent, ...]}`. A variable with names cannot have a
+        parent with numbers. Other features of events are ignored.
+    strength
+        The weight of the prior, in events, above 0. For names it is spread over a variable's values; numbers have the
+        mean and variance of the variable alone, without correlations.
+    schema
+        The declared variables: `Nominal` for names, also if they are numbers, and `Numeric`. Of others the first value
+        decides: strings, bytes, bools and tuples are names.
+    max_values
+        The number of values of a nominal variable after which new ones share one, `"<other>"`; such networks do not
+        merge. Default: no limit.
+
+    Notes
+    -----
+    Given its parents, a number has the Student's t distribution of a normal-inverse-Wishart posterior, a name its
+    smoothed share; see docs/maths/mixed-networks.md. An event without some variable of a family is not counted there.
+
+    Promises: sums hold 159 bits, so densities are equal to 1e-9 of themselves in any order, split, merge, and after
+    unlearning. Every event has a finite density, from the second on. `query` is exact: missing names are enumerated, at
+    most 2**16 combinations; missing numbers are integrated out as Gaussians.
+
+    Memory: for each combination of names above a number with d numeric parents, 24 bytes for each of (d + 1)(d + 2) / 2
+    sums and 100 for each number.
+
+    Examples
+    --------
+    >>> from stream_bayes import MixedNetwork
+    >>> model = MixedNetwork({"kind": [], "size": ["kind"], "price": ["kind", "size"]})
+    >>> for k in range(200):
+    ...     kind, each = ("flat", 3.0) if k % 2 else ("house", 2.0)
+    ...     size = 50.0 + k % 37 + 60.0 * (kind == "house")
+    ...     model.learn_one({"kind": kind, "size": size, "price": each * size + k % 7})
+    >>> price = model.query("price", {"kind": "flat", "size": 70})
+    >>> round(price.mean, 1), [round(bound, 1) for bound in price.interval(0.9)]
+    (212.8, [205.8, 219.8])
+    >>> round(model.query("kind", {"size": 95})["house"], 3)
+    0.255
+    >>> odd = model.explain_one({"kind": "flat", "size": 70, "price": 900})
+    >>> odd.oddest[0], round(model.score_one({"kind": "flat", "size": 70, "price": 214}), 1), odd.total > 100
+    ('price', 6.4, True)
+    """
+
+    _store: MixedCounts
+
+    def __init__(
+        self,
+        structure: Any,
+        strength: float = 1.0,
+        schema: Schema | None = None,
+        max_values: int | None = None,
+    ) -> None:
+        self.strength = strength
+        self.schema = schema
+        self.max_values = max_values
+        if not isinstance(structure, (Structure, Mapping)):
+            raise BadValue(
+                f"structure must be a Structure, or a dict {{variable: [parent, ...]}}, not {shown(structure)}"
+            )
+        check_number("strength", strength, above=True)
+        if max_values is not None:
+            check_count("max_values", max_values)
+        kinds, states = _declared(schema)
+        self.structure = structure if isinstance(structure, Structure) else Structure(structure)
+        self._store = MixedCounts(self.structure, kinds, states, max_values)
+        self._families = MixedFamilies(self._store, float(strength))
+        self._inference = MixedInference(self._families)
+
+    # -- learning -----------------------------------------------------------------------------------------------------
+
+    def learn_one(self, x: X, w: float = 1.0) -> None:
+        """Learn an event: all of it, or nothing if any part is refused.
+
+        Parameters
+        ----------
+        x
+            The event, `{variable: value}`. An absent value, None or NaN is missing.
+        w
+            The weight; 2.0 is the same as learning it twice.
+
+        Raises
+        ------
+        BadValue
+            If a number is infinite or beyond 1e100.
+        KindChanged
+            If a variable with numbers gets a name, or one with names a number.
+        BadStructure
+            If the event shows that a variable with names has a parent with numbers.
+        """
+        weight = read_weight(w)
+        self._store.add(self._store.read(x), weight)
+
+    def learn_many(self, X: Iterable[X]) -> None:
+        """Learn many events in their order; stop at the first that is refused."""
+        for x in X:
+            self.learn_one(x)
+
+    def unlearn_one(self, x: X, w: float = 1.0) -> None:
+        """Unlearn an event with its weight. Raise `NotLearned`, with nothing changed, if it was not learned."""
+        weight = read_weight(w)
+        self._store.subtract(self._store.read(x), weight)
+
+    # -- answers ------------------------------------------------------------------------------------------------------
+
+    def query(self, target: Any, evidence: X | None = None) -> Any:
+        """Return the distribution of a variable given others.
+
+        Parameters
+        ----------
+        target
+            The variable.
+        evidence
+            `{variable: value}`; None and NaN count as not observed.
+
+        Returns
+        -------
+        `{value: probability}` for names; a `StudentMixture` for numbers, with `mean`, `interval` and `log_density`.
+
+        Raises
+        ------
+        UnknownFeature
+            If the structure has no such variable.
+        BadValue
+            If the evidence has a name that was never learned.
+        NoValueKnown
+            If no value of a variable that matters is known.
+        BudgetExceeded
+            If more than 2**16 combinations of missing names matter.
+        """
+        given = {} if evidence is None else evidence
+        if not isinstance(given, Mapping):
+            raise BadValue(f"evidence comes as a dict {{variable: value}}, not as {shown(given)}")
+        for v in (target, *given):
+            self._check_variable(v)
+        values = self._store.read(given)
+        for v, value in self._novel(values).items():
+            raise BadValue(f"variable {shown(v)}: {shown(value)} was never learned; nothing follows from it")
+        if self._store.kinds.get(target) is False:
+            return self._inference.shares(target, values)
+        return self._inference.number(target, values)
+
+    def predict_proba_one(self, x: X, variable: Any) -> dict[Any, float]:
+        """Return P(variable | the other values of an event) of a variable with names; new names count as missing."""
+        answer = self._answer(x, variable)
+        if isinstance(answer, StudentMixture):
+            raise BadValue(
+                f"{shown(variable)} has numbers: predict_one and predict_interval_one forecast them"
+            )
+        shares: dict[Any, float] = answer
+        return shares
+
+    def predict_one(self, x: X, variable: Any) -> Any:
+        """Return the most probable name, or the mean, of a variable given the other values of an event."""
+        answer = self._answer(x, variable)
+        return answer.mean if isinstance(answer, StudentMixture) else max(answer, key=answer.__getitem__)
+
+    def predict_interval_one(self, x: X, variable: Any, level: float = 0.95) -> tuple[float, float]:
+        """Return the interval that holds a number with a probability, given the other values of an event."""
+        answer = self._answer(x, variable)
+        if not isinstance(answer, StudentMixture):
+            raise BadValue(f"{shown(variable)} has names: predict_proba_one forecasts them")
+        check_number("level", level, above=True)
+        if level >= 1.0:
+            raise BadValue(f"level lies between 0 and 1, not {level!r}")
+        return answer.interval(level)
+
+    def _answer(self, x: X, variable: Any) -> Any:
+        self._check_variable(variable)
+        values = self._store.read({v: value for v, value in x.items() if v != variable})
+        return self.query(variable, {v: value for v, value in values.items() if v not in self._novel(values)})
+
+    def log_density_one(self, x: X) -> float:
+        """Return the logarithm of the density of an event: of its names the probability, of its numbers the density.
+
+        Missing values are summed out. A name that was never learned counts with the share of names held once, at least
+        half a one. Densities depend on the units of numbers: events with the same variables compare.
+        """
+        values = self._known(self._store.read(x))
+        novel = self._novel(values)
+        total = math.fsum(math.log(self._families.novel_share(v)) for v in novel)
+        rest = {v: value for v, value in values.items() if v not in novel}
+        return total + (self._inference.log_density(rest) if rest else 0.0)
+
+    def score_one(self, x: X) -> float:
+        """Return minus the log-density of an event, in nats: the larger, the more unexpected.
+
+        Numbers have no last bin: the farther out one is, the larger is the score. `river.anomaly.QuantileFilter` finds
+        quantiles.
+        """
+        return 0.0 - self.log_density_one(x)
+
+    def score_learn_one(self, x: X, w: float = 1.0) -> float:
+        """Return `score_one` of an event, then learn it."""
+        score = self.score_one(x)
+        self.learn_one(x, w)
+        return score
+
+    def explain_one(self, x: X) -> Surprise:
+        """Return the surprise of each value of an event, parents first; they add up to `score_one(x)`.
+
+        `excess` compares each with the mean surprise of its variable there, so names and numbers compare. Where numbers
+        are missing whose variables have observed children, a part is by Gaussians and the sum differs a little.
+        """
+        values = self._known(self._store.read(x))
+        novel = self._novel(values)
+        nats: dict[Any, float] = {}
+        expected: dict[Any, float] = {}
+        before: dict[Any, Any] = {}
+        for v in self._store.structure.topological_order:
+            if v not in values:
+                continue
+            if v in novel:
+                nats[v], expected[v] = -math.log(self._families.novel_share(v)), 0.0
+                continue
+            if self._store.kinds[v]:
+                forecast = self._inference.number(v, before)
+                nats[v], expected[v] = -forecast.log_density(values[v]), forecast.entropy
+            else:
+                shares = self._inference.shares(v, before)
+                nats[v] = -math.log(shares[values[v]])
+                expected[v] = -math.fsum(p * math.log(p) for p in shares.values() if p > 0.0)
+            before[v] = values[v]
+        return Surprise(nats, expected, tuple(novel))
+
+    def sample(self, n: int, rng: np.random.Generator) -> list[dict[Any, Any]]:
+        """Draw events, each variable given its parents, from what is predicted of the next event."""
+        check_count("n", n)
+        drawn = []
+        for _ in range(n):
+            values: dict[Any, Any] = {}
+            for v in self._store.structure.topological_order:
+                if self._store.kinds.get(v):
+                    parents = [values[p] for p in self._store.numeric_parents(v)]
+                    forecast = self._families.numeric(v, values).predict(parents)
+                    values[v] = float(forecast.location + forecast.scale * rng.standard_t(forecast.degrees))
+                else:
+                    shares = self._families.shares(v, values) if v in self._store.kinds else {}
+                    if not shares:
+                        self._inference.shares(v, {})  # raises what is missing
+                    values[v] = [*shares][int(rng.choice(len(shares), p=[*shares.values()]))]
+            drawn.append(values)
+        return drawn
+
+    def _known(self, values: Mapping[Any, Any]) -> dict[Any, Any]:
+        """Return the values of variables of which a value was learned; nothing is known about the others."""
+        return {v: value for v, value in values.items() if v in self._store.kinds}
+
+    def _novel(self, values: Mapping[Any, Any]) -> dict[Any, Any]:
+        kinds = self._store.kinds
+        return {
+            v: x for v, x in values.items() if kinds.get(v) is False and x not in self._families.states(v)
+        }
+
+    def _check_variable(self, v: Any) -> None:
+        structure = self._store.structure
+        if v not in structure:
+            raise UnknownFeature(
+                f"the network has no variable {shown(v)}{closest(str(v), map(str, structure))} It has "
+                f"{shown([*structure])}"
+            )
+
+    @property
+    def clock(self) -> int:
+        """The number of events learned."""
+        return self._store.clock
+
+    @property
+    def kinds(self) -> dict[Any, str]:
+        """`"nominal"` or `"numeric"` for each variable that was declared or learned."""
+        return {v: "numeric" if kind else "nominal" for v, kind in self._store.kinds.items()}
+
+
+def _declared(schema: Schema | None) -> tuple[dict[Any, bool], dict[Any, tuple[Any, ...]]]:
+    """Return the kinds and the nominal values that a schema declares."""
+    if schema is None:
+        return {}, {}
+    if not isinstance(schema, Schema):
+        raise BadValue(f"schema must be a Schema, as Schema({{'sky': Nominal()}}), not {shown(schema)}")
+    names = {v: spec for v, spec in schema.features.items() if isinstance(spec, Nominal)}
+    return {v: v not in names for v in schema.features}, {
+        v: tuple(spec.values or ()) for v, spec in names.items()
+    }

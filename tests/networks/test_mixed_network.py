@@ -1,0 +1,265 @@
+"""Networks over names and numbers against integration by brute force, and what bad input does to them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy
+from river import anomaly
+
+import stream_bayes
+from stream_bayes import MixedNetwork, Nominal, Numeric, Schema
+from stream_bayes.core.live_networks.mixed_counts import Marginal
+from stream_bayes.core.live_networks.mixed_families import NumericFamily
+from stream_bayes.errors import (
+    BadStructure,
+    BadValue,
+    BudgetExceeded,
+    CannotMerge,
+    KindChanged,
+    NotLearned,
+    NoValueKnown,
+    UnknownFeature,
+)
+
+GRAPH = {"a": [], "b": ["a"], "x": ["a"], "y": ["x", "b"], "z": ["y", "x"]}
+
+
+def events(count: int, seed: int = 0) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(seed)
+    rows = []
+    for _ in range(count):
+        a = "uv"[rng.integers(2)]
+        b = bool(rng.random() < (0.8 if a == "u" else 0.3))
+        x = float(rng.normal() + 2.0 * (a == "u"))
+        y = float((1.5 if b else -0.5) * x + 0.7 * rng.normal() + 10.0)
+        rows.append({"a": a, "b": b, "x": x, "y": y, "z": float(0.4 * y - x + rng.normal())})
+    return rows
+
+
+def trained(count: int = 60, **arguments: Any) -> MixedNetwork:
+    model = MixedNetwork(GRAPH, **arguments)
+    model.learn_many(events(count))
+    return model
+
+
+def test_a_number_alone_is_predicted_as_by_integrating_over_mean_and_variance() -> None:
+    rng = np.random.default_rng(1)
+    y, strength = rng.normal(3.0, 2.0, 4), 0.8
+    family = NumericFamily(
+        [Marginal(9.0, 2.0, 1.5)], 4.0, [y.mean()], [[((y - y.mean()) ** 2).sum()]], strength
+    )
+    scaled, light = (y - 2.0) / 1.5, 0.1 * strength
+
+    def integral(new: float | None) -> float:
+        means, logs = np.linspace(-9.0, 11.0, 700), np.linspace(-5.0, 8.0, 260)
+        variance = np.exp(logs)[:, None]  # its prior has strength + 2 degrees
+        log_p = -0.5 * (strength + 2.0) * logs[:, None] - 0.5 * light / variance
+        seen = scaled if new is None else np.append(scaled, (new - 2.0) / 1.5)
+        for number, scale in [(0.0, variance / light), *((each, variance) for each in seen)]:
+            log_p = log_p + scipy.stats.norm.logpdf(means[None, :], number, np.sqrt(scale))
+        return float(np.exp(log_p).sum())
+
+    for new in (2.5, 7.0):
+        expected = integral(new) / integral(None) / 1.5
+        assert family.predict([new]).density(new) == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_number_given_others_is_the_ratio_of_multivariate_student_densities() -> None:
+    rng = np.random.default_rng(2)
+    rows = rng.normal(size=(6, 3)) @ rng.normal(size=(3, 3)) + 5.0
+    units = [Marginal(9.0, 4.0 + k, 1.0 + k) for k in range(3)]
+    scaled = (rows - [u.mean for u in units]) / [u.spread for u in units]
+    s, light, n = 1.3, 0.13, 6
+    mean, products = scaled.mean(axis=0), (scaled - scaled.mean(axis=0)).T @ (scaled - scaled.mean(axis=0))
+    matrix = light * np.eye(3) + products + light * n / (light + n) * np.outer(mean, mean)
+    center, freedom = n * mean / (light + n), s + 2.0 + n
+    scale = matrix * (light + n + 1.0) / (light + n) / freedom
+    centered = rows - rows.mean(axis=0)
+    family = NumericFamily(units, 6.0, rows.mean(axis=0).tolist(), (centered.T @ centered).tolist(), s)
+    new = [4.2, 6.5, 3.0]
+    at = (np.array(new) - [u.mean for u in units]) / [u.spread for u in units]
+    whole = scipy.stats.multivariate_t(center, scale, freedom).logpdf(at)
+    parents = scipy.stats.multivariate_t(center[:2], scale[:2, :2], freedom).logpdf(at[:2])
+    assert family.predict(new[:2]).log_density(new[2]) == pytest.approx(
+        whole - parents - math.log(3.0), rel=1e-10
+    )
+    line = family.linear()
+    assert line.intercept + np.dot(line.slopes, new[:2]) == pytest.approx(family.predict(new[:2]).location)
+
+
+def test_queries_with_missing_names_and_numbers_are_those_of_integrating_on_a_grid() -> None:
+    model = trained()
+    evidence = {"z": 1.0, "y": 9.0}
+    grid = np.linspace(-15.0, 15.0, 4_001)
+
+    def gaussian(v: str, values: dict[Any, Any], at: Any, *parents: Any) -> Any:
+        line = model._families.numeric(v, values).linear()
+        mean = line.intercept + sum(slope * p for slope, p in zip(line.slopes, parents, strict=True))
+        return scipy.stats.norm.pdf(at, mean, math.sqrt(line.variance))
+
+    density, by_name = np.zeros(len(grid)), {"u": 0.0, "v": 0.0}
+    for a, b in itertools.product("uv", (False, True)):
+        names: dict[Any, Any] = {"a": a, "b": b}
+        p = model._families.shares("a", names)[a] * model._families.shares("b", names)[b]
+        part = (
+            p
+            * gaussian("x", names, grid)
+            * gaussian("y", names, 9.0, grid)
+            * gaussian("z", names, 1.0, 9.0, grid)
+        )
+        density += part
+        by_name[a] += float(part.sum())
+    total = density.sum()
+    forecast = model.query("x", evidence)
+    assert model.query("a", evidence) == pytest.approx({a: p / total for a, p in by_name.items()}, rel=1e-9)
+    assert forecast.mean == pytest.approx(float(grid @ density / total), rel=1e-9)
+    assert forecast.density(0.75) == pytest.approx(
+        float(density[2_100] / total / (grid[1] - grid[0])), rel=1e-8
+    )
+    assert forecast.below(forecast.quantile(0.3)) == pytest.approx(0.3)
+    assert model.log_density_one(evidence) == pytest.approx(math.log(total * (grid[1] - grid[0])), rel=1e-9)
+
+
+def test_the_parts_of_an_event_explain_its_score_and_a_density_of_all_names_sums_to_one() -> None:
+    model = trained()
+    x = {"a": "u", "b": False, "x": 2.2, "y": 30.0, "z": 1.0}
+    odd = model.explain_one(x)
+    assert odd.total == pytest.approx(model.score_one(x))
+    assert odd.oddest[0] == "y"
+    assert sum(
+        math.exp(model.log_density_one({"a": a, "b": b})) for a in "uv" for b in (False, True)
+    ) == pytest.approx(1)
+    assert model.query("y", {"a": "u", "b": True, "x": 1.0}).components[0].degrees > 20
+
+
+def test_a_number_far_out_is_the_more_unexpected_the_farther_it_is() -> None:
+    model = trained(400)
+    scores = [
+        model.score_one({"a": "u", "b": True, "x": 2.0, "y": y, "z": 1.0}) for y in (13, 20, 40, 1e3, 1e99)
+    ]
+    assert scores == sorted(scores)
+    assert scores[1] > scores[0] + 20.0
+    assert scores[2] > scores[1] + 5.0
+    filtered = anomaly.QuantileFilter(MixedNetwork(GRAPH), q=0.99)
+    for row in events(50):
+        filtered.learn_one(row)
+
+
+def test_sums_are_exact_in_any_order_and_unlearned_events_leave_no_trace() -> None:
+    rows = [{**row, "y": row["y"] + 1e8} for row in events(60)]
+    whole, one, other = (MixedNetwork(GRAPH) for _ in range(3))
+    whole.learn_many(rows)
+    one.learn_many(rows[:25])
+    other.learn_many(reversed(rows[25:]))
+    x = {"a": "v", "b": True, "x": 0.5, "y": 1e8 + 9.0, "z": 1.0}
+    for merged in (one + other, other + one, pickle.loads(pickle.dumps(one)) + other):
+        assert merged.log_density_one(x) == pytest.approx(whole.log_density_one(x), rel=1e-9)
+    for row in rows[25:]:
+        whole.unlearn_one(row)
+    assert whole.log_density_one(x) == pytest.approx(one.log_density_one(x), rel=1e-9)
+    pair = MixedNetwork({"a": [], "b": ["a"], "x": []})
+    pair.learn_many([{"a": "u", "b": True, "x": 1.0}, {"a": "v", "b": False, "x": 2.0}])
+    before = pair.log_density_one({"a": "u", "b": False, "x": 1.5})
+    with pytest.raises(NotLearned):  # each value was learned, the pair was not
+        pair.unlearn_one({"a": "u", "b": False, "x": 1.0})
+    assert pair.log_density_one({"a": "u", "b": False, "x": 1.5}) == pytest.approx(before, rel=1e-12)
+
+
+def test_it_goes_on_from_a_file_as_if_nothing_had_happened(tmp_path: Path) -> None:
+    schema = Schema(
+        {"a": Nominal(["u", "v", "w"]), "b": Nominal(), "x": Numeric(), "y": Numeric(), "z": Numeric()}
+    )
+    model = MixedNetwork(GRAPH, 0.5, schema, max_values=4)
+    model.learn_many(events(30))
+    stream_bayes.save(model, tmp_path / "mixed.zip")
+    loaded = stream_bayes.load(tmp_path / "mixed.zip")
+    for each in (model, loaded):
+        each.learn_many(events(30, seed=5))
+    assert loaded.state()["checksum"] == model.state()["checksum"]
+    assert loaded.query("a", {"z": 2.0}) == model.query("a", {"z": 2.0})
+    assert set(model.query("a")) == {"u", "v", "w"}
+    with pytest.raises(CannotMerge, match="max_values"):
+        model.merge(loaded)
+
+
+def test_no_input_makes_a_density_that_is_no_number() -> None:
+    model = MixedNetwork({"k": [], "c": ["k"], "p": ["k"], "q": ["p"], "r": ["p", "q"]})
+    first = {"k": "one", "c": 5.0, "p": 1e99, "q": -1e99, "r": 0.0}
+    assert model.log_density_one(first) == 0.0  # nothing is known of any variable
+    with pytest.raises(NoValueKnown):
+        model.query("c")
+    model.learn_one(first)
+    for k in range(12):  # constant c; p, q and r are collinear; one row of k = "rare"
+        scores = [
+            model.score_one({"k": "one", "c": 5.0 + d, "p": k, "q": 2 * k, "r": 3 * k, "extra": 1})
+            for d in (0.0, 1e-9, 9.0)
+        ]
+        scores += [
+            model.score_one({"k": "new", "c": 1e100}),
+            model.score_one({"q": 1.0, "r": -1e100}),
+            model.score_one({}),
+        ]
+        assert all(map(math.isfinite, scores))
+        model.learn_one({"k": "rare" if k == 5 else "one", "c": 5, "p": k, "q": 2 * k, "r": 3 * k})
+        model.learn_one({"k": None, "c": math.nan} if k % 2 else {})
+    assert model.score_one({"k": "one", "c": 5.1}) > model.score_one({"k": "one", "c": 5.0}) + 10.0
+    assert model.query("q", {"r": 9.0}).standard_deviation < math.inf
+    assert (
+        model.predict_interval_one({"p": 4, "q": 8}, "r")[0]
+        < 12
+        < model.predict_interval_one({"p": 4, "q": 8}, "r")[1]
+    )
+
+
+def test_bad_events_are_refused_before_anything_changes() -> None:
+    model = trained(20)
+    before = model.state()["checksum"]
+    refused: list[tuple[Any, type[Exception]]] = [
+        ({"a": "u", "x": math.inf}, BadValue),
+        ({"a": "u", "x": 1e300}, BadValue),
+        ({"a": "u", "x": "high"}, KindChanged),
+        ({"x": 1.0, "a": 2.5}, KindChanged),
+        ({"x": 1.0, "a": ["u"]}, BadValue),
+        (["u"], BadValue),
+    ]
+    for x, error in refused:
+        with pytest.raises(error):
+            model.learn_one(x)
+    with pytest.raises(UnknownFeature, match="did you mean"):
+        model.query("xx")
+    with pytest.raises(BadValue, match="never learned"):
+        model.query("x", {"a": "w"})
+    assert model.state()["checksum"] == before
+    turned = MixedNetwork({"wind": [], "sky": ["wind"]})
+    turned.learn_one({"wind": 3.0})
+    with pytest.raises(BadStructure, match="Turn the edge"):
+        turned.learn_one({"sky": "grey"})
+    assert turned.clock == 1
+
+
+def test_too_many_missing_names_are_refused_and_not_sampled_in_silence() -> None:
+    names = [f"n{k}" for k in range(17)]
+    model = MixedNetwork({**{name: [] for name in names}, "x": []})
+    chain = MixedNetwork({name: names[k - 1 : k] for k, name in enumerate(names)} | {"x": names[-1:]})
+    for each in (model, chain):
+        for k in range(8):
+            each.learn_one({name: "uv"[(k >> j % 3) & 1] for j, name in enumerate(names)} | {"x": float(k)})
+    assert model.query("x").mean == pytest.approx(3.5)
+    with pytest.raises(BudgetExceeded, match="131,072 combinations"):
+        chain.query("x")
+
+
+def test_samples_have_the_moments_of_what_was_learned() -> None:
+    model = trained(300)
+    drawn = model.sample(1_500, np.random.default_rng(3))
+    again = MixedNetwork(GRAPH)
+    again.learn_many(drawn)
+    assert again.query("y").mean == pytest.approx(model.query("y").mean, abs=0.15)
+    assert again.query("b")[True] == pytest.approx(model.query("b")[True], abs=0.05)
