@@ -334,8 +334,6 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
             raise NotSupported(
                 "a BayesNet has no class to predict; use score_learn_one, or model_ for queries"
             )
-        if y is None:
-            return self._learn_unlabelled(x, w)
         row = model._store.encode(x, y, w)
         answer: dict[Any, float] = model._reading.predict_learn(row)
         succession.clock += 1
@@ -387,14 +385,6 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
                 self._warn(x, y, w)
             elif self._warned is not None:
                 self._warned, self._shadow = None, None
-
-    def _learn_unlabelled(self, x: X, w: float) -> dict[Any, float]:
-        """Learn an event without a label, which gives no signal."""
-        answer = _classifier(self.model_).predict_proba_one(x)
-        self._succession.learn_unlabelled(x, w)
-        if self._shadow is not None:
-            _classifier(self._shadow).learn_one(x, None, w)
-        return answer
 
     # -- drift --------------------------------------------------------------------------------------------------------
 

@@ -36,7 +36,7 @@ from stream_bayes.drift.renewal import RenewalSchedule
 from stream_bayes.drift.trial import DOUBT, Trial
 from stream_bayes.drift.watch import DriftWatch
 from stream_bayes.errors import StreamBayesError
-from stream_bayes.learners.base.base import BayesClassifier, X
+from stream_bayes.learners.base.base import X
 from stream_bayes.learners.base.predictions import log_loss
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
@@ -318,16 +318,6 @@ class Succession:
         else:
             self._refuse(trial, best, self.candidates[best][0], "it is no better")
             self._finish()
-
-    def learn_unlabelled(self, x: X, w: float) -> None:
-        """Let the present model, and the candidates on trial, learn an event without a label."""
-        assert isinstance(self.model, BayesClassifier)
-        self.model.learn_one(x, None, w)
-        self.clock += 1
-        if self.trial is not None and self.trial.gains:
-            for _, candidate in self.candidates:
-                assert isinstance(candidate, BayesClassifier)
-                candidate.learn_one(x, None, w)
 
     def give_up(self, trial: Trial) -> None:
         """End a trial whose candidates have learned a world that has changed again."""

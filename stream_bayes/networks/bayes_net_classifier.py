@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Container, Mapping
 from typing import Any, Self
 
-from stream_bayes.core.encoding._features import read_weight
 from stream_bayes.core.inference.inference import Inference
 from stream_bayes.core.inference.posterior import MostProbable, Posterior
 from stream_bayes.core.inference.questions import NamedQuestions
@@ -23,7 +22,6 @@ from stream_bayes.core.values.values import Value, canonical, is_missing, shown
 from stream_bayes.data.frames import Native
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import (
-    BadLabel,
     BadStructure,
     BadValue,
     CannotMerge,
@@ -32,11 +30,12 @@ from stream_bayes.errors import (
     NoValueKnown,
     UnknownFeature,
 )
-from stream_bayes.learners.base.arguments import check_choice, check_count
+from stream_bayes.learners.base.arguments import check_count
 from stream_bayes.learners.base.base import X
 from stream_bayes.learners.base.binning import Binning
 from stream_bayes.learners.base.pair_classifier import PairClassifier
 from stream_bayes.learners.base.traits import Traits
+from stream_bayes.learners.base.unlabelled import LearnsUnlabelled
 from stream_bayes.networks.answers import as_network, credible_intervals
 from stream_bayes.networks.class_growth import ClassGrowth, GrowingReading
 from stream_bayes.networks.conditional_table import checked_level
@@ -57,7 +56,7 @@ class _AllBut:
         return name != self.name
 
 
-class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
+class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairClassifier):
     """A Bayesian network as a classifier: the class is one of its variables and is predicted from its Markov blanket.
 
     Parameters
@@ -74,9 +73,7 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
     class_prior
         `"counted"`, `"uniform"`, or `{label: probability}`. A class with parents is always counted.
     unlabelled
-        The treatment of `learn_one(x, None)`: `"refuse"` raises an error; `"em"` (expectation maximisation) learns the
-        event in each class with the probability that the model gives it. That helps if labels are few and the structure
-        is right.
+        As in `NaiveBayes`; not for a structure that grows.
     memory_budget
         The most bytes that the tables may take. Growth beyond it raises `BudgetExceeded` and learns nothing. Exact
         inference, used if values of the Markov blanket are missing, may take as many again, 2**28 if not given.
@@ -143,7 +140,6 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
         self.is_growing = isinstance(structure, str) and structure == LEARN
         if target is not None and not isinstance(target, str):
             raise BadValue(f"target must be the name of the class, a str, or None, not {shown(target)}")
-        check_choice("unlabelled", unlabelled, ("refuse", "em"))
         self._check_growth()
         self._structure: Structure | None = None if self.is_growing else structure  # checked in `_begin`
         super().__init__(prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget)
@@ -222,8 +218,8 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
     def traits(self) -> Traits:
         known, takes_all = super().traits, self.is_growing or self._structure is None
         return known._replace(
-            is_order_dependent=self.is_growing,
-            is_mergeable=not self.is_growing,
+            is_order_dependent=known.is_order_dependent or self.is_growing,
+            is_mergeable=known.is_mergeable and not self.is_growing,
             accepts_new_features=known.accepts_new_features and takes_all,
         )
 
@@ -244,30 +240,6 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
         return super().merge(other)
 
     # -- learning -----------------------------------------------------------------------------------------------------
-
-    def learn_one(self, x: X, y: Any, w: float = 1.0, at: float | None = None) -> None:
-        """Learn a sample: all of it, or nothing if anything is refused.
-
-        Parameters
-        ----------
-        x
-            The features, `{name: value}`. Absent features, None and NaN are missing.
-        y
-            The label; None if it is unknown, with `unlabelled="em"`.
-        w
-            The sample's weight.
-        at
-            With `half_life` in stream time: the sample's own time, in seconds since 1970.
-        """
-        if y is not None or self.unlabelled == "refuse":
-            super().learn_one(x, y, w, at)
-            return
-        weight, shares = read_weight(w), self.predict_proba_one(x)
-        if not shares:
-            raise BadLabel(
-                "no class is known yet, so nothing is expected of an event without a label; learn one with"
-            )
-        self._store.learn_shares(x, {label: weight * share for label, share in shares.items()}, at)
 
     def fit(self, X: Native, y: Native = None, w: Native = None) -> Self:
         """Learn many samples, as `learn_many` does, and return the classifier."""

@@ -17,7 +17,6 @@ from stream_bayes import (
     KDB,
     SPODE,
     TAN,
-    BayesNetClassifier,
     DriftAdaptive,
     GaussianNB,
     LiveChoice,
@@ -228,19 +227,6 @@ def test_stopped_anywhere_it_goes_on_the_same_from_its_state(detector: Any) -> N
     noticed = adaptive.log.entries
     assert noticed
     assert all(entry["detector"]["numbers"] for entry in noticed)
-
-
-def test_events_without_a_label_teach_whoever_learns_from_them() -> None:
-    plain = BayesNetClassifier(None, target="class", unlabelled="em")
-    model = DriftAdaptive(plain.clone(), renew=False)
-    for number, (x, y) in enumerate(drifting(1, 400, 0, variables=10)):
-        label = None if number > 50 and number % 3 == 0 else y
-        plain.learn_one(x, label)
-        model.learn_one(x, label)
-    assert model.clock == 400
-    assert model.predict_proba_one(x) == plain.predict_proba_one(x)
-    with pytest.raises(BadLabel):
-        DriftAdaptive(NaiveBayes(), renew=False).learn_one(x, None)
 
 
 def test_a_search_that_can_find_nothing_else_tries_nothing() -> None:

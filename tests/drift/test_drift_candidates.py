@@ -162,16 +162,3 @@ def test_a_shadow_has_its_structure_when_it_is_tried() -> None:
     alone.rederive()
     parents: Any = tree
     assert parents.parents_ == alone.parents_ != {}
-
-
-def test_events_without_a_label_teach_candidates_too() -> None:
-    network = BayesNetClassifier(None, target="class", unlabelled="em")
-    model = DriftAdaptive(network, Scripted((440,)), judge_after=100, renew=False)
-    for x, y in [*coloured(400, "rg"), *coloured(100, "rg", other_way=True)]:
-        model.learn_one(x, y)
-        if model.candidates_:
-            break
-    [(_, candidate)] = model._succession.candidates
-    before = candidate.clock
-    model.learn_one({"c": "r"}, None)
-    assert (candidate.clock, model.state_) == (before + 1, "trial")

@@ -79,10 +79,10 @@ def test_a_network_is_searched_over_numbers_in_bins() -> None:
 
 
 def test_events_kept_may_lack_a_feature_that_is_known() -> None:
-    make = lambda: DriftAdaptive(BayesNetClassifier(None, target="class", unlabelled="em"))
+    make = lambda: DriftAdaptive(BayesNetClassifier(None, target="class"))
     model = make()
     losses(model, turning(50, 50))
-    model.learn_one({"a": "0", "later": "x"}, None)  # without a label, it is not kept
+    model.learn_one({"a": "0", "later": "x"}, 1, 0.0)  # without weight, it is not kept
     other = again(model, make)
     assert len(other._succession.recent) == 50
     for one in (model, other):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from stream_bayes import KDB, BayesNetClassifier, NaiveBayes, SlidingWindow
+from stream_bayes import KDB, NaiveBayes, SlidingWindow
 from stream_bayes.errors import BadState, BadValue, BadWeight, CannotMerge, NotLearned
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.testing.public_learners import learners
@@ -193,10 +193,3 @@ def test_a_state_with_another_unit_is_refused(change: dict[str, Any], message: s
     state = learner._store.state()
     with pytest.raises(BadState, match=message):
         NaiveBayes(half_life="7d")._store.load({**state, "meta": {**state["meta"], **change}})
-
-
-def test_an_event_without_a_label_counts_in_its_own_time() -> None:
-    learner = BayesNetClassifier(structure=None, unlabelled="em", half_life="1d", binning=None)
-    learner.learn_one({"a": "x"}, "y", at=NOW)
-    learner.learn_one({"a": "x"}, None, at=NOW - 86_400)
-    assert learner._store.by_name()["y",] == pytest.approx(1.5)

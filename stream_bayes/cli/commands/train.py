@@ -90,13 +90,19 @@ def train(
                 raise SchemaError(f"{chosen!r} cannot learn from this file: {error}") from error
             is_ours = isinstance(learner, BayesClassifier | BayesRegressor)
             timed = learner if is_ours and learner._store.tables.timed else None
+            learns_unlabelled = getattr(learner, "unlabelled", "refuse") == "em"
             amount = label_amount(table) if is_regressor(chosen) else None
             for record in records_of(table.source):
                 if not isinstance(record, Event):
                     bad[record.reason] += 1
-                elif record.y is None and target is not None:
+                elif record.y is None and target is not None and not learns_unlabelled:
                     unlabelled += 1
                 else:
+                    if record.y is None and target is not None:
+                        unlabelled += 1
+                        if learner.classes_:
+                            learner.learn_one(record.x, None)
+                        continue
                     label = record.y if amount is None else _number(record.y, amount)
                     if label is None and target is not None:
                         bad["its target is not a number"] += 1
@@ -129,7 +135,11 @@ def train(
             print_json({"model": type(learner).__name__, **counts, "left_out": left_out})
             return
         text = f"{type(learner).__name__} learned {learned:,} rows"
-        text += f"; {unlabelled:,} rows without a label were skipped" * bool(unlabelled)
+        if unlabelled and learns_unlabelled:
+            share = learner.unlabelled_share_
+            text += f"; {unlabelled:,} rows without a label count with the share {share:g}, by what the labels show"
+        elif unlabelled:
+            text += f"; {unlabelled:,} rows without a label were skipped"
         text += "".join(f"; {count:,} rows skipped: {reason}" for reason, count in bad.items())
         text = "\n".join([text, *left_out_lines(learner)])
         command = ["predict", str(out), f"NEW{suffix_of(file)}", "--out", "answers.csv"]

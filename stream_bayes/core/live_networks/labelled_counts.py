@@ -134,26 +134,6 @@ class LabelledCounts(CountStore):
                     made.since[f] = 0
         self._notify()
 
-    def learn_shares(
-        self, x: Mapping[Any, Any], weights: Mapping[Any, float], at: float | None = None
-    ) -> None:
-        """Count one event in several known classes with a weight in each: all of it, or nothing."""
-        label, weight = next(
-            (one for one in weights.items() if one[1] != int(one[1])), next(iter(weights.items()))
-        )
-        row = self.encode(x, label, weight, at)  # makes room for fractions, if a weight has one
-        tables, labels = self.tables, self.encoder.labels
-        bins: Any = tables.bins
-        unit = tables.arrive(row)
-        for label, weight in weights.items():
-            if weight == 0.0:
-                continue
-            row.label, row.weight, row.whole = labels.find(label), weight, weight == int(weight)
-            tables.put(row, unit)
-            if row.numbers and tables.observer is not None:
-                tables.observer.observe(row)
-                bins.resolve(row)  # the cuts may be others now
-
     def wanted_families(self) -> list[Family]:
         """Return the families of two features or more of which all have been seen."""
         features = self.encoder.features

@@ -61,6 +61,7 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
     """
 
     promises: ClassVar[frozenset[Promise]] = frozenset({Promise.COUNTS, Promise.FLOATS, Promise.ORDERED})
+    unlabelled: str = "refuse"  # an argument of those that learn events without a label, in `unlabelled.py`
     inputs: ClassVar[frozenset[str]] = frozenset()  # the kinds of features: "nominal", "numeric", "bag"
     additive: ClassVar[bool] = True  # log P(y, x) is a sum over features
 
@@ -485,6 +486,10 @@ def check_learner(learner: object) -> None:
         if is_within_window(learner):  # type: ignore[arg-type]  # it is one
             raise BadValue(
                 f"the {type(learner).__name__} is part of a SlidingWindow, which takes events out of it; give a new one"
+            )
+        if learner.unlabelled != "refuse":  # type: ignore[attr-defined]  # it is one
+            raise BadValue(
+                f"unlabelled={learner.unlabelled!r} learns as a whole model, not as part of another; leave it out"  # type: ignore[attr-defined]  # it is one
             )
         return
     if isinstance(learner, BayesClassifier):  # of a pipeline River shows the last step

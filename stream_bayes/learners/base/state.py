@@ -221,6 +221,11 @@ class CountLearner(ReadOnlyArguments, base.Base):
 
     _store: StoredCounts
 
+    @property
+    def _saved_store(self) -> StoredCounts:
+        """The store that is saved: that of all learners whose predictions read no other."""
+        return self._store
+
     def _get_params(self) -> dict[str, Any]:
         # River inspects the signature at every call, which takes longer than the rest of a clone.
         names = argument_names(type(self).__init__)
@@ -295,7 +300,7 @@ class CountLearner(ReadOnlyArguments, base.Base):
         return LearnerContent(
             type(self).__name__,
             {name: saved_parameter(value) for name, value in self._get_params().items()},
-            self._store.content(),
+            self._saved_store.content(),
             self._derived(),
         )
 

@@ -13,11 +13,11 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.base.arguments import check_choice, check_number
-from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.binning import Binning, bins_for, cuts_of, has_open_cuts
 from stream_bayes.learners.base.feature_tables import FeatureTables
 from stream_bayes.learners.base.row_encoder import row_encoder
 from stream_bayes.learners.base.traits import Traits
+from stream_bayes.learners.base.unlabelled import LearnsUnlabelled
 
 __all__ = ["GaussianNB", "NaiveBayes"]
 
@@ -33,7 +33,7 @@ def _binning_of(numbers: object) -> Binning | None:
     return Binning() if numbers == "bins" else None
 
 
-class _GaussianOrCounted(BayesClassifier):
+class _GaussianOrCounted(LearnsUnlabelled):
     """A naive Bayes classifier over named features: nominal ones counted, numeric ones Gaussian.
 
     Parameters
@@ -171,6 +171,10 @@ class NaiveBayes(_GaussianOrCounted):
     numbers
         `"gaussian"`, or `"bins"`: numbers are counted in bins, whose cut points are found in the stream, as `AODE` does
         by default. A `Binning(...)` sets how. Bins fit any distribution, Gaussians need fewer samples.
+    unlabelled
+        The treatment of `learn_one(x, None)`: `"refuse"` raises an error; `"em"` (expectation maximisation) counts the
+        newest 3,000 events without a label in every class with its probability, if and as much as that predicts the
+        newest labels better. The counts of labelled events stay exact. Not with `half_life`.
 
     Notes
     -----
@@ -222,8 +226,10 @@ class NaiveBayes(_GaussianOrCounted):
         max_values: int | None = None,
         memory_budget: int | None = None,
         numbers: str | Binning = "gaussian",
+        unlabelled: str = "refuse",
     ) -> None:
         self.numbers = numbers
+        self.unlabelled = unlabelled
         super().__init__(
             prior,
             strength,

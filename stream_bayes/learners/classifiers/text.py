@@ -16,13 +16,14 @@ from stream_bayes.core.values.inputs import counted
 from stream_bayes.data.schema import Numeric, Schema
 from stream_bayes.errors import SchemaError, UnknownFeature
 from stream_bayes.learners.base.arguments import check_number
-from stream_bayes.learners.base.base import BayesClassifier, X
+from stream_bayes.learners.base.base import X
 from stream_bayes.learners.base.explanation import Explanation
+from stream_bayes.learners.base.unlabelled import LearnsUnlabelled
 
 __all__ = ["BernoulliNB", "ComplementNB", "MultinomialNB"]
 
 
-class _BagClassifier(BayesClassifier):
+class _BagClassifier(LearnsUnlabelled):
     """A classifier over bags of words, as `{token: count}` or as a list of tokens.
 
     Its store has one run of values, the tokens.
@@ -135,6 +136,8 @@ class MultinomialNB(_BagClassifier):
         The number of tokens after which new ones share one code.
     memory_budget
         The most bytes to take; growth past it raises `BudgetExceeded` and learns nothing.
+    unlabelled
+        As in `NaiveBayes`.
 
     Notes
     -----
@@ -164,7 +167,9 @@ class MultinomialNB(_BagClassifier):
         schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = None,
+        unlabelled: str = "refuse",
     ) -> None:
+        self.unlabelled = unlabelled
         super().__init__(alpha, class_prior, half_life, schema, max_values, memory_budget)
 
     def _more_tags(self) -> set[str]:

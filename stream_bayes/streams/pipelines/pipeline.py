@@ -233,6 +233,11 @@ def make_model(config: PipelineConfig, schema: Schema | None, directory: Path = 
             f"{own.kind}: {error}; ignore such columns, declare them as something else in [schema.features], or "
             "choose another model"
         ) from error
+    if config.labels is not None and getattr(learner, "unlabelled", "refuse") == "em":
+        raise BadConfig(
+            "model.arguments.unlabelled: 'em' learns an event without a label when it comes, and [labels] waits for "
+            "the label; leave one of them out"
+        )
     if config.drift is not None:
         if isinstance(learner, AdaptiveBayes | HalfLifeChoice):
             raise BadConfig(

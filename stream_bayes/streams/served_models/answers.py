@@ -148,12 +148,17 @@ def process_one_by_one(
     ys: Sequence[Any],
     ws: Sequence[float],
     is_last: Callable[[], bool] = lambda: False,
+    *,
+    learns_unlabelled: bool = False,
 ) -> tuple[AnswerDicts, StreamBayesError | None]:
-    """Predict and learn samples up to one that is refused, or until `is_last`; only predict those without a label."""
+    """Predict and learn samples up to one that is refused, or until `is_last`.
+
+    Those without a label are only predicted, unless the model learns from them.
+    """
     answers: list[Answer] = []
     try:
         for x, y, w in zip(xs, ys, ws, strict=True):
-            answers.append(answer(x) if y is None else predict_then_learn(x, y, w))
+            answers.append(answer(x) if y is None and not learns_unlabelled else predict_then_learn(x, y, w))
             if is_last():
                 break
     except StreamBayesError as error:

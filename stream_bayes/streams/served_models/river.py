@@ -112,13 +112,15 @@ class ServedRiver:
 
     def predict_then_learn(self, x: Any, y: Any, w: float) -> Answer:
         answer = self.answer(x)
-        self.learn(x, y, w)
+        if y is not None or answer:  # before the first class, an event without a label tells nothing
+            self.learn(x, y, w)
         return answer
 
     def process(
         self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
     ) -> tuple[BatchAnswers, StreamBayesError | None]:
-        return process_one_by_one(self.answer, self.predict_then_learn, xs, ys, ws)
+        learns = getattr(self._last, "unlabelled", "refuse") == "em"
+        return process_one_by_one(self.answer, self.predict_then_learn, xs, ys, ws, learns_unlabelled=learns)
 
     def hold(self, x: Any) -> Any:
         return x

@@ -32,7 +32,7 @@ from stream_bayes.learners.base.state import saved_parameter
 from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
-from stream_bayes.streams.served_models.answers import Answer, AnswerColumns, BatchAnswers
+from stream_bayes.streams.served_models.answers import Answer, AnswerColumns, BatchAnswers, process_one_by_one
 from stream_bayes.streams.served_models.corrections import relabel, unlearn, unlearning_fault
 from stream_bayes.streams.served_models.mixture import ServedMixture
 from stream_bayes.streams.served_models.name_limit import NameLimit
@@ -155,6 +155,10 @@ class ServedLearner:
         ats: Sequence[float | None] | None = None,
         /,
     ) -> tuple[BatchAnswers, StreamBayesError | None]:
+        if self.model.unlabelled == "em":
+            return process_one_by_one(
+                self.answer, self.predict_then_learn, xs, ys, ws, learns_unlabelled=True
+            )
         refused: StreamBayesError | None = None
         if self._limit is not None and (admitted := self._limit.admitted(xs, ys)) < len(xs):
             xs, ys, ws = xs[: max(admitted, 1)], ys[: max(admitted, 1)], ws[: max(admitted, 1)]

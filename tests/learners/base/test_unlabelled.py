@@ -1,108 +1,170 @@
-"""Events without a label: each class learns them with the probability that it has."""
+"""Events without a label count beside the exact counts of labelled ones, as far as these show that it helps."""
 
 from __future__ import annotations
 
+import copy
+import json
+import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from stream_bayes import BayesNetClassifier, Binning, Numeric, Schema
-from stream_bayes.errors import BadLabel, BadValue, BadWeight, BudgetExceeded
+from stream_bayes import (
+    AODE,
+    BayesNetClassifier,
+    DriftAdaptive,
+    HalfLifeChoice,
+    MultinomialNB,
+    NaiveBayes,
+    SlidingWindow,
+    load,
+)
+from stream_bayes.errors import BadConfig, BadLabel, BadValue, BadWeight, CannotMerge, NotLearned
+from stream_bayes.streams.pipelines.config import load_config
+from stream_bayes.streams.pipelines.pipeline import build
+from tests.cli.test_snapshots import run
 
-STRUCTURE = {"class": [], "a": ["class"], "b": ["class", "a"], "c": ["class"], "size": ["class", "a"]}
+FEATURES = "abcdefgh"
 LABELS = ("one", "other")
+EACH: dict[str, Any] = {
+    "naive Bayes": lambda **own: NaiveBayes(numbers="bins", **own),
+    "words": lambda **own: MultinomialNB(**own),
+    "network": lambda **own: BayesNetClassifier(None, **own),
+}
 
 
-def drawn(rows: int, seed: int = 1) -> list[tuple[dict[str, Any], str]]:
+def drawn(rows: int, seed: int, copies: int = 1, sharp: float = 0.65) -> list[tuple[dict[str, Any], str]]:
+    """Return events of two classes; `copies` of each feature make naive Bayes wrong about them."""
     rng = np.random.default_rng(seed)
     events = []
     for kind in rng.integers(2, size=rows).tolist():
-        x: dict[str, Any] = {name: "xy"[int(rng.random() < (0.85 if kind else 0.15))] for name in "abc"}
-        events.append(({**x, "size": float(rng.normal(2 * kind))}, LABELS[kind]))
+        x = {name: "xy"[int(rng.random() < (sharp if kind else 1.0 - sharp))] for name in FEATURES}
+        events.append(
+            (
+                {f"{name}{number}": value for name, value in x.items() for number in range(copies)},
+                LABELS[kind],
+            )
+        )
     return events
 
 
-def begun(**arguments: Any) -> BayesNetClassifier:
-    model = BayesNetClassifier(STRUCTURE, **{"unlabelled": "em", **arguments})
-    for x, y in drawn(20):
-        model.learn_one(x, y)
+def as_words(x: dict[str, Any]) -> dict[str, int]:
+    return {f"{name}={value}": 1 for name, value in x.items()}
+
+
+def taught(model: Any, rows: int, every: int, is_bag: bool = False, **world: Any) -> Any:
+    for number, (x, y) in enumerate(drawn(rows, 1, **world)):
+        model.learn_one(as_words(x) if is_bag else x, None if number % every else y)
     return model
 
 
-def test_each_class_learns_its_share():
-    schema = Schema({"a": ["x", "y"], "b": ["x", "y"], "c": ["x", "y"], "size": Numeric(cuts=[1.0])})
-    model, other = begun(schema=schema), begun(schema=schema)
-    for x, _ in drawn(30, seed=2):
-        shares = other.predict_proba_one(x)
-        model.learn_one(x, None, 3.0)
-        for label, share in shares.items():
-            other.learn_one(x, label, 3.0 * share)
-        for probe, _ in drawn(5, seed=3):
-            assert model.predict_proba_one(probe) == pytest.approx(other.predict_proba_one(probe), abs=1e-12)
+def loss(model: Any, is_bag: bool = False, **world: Any) -> float:
+    shares = [model.predict_proba_one(as_words(x) if is_bag else x)[y] for x, y in drawn(500, 2, **world)]
+    return float(-np.log(shares).mean())
 
 
-def test_it_is_one_event():
-    model = begun(half_life=10.0)
-    before = model.clock
-    model.learn_one({"a": "x"}, None)
-    assert model.clock == before + 1
+@pytest.mark.parametrize("name", EACH)
+def test_a_few_labels_go_further_and_their_counts_stay_exact(name: str) -> None:
+    is_bag = name == "words"
+    model = taught(EACH[name](unlabelled="em"), 1500, 30, is_bag)
+    plain = EACH[name]()
+    for x, y in drawn(1500, 1)[::30]:
+        plain.learn_one(as_words(x) if is_bag else x, y)
+    assert model.unlabelled_share_ > 0.0 and model.clock == 1500
+    assert loss(model, is_bag) < loss(plain, is_bag) - 0.01
+    assert model._saved_store.by_name() == plain._store.by_name()
+    x, y = drawn(1500, 1)[0]
+    model.unlearn_one(as_words(x) if is_bag else x, y)
+    plain.unlearn_one(as_words(x) if is_bag else x, y)
+    assert model._saved_store.by_name() == plain._store.by_name()
 
 
-def test_numbers_count_once_their_cuts_are_set_or_others():
-    """The shares of an event add up to it, whatever cuts come later."""
-    model = begun(binning=Binning(after=3, window=200))
-    for x, _ in drawn(300, seed=2):
-        model.learn_one(x, None)
-    again = BayesNetClassifier.from_state(model.state())
-    tables: Any = model._store.tables
-    families = tables.families
-    assert np.asarray(tables.class_weight).sum() == pytest.approx(320.0)
-    for f in range(len(families.families)):
-        assert families.rows_of(f)[1].sum() == pytest.approx(320.0)
-    assert again.predict_proba_one(drawn(1)[0][0]) == model.predict_proba_one(drawn(1)[0][0])
+def test_where_the_model_is_wrong_the_labels_alone_count() -> None:
+    world: dict[str, Any] = {"copies": 12, "sharp": 0.55}
+    model, plain = taught(NaiveBayes(unlabelled="em"), 1500, 20, **world), NaiveBayes()
+    for x, y in drawn(1500, 1, **world)[::20]:
+        plain.learn_one(x, y)
+    assert loss(model, **world) <= loss(plain, **world) + 0.01
 
 
-def test_a_few_labels_go_further():
-    labelled, further = BayesNetClassifier(STRUCTURE), BayesNetClassifier(STRUCTURE, unlabelled="em")
-    for x, y in drawn(12):
-        labelled.learn_one(x, y)
-        further.learn_one(x, y)
-    for x, _ in drawn(1500, seed=2):
-        further.learn_one(x, None)
-    losses = [
-        -np.mean([np.log(model.predict_proba_one(x)[y]) for x, y in drawn(500, seed=3)])
-        for model in (labelled, further)
-    ]
-    assert losses[1] < losses[0] - 0.02
+@pytest.mark.parametrize("numbers", ["gaussian", "bins"])
+def test_a_saved_one_goes_on_as_if_nothing_had_happened(numbers: str) -> None:
+    rng = np.random.default_rng(3)
+    model = NaiveBayes(numbers=numbers, unlabelled="em")
+    others: list[Any] = []
+    for number, (x, y) in enumerate(drawn(500, 4)):
+        event = {**x, "size": float(rng.normal(2.0 * (y == "one")))}
+        for one in (model, *others):
+            one.learn_one(event, None if number % 10 else y)
+        if number in (5, 350, 450):
+            others.append(NaiveBayes.from_state(json_again(model.state())))
+            others.append(pickle.loads(pickle.dumps(model)))
+    assert model.unlabelled_share_ > 0.0
+    for other in others:
+        assert other.state()["checksum"] == model.state()["checksum"]
+        assert other.predict_proba_one(event) == pytest.approx(model.predict_proba_one(event), rel=1e-9)
+        assert other.predict_interval_one(event).keys() == model.predict_interval_one(event).keys()
+    broken = copy.deepcopy(model.state()["reading"])
+    broken["unlabelled"]["share"] = 0.3
+    with pytest.raises(Exception, match="share"):
+        NaiveBayes(numbers=numbers, unlabelled="em")._load_derived(broken)
 
 
-def test_without_asking_for_it_a_label_is_needed():
-    model = begun(unlabelled="refuse")
-    with pytest.raises(BadLabel):
-        model.learn_one({"a": "x"}, None)
+def json_again(state: dict[str, Any]) -> dict[str, Any]:
+    arrays = state.pop("arrays")
+    return json.loads(json.dumps(state)) | {"arrays": arrays}
 
 
-def test_what_is_refused_changes_nothing():
-    model = begun()
+def test_what_is_refused_changes_nothing() -> None:
+    model = taught(NaiveBayes(unlabelled="em"), 200, 4)
     before = model.state()["checksum"]
     with pytest.raises(BadWeight):
-        model.learn_one({"a": "x"}, None, -1.0)
+        model.learn_one({"a0": "x"}, None, -1.0)
     with pytest.raises(BadValue):
-        model.learn_one({"a": "new", "b": [1]}, None)
+        model.learn_one({"new": "x", "a0": [1]}, None)
+    with pytest.raises(NotLearned):
+        model.unlearn_one({"a0": "never"}, "one")
+    model.learn_one({"a0": "x"}, None, 0.0)
     assert model.state()["checksum"] == before
-    model.learn_one({"a": "new"}, None, 0.0)
-    assert "new" not in model.conditional("a", {"class": "one"})
+    with pytest.raises(CannotMerge, match="order of events"):
+        model + model
     with pytest.raises(BadLabel, match="no class is known yet"):
-        BayesNetClassifier(STRUCTURE, unlabelled="em").learn_one({"a": "x"}, None)
-    with pytest.raises(BadValue, match="unlabelled"):
-        BayesNetClassifier(STRUCTURE, unlabelled="guess")
+        NaiveBayes(unlabelled="em").learn_one({"a": "x"}, None)
+    with pytest.raises(BadLabel):
+        NaiveBayes().learn_one({"a": "x"}, None)
+    with pytest.raises(BadValue, match="half_life"):
+        NaiveBayes(unlabelled="em", half_life=10.0)
+    with pytest.raises(BadValue, match="unlabelled must be"):
+        MultinomialNB(unlabelled="guess")
+    for part in (DriftAdaptive, HalfLifeChoice, lambda learner: SlidingWindow(learner, 5)):
+        with pytest.raises(BadValue, match="not as part of another"):
+            part(NaiveBayes(unlabelled="em"))
+    assert AODE().unlabelled == "refuse"
 
 
-def test_a_budget_refuses_fractions_before_anything_changes():
-    schema = Schema({"a": ["x", "y"], "b": ["x", "y"], "c": ["x", "y"], "size": Numeric(cuts=[1.0])})
-    tight = begun(schema=schema, memory_budget=begun(schema=schema).memory_bytes)
-    before = tight.state()["checksum"]
-    with pytest.raises(BudgetExceeded):
-        tight.learn_one({"a": "x"}, None)  # fractions need samples counted beside the weights
-    assert tight.state()["checksum"] == before
+def test_pipelines_and_the_program_learn_events_without_a_label(tmp_path: Path) -> None:
+    events = drawn(900, 1)
+    lines = [json.dumps({**x, "kind": y} if number % 20 == 3 else x) for number, (x, y) in enumerate(events)]
+    data, model = tmp_path / "data.jsonl", tmp_path / "model.zip"
+    data.write_text("\n".join(lines) + "\n")
+    pipeline = (
+        'name = "p"\nsource = { kind = "jsonl", path = "data.jsonl", target = "kind" }\n'
+        'model = { kind = "nb", arguments = { unlabelled = "em" } }\n'
+    )
+    (tmp_path / "p.toml").write_text(pipeline)
+    engine = build(load_config(tmp_path / "p.toml"), tmp_path)
+    engine.run()
+    learner: Any = engine.step.model.model
+    assert (learner.clock, engine.step.learned) == (897, 45)  # three came before the first class
+    done = run("train", data, "--target", "kind", "--model", "nb", "--arg", "unlabelled=em", "--out", model)
+    share = f"{learner.unlabelled_share_:g}"
+    assert learner.unlabelled_share_ > 0.0
+    assert f"learned 45 rows; 855 rows without a label count with the share {share}" in done.stdout, (
+        done.output
+    )
+    assert load(model).state()["checksum"] == learner.state()["checksum"]
+    (tmp_path / "p.toml").write_text(pipeline + "[labels]\nwait_for = 100\n")
+    with pytest.raises(BadConfig, match="waits for the label"):
+        build(load_config(tmp_path / "p.toml"), tmp_path)
