@@ -33,6 +33,7 @@ from stream_bayes.core.search.completions import completing
 from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.search.score_search import ScoreSearch
+from stream_bayes.core.search.scores import BIC, BDeu
 from stream_bayes.core.search.search_result import SearchResult
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.unknown_names import check_variables, did_you_mean
@@ -63,6 +64,9 @@ MOST_CHANGES = 1000  # kept in the log
 MOST_VARIABLES = 2000  # of a search, which has a gain for each pair
 MOST_GAIN = 50.0  # nats of an event: one impossible event decides no trial
 FEW_SINCE = 2_000  # events since a change, in which weak edges of families that did not change would not show
+SAMPLE_SIZE = (
+    4.0  # of BDeu, in place of BIC in so few events: BIC approximates it, and misses families with many rows
+)
 SLICE = 500_000  # rows counted, each once for a family: some milliseconds
 
 
@@ -335,8 +339,11 @@ class StructureGrowth(ABC):
             return
         before = _among(present, sample.variables)
         limits = self._within_known()
-        if self._drifted and self._age < FEW_SINCE and keeps_to(limits, before):
-            limits = _keeping_families(limits, before, self._drifted)
+        if self._drifted and self._age < FEW_SINCE:
+            if keeps_to(limits, before):
+                limits = _keeping_families(limits, before, self._drifted)
+            if limits.score == BIC() and not sample.has_gaps:
+                limits = replace(limits, score=BDeu(SAMPLE_SIZE))
         self._search = _Search(self.clock, self._searched(sample, before, limits))
 
     def _continue(self, search: _Search) -> None:
