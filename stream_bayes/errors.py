@@ -42,6 +42,7 @@ __all__ = [
     "NotSupported",
     "OtherConfiguration",
     "ReadOnlyArgument",
+    "RowsIgnored",
     "SchemaError",
     "SinkError",
     "SnapshotNotWritten",
@@ -262,6 +263,10 @@ class NeverEligible(UserWarning):
 
 class NeverMet(UserWarning):
     """A feature named in a learner's arguments has not occurred in many events: the name may be misspelt."""
+
+
+class RowsIgnored(UserWarning):
+    """Rows with missing values were left out of a search that compares families over the same rows."""
 
 
 class TooManyLabels(UserWarning):

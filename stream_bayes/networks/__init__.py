@@ -25,6 +25,7 @@ Search for a structure
     PC                      by tests of independence; its test is `g_test`, which returns a `GTest`
     chow_liu_tree, tan_structure        trees by mutual information
     BIC, AIC, BDeu, K2, LogLikelihood   scores, all of them a `Score`
+    mixed_structure(rows)   hill climbing over names and numbers, for a `MixedNetwork`
     score(structure, rows)  the score of a given structure
     edge_confidence         the share of bootstrap replicates that have an edge
     FamilyScorer            scores of families, cached between searches
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from stream_bayes.networks.files.bif import read_bif, write_bif
     from stream_bayes.networks.files.other_tools import from_pgmpy, from_pyagrum, to_pgmpy, to_pyagrum
     from stream_bayes.networks.mixed_network import MixedNetwork
+    from stream_bayes.networks.mixed_search import mixed_structure
     from stream_bayes.networks.samples import sample_of
 
 __all__ = [
@@ -107,6 +109,7 @@ __all__ = [
     "from_pgmpy",
     "from_pyagrum",
     "g_test",
+    "mixed_structure",
     "read_bif",
     "sample_of",
     "score",
@@ -176,6 +179,7 @@ __getattr__, __dir__ = front(
         "networks.bayes_net_classifier": ("BayesNetClassifier",),
         "networks.conditional_table": ("ConditionalTable",),
         "networks.mixed_network": ("MixedNetwork",),
+        "networks.mixed_search": ("mixed_structure",),
         "networks.samples": ("sample_of",),
     },
 )

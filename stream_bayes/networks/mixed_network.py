@@ -23,7 +23,7 @@ from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.names import closest
 from stream_bayes.networks.surprise import Surprise
 
-__all__ = ["MixedNetwork"]
+__all__ = ["MixedNetwork", "declared_kinds"]
 
 X = Mapping[Any, Any]
 
@@ -98,7 +98,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         check_number("strength", strength, above=True)
         if max_values is not None:
             check_count("max_values", max_values)
-        kinds, states = _declared(schema)
+        kinds, states = declared_kinds(schema)
         self.structure = structure if isinstance(structure, Structure) else Structure(structure)
         self._store = MixedCounts(self.structure, kinds, states, max_values)
         self._families = MixedFamilies(self._store, float(strength))
@@ -308,7 +308,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         return {v: "numeric" if kind else "nominal" for v, kind in self._store.kinds.items()}
 
 
-def _declared(schema: Schema | None) -> tuple[dict[Any, bool], dict[Any, tuple[Any, ...]]]:
+def declared_kinds(schema: Schema | None) -> tuple[dict[Any, bool], dict[Any, tuple[Any, ...]]]:
     """Return the kinds and the nominal values that a schema declares."""
     if schema is None:
         return {}, {}

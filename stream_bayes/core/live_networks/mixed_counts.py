@@ -152,9 +152,15 @@ class MixedCounts:
         known = self.values_of(v, held=False)
         return name if name in known or len(known) < self.max_values else REST
 
+    def note_kinds(self, values: Mapping[Value, Any]) -> None:
+        """Take the kinds of new variables from an event, or raise `BadStructure` with nothing changed."""
+        new = {v: isinstance(value, float) for v, value in values.items() if v not in self.kinds}
+        if new:
+            self._set_kinds(new)
+
     def add(self, values: Mapping[Value, Any], weight: float) -> None:
         """Count an event that `read` returned. Raise `BadStructure`, with nothing changed, if kinds do not fit."""
-        self._set_kinds({v: isinstance(value, float) for v, value in values.items() if v not in self.kinds})
+        self.note_kinds(values)
         self.alone.learn(*self._row_alone(values), weight)
         for v, x, configuration in self._rows(values):
             self.families[v].learn(x, configuration, weight)

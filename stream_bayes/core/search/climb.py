@@ -8,9 +8,9 @@ The gain of a reversal is the sum of two entries: removing the edge, and adding 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search import _climbing
 from stream_bayes.core.search.constraints import ROUNDING, edge_matrix
-from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.search_result import Move, SearchResult
+from stream_bayes.core.values.values import Value
 
-__all__ = ["GAMMA", "MASK", "Climb", "ClimbLimits", "Draws"]
+__all__ = ["GAMMA", "MASK", "Climb", "ClimbLimits", "Draws", "ScoredFamilies"]
 
 MASK = 2**64 - 1
 GAMMA = 0x9E3779B97F4A7C15  # the step of SplitMix64
@@ -30,6 +30,32 @@ ADD, REMOVE, REVERSE = range(3)  # kinds of changes, as `_climbing` numbers them
 KINDS: tuple[Literal["add", "remove", "reverse"], ...] = ("add", "remove", "reverse")
 
 Bytes = NDArray[np.uint8]
+
+
+class NamedRows(Protocol):
+    """Rows that families are scored over."""
+
+    @property
+    def variables(self) -> tuple[Value, ...]:
+        """The variables, by column."""
+
+
+class ScoredFamilies(Protocol):
+    """Scores of families, by columns; `families` counts those that were computed."""
+
+    @property
+    def sample(self) -> NamedRows:
+        """The rows."""
+
+    @property
+    def families(self) -> int:
+        """The number of families scored."""
+
+    def score(self, child: int, parents: Sequence[int]) -> float:
+        """Return the score of a child with these parents."""
+
+    def with_each(self, child: int, parents: Sequence[int], candidates: Sequence[int]) -> NDArray[np.float64]:
+        """Return the scores of a child with these parents and each candidate in turn."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +79,7 @@ class Climb:
 
     def __init__(
         self,
-        scorer: FamilyScorer,
+        scorer: ScoredFamilies,
         start: Structure,
         limits: ClimbLimits,
         should_stop: Callable[[], bool] = lambda: False,

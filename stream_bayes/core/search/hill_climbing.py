@@ -6,12 +6,15 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.search.climb import Climb, ClimbLimits, Draws
-from stream_bayes.core.search.family_scorer import FamilyScorer
+from stream_bayes.core.search.climb import Climb, ClimbLimits, Draws, ScoredFamilies
+from stream_bayes.core.search.constraints import edge_matrix
 from stream_bayes.core.search.score_search import ScoreSearch, Watching
 from stream_bayes.core.search.search_result import Move, SearchResult
+from stream_bayes.core.values.values import shown
+from stream_bayes.errors import BadStructure
 
 __all__ = ["HillClimbing", "Move", "SearchResult"]
 
@@ -80,9 +83,45 @@ class HillClimbing(ScoreSearch):
     def single_climb(self) -> HillClimbing:
         return replace(self, restarts=0)
 
+    def climb(self, scorer: ScoredFamilies, allowed: NDArray[np.bool_]) -> SearchResult:
+        """Search over other scores than `search` has, such as those of names and numbers; `score` is not used.
+
+        Parameters
+        ----------
+        scorer
+            The scores of families.
+        allowed
+            True at [parent, child] of the edges that these scores allow.
+
+        Raises
+        ------
+        BadStructure
+            If a required edge is not allowed.
+        """
+        names = scorer.sample.variables
+        required = edge_matrix(self.required, names, "required")
+        if (required & ~allowed).any():
+            parent, child = np.argwhere(required & ~allowed)[0].tolist()
+            raise BadStructure(
+                f"required: {shown(names[parent])} has numbers and {shown(names[child])} names; a number cannot be the "
+                "parent of a name"
+            )
+        limits = ClimbLimits(
+            self.allowed(names) & allowed, required, self.max_parents, max_families=self.max_families
+        )
+        slices = self._climb(
+            scorer, Structure.from_edges(self.required, names), limits, Watching(_never, _unheard), None
+        )
+        while True:
+            try:
+                next(slices)
+            except StopIteration as end:
+                result: SearchResult = end.value
+                return result
+
     def _climb(
         self,
-        scorer: FamilyScorer,
+        scorer: ScoredFamilies,
         start: Structure,
         limits: ClimbLimits,
         watching: Watching,
@@ -98,3 +137,11 @@ class HillClimbing(ScoreSearch):
             yield from climb.restart(draws)
             yield from climb.run()
         return climb.result()
+
+
+def _never() -> bool:
+    return False
+
+
+def _unheard(families: int, score: float) -> None:
+    """Ignore the progress of a search."""

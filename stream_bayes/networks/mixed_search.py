@@ -1,0 +1,109 @@
+"""The search for the structure of a network over names and numbers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from stream_bayes.core.live_networks.mixed_counts import MixedCounts
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.search.hill_climbing import HillClimbing
+from stream_bayes.core.search.mixed_scores import MixedSample, MixedScorer
+from stream_bayes.core.search.scores import BIC
+from stream_bayes.core.search.search_result import SearchResult
+from stream_bayes.core.values.values import name_order, shown
+from stream_bayes.data.frames import Native, is_frame, iter_dicts
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadValue, RowsIgnored
+from stream_bayes.learners.base.arguments import check_choice, check_number
+from stream_bayes.networks.mixed_network import declared_kinds
+
+__all__ = ["mixed_structure"]
+
+
+def mixed_structure(
+    rows: Native,
+    search: HillClimbing | None = None,
+    score: str = "marginal-likelihood",
+    strength: float = 1.0,
+    schema: Schema | None = None,
+) -> SearchResult:
+    """Search for the structure of a `MixedNetwork` over rows of names and numbers, by hill climbing.
+
+    Parameters
+    ----------
+    rows
+        A data frame, or a list of dicts. Rows that lack a variable are left out, with a warning that counts them:
+        families are compared over the same rows.
+    search
+        The constraints, limits and restarts; its own score is for names and has to be left out. A number is never made
+        the parent of a name.
+    score
+        `"marginal-likelihood"`, with the prior of the network, or `"bic"`.
+    strength
+        The weight of the prior, as in `MixedNetwork`.
+    schema
+        The declared variables, as in `MixedNetwork`.
+
+    Raises
+    ------
+    BadValue
+        If no row has all variables.
+
+    Examples
+    --------
+    >>> from stream_bayes.networks import MixedNetwork, mixed_structure
+    >>> rows = [{"kind": "ab"[k % 2], "size": k % 7 + 3.0 * (k % 2), "day": k * k % 5} for k in range(100)]
+    >>> found = mixed_structure(rows)
+    >>> found.structure
+    Structure({'day': (), 'kind': (), 'size': ('kind',)})
+    >>> model = MixedNetwork(found.structure)
+    """
+    search = HillClimbing() if search is None else search
+    if not isinstance(search, HillClimbing):
+        raise BadValue(f"search must be HillClimbing(...) or None, not {shown(search)}")
+    if search.score != BIC():
+        raise BadValue(f"search has the score {search.score} of names; leave it out there, and give score=")
+    check_choice("score", score, ("marginal-likelihood", "bic"))
+    check_number("strength", strength, above=True)
+    sample = _mixed_sample([*(iter_dicts(rows) if is_frame(rows) else rows)], schema)
+    scorer = MixedScorer(sample, float(strength) if score == "marginal-likelihood" else 0.0)
+    return search.climb(scorer, sample.allowed())
+
+
+def _mixed_sample(rows: Sequence[Mapping[Any, Any]], schema: Schema | None) -> MixedSample:
+    names = list(schema.features) if schema is not None else [*dict.fromkeys(v for row in rows for v in row)]
+    variables = tuple(sorted(names, key=name_order))
+    counts = MixedCounts(Structure(dict.fromkeys(variables, ())), *declared_kinds(schema), None)
+    read = []
+    for row in rows:
+        values = counts.read(row)
+        counts.note_kinds(values)
+        if len(values) == len(variables):
+            read.append(values)
+    if not read:
+        raise BadValue(
+            f"a search needs rows that have all of {shown(variables)}; none of {len(rows):,} has; leave out the "
+            "variables that are mostly missing"
+        )
+    if len(read) < len(rows):
+        warnings.warn(
+            f"{len(rows) - len(read):,} of {len(rows):,} rows lack a variable and are left out of the search",
+            RowsIgnored,
+            stacklevel=3,
+        )
+    columns = {k: [values[v] for values in read] for k, v in enumerate(variables)}
+    numbers = {k: np.array(columns[k], np.float64) for k, v in enumerate(variables) if counts.kinds[v]}
+    states = {
+        k: sorted({*columns[k], *counts.declared[v]}, key=name_order)
+        for k, v in enumerate(variables)
+        if not counts.kinds[v]
+    }
+    codes = {}
+    for k, known in states.items():
+        code = {value: number for number, value in enumerate(known)}
+        codes[k] = np.array([code[value] for value in columns[k]], np.int64)
+    return MixedSample(variables, codes, {k: len(known) for k, known in states.items()}, numbers)

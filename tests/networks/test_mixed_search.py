@@ -1,0 +1,96 @@
+"""Scores and searches over names and numbers: the score is the probability of learning the rows one after another."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stream_bayes.core.live_networks.mixed_counts import Marginal
+from stream_bayes.core.live_networks.mixed_families import NumericFamily
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.search.mixed_scores import MixedScorer
+from stream_bayes.errors import BadStructure, BadValue, RowsIgnored
+from stream_bayes.networks import BDeu, HillClimbing, mixed_structure
+from stream_bayes.networks.mixed_search import _mixed_sample
+from tests.networks.test_mixed_network import GRAPH, events
+
+
+def sequential(
+    rows: list[dict[str, Any]], child: str, names: list[str], numbers: list[str], strength: float
+) -> float:
+    """Return the log-probability of a child's values, each predicted from the rows before it."""
+    family = [*numbers, child]
+    whole = np.array([[row[v] for v in family] for row in rows], float)
+    units = [Marginal(1.0, *each) for each in zip(whole.mean(axis=0), whole.std(axis=0), strict=True)]
+    total = 0.0
+    before: dict[tuple[Any, ...], list[list[float]]] = {}
+    for row in rows:
+        configuration = tuple(row[v] for v in names)
+        seen: Any = np.array(before.setdefault(configuration, []), float).reshape(-1, len(family))
+        mean: Any = seen.mean(axis=0) if len(seen) else np.zeros(len(family))
+        products = (seen - mean).T @ (seen - mean)
+        posterior = NumericFamily(units, float(len(seen)), mean.tolist(), products.tolist(), strength)
+        total += posterior.predict([row[v] for v in numbers]).log_density(row[child])
+        before[configuration].append([row[v] for v in family])
+    return total
+
+
+def test_a_score_is_the_probability_of_the_values_each_predicted_from_those_before() -> None:
+    rows = events(25)
+    scorer = MixedScorer(_mixed_sample(rows, None), 0.7)
+    column = {v: k for k, v in enumerate("abxyz")}
+    for child, names, numbers in [
+        ("x", [], []),
+        ("x", ["a"], []),
+        ("y", ["b"], ["x"]),
+        ("z", ["a", "b"], ["x", "y"]),
+    ]:
+        parents = [column[v] for v in names + numbers]
+        expected = sequential(rows, child, names, numbers, 0.7)
+        assert scorer.score(column[child], parents) == pytest.approx(expected, rel=1e-9)
+    expected, before = 0.0, [row["b"] for row in rows]
+    for k, row in enumerate(rows):
+        same = [b for b, earlier in zip(before[:k], rows, strict=False) if earlier["a"] == row["a"]]
+        expected += math.log((same.count(row["b"]) + 0.35) / (len(same) + 0.7))
+    assert scorer.score(column["b"], [column["a"]]) == pytest.approx(expected)
+
+
+def test_structures_over_numbers_with_the_same_independences_have_the_same_score() -> None:
+    scorer = MixedScorer(_mixed_sample(events(30), None), 1.0)
+    scores = []
+    for x, y, z in itertools.permutations((2, 3, 4)):
+        scores.append(scorer.score(x, []) + scorer.score(y, [x]) + scorer.score(z, [x, y]))
+    assert scores == pytest.approx([scores[0]] * 6, rel=1e-10)
+
+
+@pytest.mark.parametrize("score", ["marginal-likelihood", "bic"])
+def test_the_graph_that_made_the_rows_is_found_up_to_its_equivalence(score: str) -> None:
+    found = mixed_structure(events(3_000, seed=4), score=score)
+    assert {frozenset(edge) for edge in found.structure.edges} == {
+        frozenset(e) for e in Structure(GRAPH).edges
+    }
+    assert found.structure.parents("y") == ("b", "x")
+    assert found.finished
+
+
+def test_a_number_never_becomes_the_parent_of_a_name() -> None:
+    rows = [{"size": k % 9, "kind": "big" if k % 9 > 4 else "small", "flat": 1.0} for k in range(200)]
+    assert mixed_structure(rows).structure == Structure({"flat": [], "kind": [], "size": ["kind"]})
+    with pytest.raises(BadStructure, match="a number cannot be the parent of a name"):
+        mixed_structure(rows, HillClimbing(required=[("size", "kind")]))
+    with pytest.raises(BadValue, match="give score="):
+        mixed_structure(rows, HillClimbing(score=BDeu()))
+
+
+def test_rows_with_gaps_are_counted_and_none_without_is_an_error() -> None:
+    rows = events(100)
+    with pytest.warns(RowsIgnored, match="40 of 140 rows"):
+        mixed_structure(rows + [{**row, "x": None} for row in rows[:40]])
+    with pytest.raises(BadValue, match="none of 100 has"):
+        mixed_structure(
+            [{**row, "x": math.nan, "n": 1.0} if k % 2 else {**row, "n": None} for k, row in enumerate(rows)]
+        )
