@@ -226,14 +226,14 @@ class Service:
             raise Refused(422, "body", 'expected one event as "x", or a list of them as "events"')
         view, ignore = await self._view(body.model), body.unknown == "ignore"
         if body.x is not None:
-            answer = view.quick.predict(body.x, ignore_unknown=ignore)
+            answer = view.quick.predict(body.x, ignore_unknown=ignore, level=body.level)
         else:
-            events = body.events or []
+            events, level = body.events or [], body.level
             if len(events) <= QUICK_EVENTS:
-                answer = view.quick.predict_many(events, ignore_unknown=ignore)
+                answer = view.quick.predict_many(events, ignore_unknown=ignore, level=level)
             else:
                 answer = await self._in_worker(
-                    lambda copy: copy.predict_many(events, ignore_unknown=ignore), view
+                    lambda copy: copy.predict_many(events, ignore_unknown=ignore, level=level), view
                 )
         return _json(answer | {"model": view.stamp()})
 

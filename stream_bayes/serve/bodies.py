@@ -19,12 +19,14 @@ Features = dict[str, Any]
 
 class PredictBody(msgspec.Struct, forbid_unknown_fields=True):
     """One event as `x`, or many as `events`. `model` names a challenger, by default it is the pipeline's own model.
+    `level`, such as 0.95, adds the credible interval of each probability.
 
     Examples: `{"x": {"sky": "grey"}}`, `{"events": [{"sky": "grey"}, {"sky": "blue"}]}`.
     """
 
     x: Features | None = None
     events: Annotated[list[Features], msgspec.Meta(max_length=MOST_EVENTS)] | None = None
+    level: Annotated[float, msgspec.Meta(gt=0.0, lt=1.0)] | None = None
     unknown: Literal["refuse", "ignore"] = "refuse"
     model: str | None = None
 

@@ -20,6 +20,7 @@ from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.edges import dependences_of, edges_of
 from stream_bayes.learners.base.explanation import explained_by_omission
 from stream_bayes.learners.base.predictions import most_probable
+from stream_bayes.learners.base.samples import process_samples
 from stream_bayes.learners.classifiers.one_dependence import A2DE, AODE
 from stream_bayes.learners.classifiers.text import BernoulliNB, ComplementNB, MultinomialNB
 from stream_bayes.names import closest
@@ -27,8 +28,8 @@ from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.serve.graphs import graph_of
 from stream_bayes.serve.plain_values import as_json, by_text, label_name
+from stream_bayes.streams.served_models.answers import AnswerColumns
 from stream_bayes.streams.served_models.product_models import product_model_of
-from stream_bayes.streams.served_models.served import served
 from stream_bayes.streams.served_models.unwrapping import (
     answering_model,
     counting_model,
@@ -75,9 +76,20 @@ class Copy:
 
     # -- predicting ---------------------------------------------------------------------------------------------------
 
-    def predict(self, x: Mapping[str, Any], *, ignore_unknown: bool = False) -> dict[str, Any]:
-        """Return the prediction for one event."""
-        return self._predicted(self._read(x), ignore_unknown)
+    def predict(
+        self, x: Mapping[str, Any], *, ignore_unknown: bool = False, level: float | None = None
+    ) -> dict[str, Any]:
+        """Return the prediction for one event; with a level, the credible intervals of its probabilities."""
+        x = self._read(x)
+        answer = self._predicted(x, ignore_unknown)
+        return answer if level is None else answer | {"intervals": self._label_intervals(x, level)}
+
+    def _label_intervals(self, x: Mapping[str, Any], level: float) -> dict[str, Any]:
+        """Return the credible interval of each label's probability."""
+        if not hasattr(self.answering, "predict_interval_one"):
+            raise NotSupported(f"a {type(self.answering).__name__} has no intervals; leave level out")
+        intervals = self.answering.predict_interval_one(features_within(self.model, x), level)
+        return {label_name(label): [low, high] for label, (low, high) in intervals.items()}
 
     def _predicted(self, x: Mapping[str, Any], ignore_unknown: bool) -> dict[str, Any]:
         ignored = self._check_names([x], ignore_unknown)
@@ -90,14 +102,15 @@ class Copy:
         }
 
     def predict_many(
-        self, xs: Sequence[Mapping[str, Any]], *, ignore_unknown: bool = False
+        self, xs: Sequence[Mapping[str, Any]], *, ignore_unknown: bool = False, level: float | None = None
     ) -> dict[str, Any]:
-        """Return the predictions for many events, and the names that were ignored, once for all."""
+        """Return the predictions for many events, as `predict`, and the names that were ignored, once for all."""
         xs = [self._read(x) for x in xs]
         ignored = self._check_names(xs, ignore_unknown)
         model = self.model
         if model is self.learner and isinstance(model, BayesClassifier):
-            answers, refused = served(model).process(xs, [None] * len(xs), [1.0] * len(xs))
+            table, refused = process_samples(model, xs, [None] * len(xs), [1.0] * len(xs))
+            answers = AnswerColumns(table, model._store.encoder.labels.values)
             if refused is not None:
                 raise BadValue(f"event {len(answers)}: {refused}") from refused
             named = answers.named(label_name)
@@ -110,6 +123,9 @@ class Copy:
             {"prediction": as_json(decision), "probabilities": answer}
             for decision, answer in zip(decided, named, strict=True)
         ]
+        if level is not None:
+            for prediction, x in zip(predictions, xs, strict=True):
+                prediction["intervals"] = self._label_intervals(x, level)
         return {"predictions": predictions, "ignored": ignored}
 
     def _read(self, x: Mapping[str, Any]) -> Mapping[str, Any]:

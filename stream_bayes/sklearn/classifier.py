@@ -20,7 +20,7 @@ from stream_bayes.core.values.values import canonical_label, shown
 from stream_bayes.data.columns import CodedColumns
 from stream_bayes.data.frames import Native, is_frame
 from stream_bayes.data.schema import Schema, usual_target
-from stream_bayes.errors import BadLabel, BadValue
+from stream_bayes.errors import BadLabel, BadValue, NotSupported
 from stream_bayes.learners.base.base import BayesClassifier as CountingClassifier
 from stream_bayes.learners.catalogue import DEFAULT, LEARNERS, declaration_of, inner_names
 from stream_bayes.learners.classifiers.one_dependence import AODE
@@ -232,6 +232,35 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
             if answers.labels:
                 found[start:stop, [place_of[label] for label in answers.labels]] = answers.values
         found[found.sum(axis=1) == 0.0] = 1.0 / len(self._labels)
+        return found
+
+    def predict_interval(self, X: Native, level: float = 0.95) -> NDArray[np.float64]:
+        """Return the credible interval of each probability of `predict_proba`.
+
+        Parameters
+        ----------
+        X
+            The rows.
+        level
+            The probability of an interval.
+
+        Returns
+        -------
+        An array of rows, `classes_`, and the low and the high end.
+        """
+        check_is_fitted(self)
+        if not hasattr(self.learner_, "predict_interval_many"):
+            raise NotSupported(f"a {type(self.learner_).__name__} has no intervals")
+        batch = self._columns.encode(self._check_rows(X, reset=False))
+        place_of = {label: place for place, label in enumerate(self._labels)}
+        found = np.zeros((len(batch), len(self._labels), 2))
+        for start, stop in _blocks(batch):
+            for end, answers in enumerate(
+                self.learner_.predict_interval_many(batch.rows(start, stop), level)
+            ):
+                found[start:stop, [place_of[label] for label in answers.labels], end] = answers.values
+        # A row whose classes are all impossible has equal probabilities, which say nothing.
+        found[found[:, :, 1].sum(axis=1) == 0.0] = 0.0, 1.0
         return found
 
     def predict_log_proba(self, X: Native) -> NDArray[np.float64]:

@@ -20,7 +20,7 @@ from stream_bayes import (
     NaiveBayes,
     Thresholds,
 )
-from stream_bayes.errors import UnknownFeature
+from stream_bayes.errors import NotSupported, UnknownFeature
 from stream_bayes.mail import SpamFilter
 from stream_bayes.serve.views import Copy
 
@@ -50,6 +50,14 @@ def test_a_model_behind_others_predicts_explains_and_is_described(name: str) -> 
     assert answer["probabilities"] == pytest.approx({str(label).lower(): p for label, p in own.items()})
     assert answer["prediction"] == ("unsure" if "rule" in name else True)
     assert copy.predict_many([X, X])["predictions"][1]["prediction"] == answer["prediction"]
+    if name == "River's":
+        with pytest.raises(NotSupported, match="has no intervals"):
+            copy.predict(X, level=0.9)
+    else:
+        intervals = copy.predict(X, level=0.9)["intervals"]
+        for label, p in answer["probabilities"].items():
+            assert intervals[label][0] <= p <= intervals[label][1]
+        assert copy.predict_many([X], level=0.9)["predictions"][0]["intervals"] == intervals
     explained = copy.explain(X)
     strongest = explained["evidence"][0]
     assert strongest["feature"] == ("my rain" if "renamed" in name else "rain")
@@ -59,6 +67,15 @@ def test_a_model_behind_others_predicts_explains_and_is_described(name: str) -> 
         assert described["learner"] in {type(copy.answering).__name__}
         assert {each["name"] for each in described["features"]} >= {strongest["feature"]}
         assert set(map(str, described["labels"])) == {"True", "False"}
+
+
+def test_predicting_learns_nothing_where_events_without_a_label_are_learned() -> None:
+    model = NaiveBayes(unlabelled="em")
+    for number in range(20):
+        model.learn_one({"a": "xy"[number % 2]}, number % 2)
+    copy = Copy(model)
+    copy.predict_many([{"a": "x"}] * 50)
+    assert (copy.answering.clock, model.clock) == (20, 20)
 
 
 @pytest.mark.parametrize("name", ["rule", "mixture", "half-lives"])

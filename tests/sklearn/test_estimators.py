@@ -158,6 +158,18 @@ def test_fit_learns_what_the_learner_learns_event_by_event() -> None:
         assert own == pytest.approx(dict(enumerate(found)), rel=1e-12)
 
 
+def test_intervals_are_those_of_the_learner_and_hold_the_probabilities() -> None:
+    X, y = datasets.load_iris(return_X_y=True)
+    for learner in (NaiveBayes(), AODE(), "adaptive"):
+        model = BayesEstimator(learner).fit(X[::2], y[::2])
+        low, high = np.moveaxis(model.predict_interval(X[1::2], 0.9), 2, 0)
+        shares = model.predict_proba(X[1::2])
+        assert low.shape == shares.shape
+        assert (low <= shares).all() and (shares <= high).all() and (low < high).any()
+    with pytest.raises(BadValue, match="level"):
+        model.predict_interval(X, 1.5)
+
+
 @pytest.mark.parametrize("learner", ["aode", "tan", "kdb", "bayes-net"])
 def test_sorted_rows_are_learned_as_well_as_shuffled_ones(learner: str) -> None:
     X, y = datasets.load_iris(return_X_y=True)
