@@ -11,7 +11,8 @@ from typing import Any
 from stream_bayes import load, save
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import CannotMerge, NotSupported
-from stream_bayes.learners.base.explanation import Explanation
+from stream_bayes.learners.base.explanation import Contributions, Explanation
+from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.catalogue import VERBS
 from stream_bayes.workers.summable import learner_of
 
@@ -59,6 +60,9 @@ def merges(make: Callable[[], Any], events: Sequence[Event], directory: Path) ->
 def has_intervals(make: Callable[[], Any], events: Sequence[Event], directory: Path) -> bool:
     model = taught(make, events)
     x = events[-1][0]
+    if isinstance(model, BayesRegressor):
+        low, high = model.predict_interval_one(x)
+        return low < model.predict_one(x) < high
     intervals, answer = model.predict_interval_one(x), model.predict_proba_one(x)
     return intervals.keys() == answer.keys() and all(
         0.0 <= low <= answer[label] <= high <= 1.0 for label, (low, high) in intervals.items()
@@ -67,7 +71,7 @@ def has_intervals(make: Callable[[], Any], events: Sequence[Event], directory: P
 
 def explains(make: Callable[[], Any], events: Sequence[Event], directory: Path) -> bool:
     why = taught(make, events).explain_one(events[-1][0])
-    return isinstance(why, Explanation) and bool(why.ranked())
+    return isinstance(why, Explanation | Contributions) and bool(why.ranked())
 
 
 def has_half_life(make: Callable[[], Any], events: Sequence[Event], directory: Path) -> bool:
@@ -87,7 +91,8 @@ def loads_alone(make: Callable[[], Any], events: Sequence[Event], directory: Pat
     loaded = load(directory / "model.zip")
     assert type(loaded) is type(model)
     x = events[-1][0]
-    assert loaded.predict_proba_one(x) == model.predict_proba_one(x), shown(x)
+    predict = "predict_one" if isinstance(model, BayesRegressor) else "predict_proba_one"
+    assert getattr(loaded, predict)(x) == getattr(model, predict)(x), shown(x)
     return True
 
 

@@ -63,7 +63,7 @@ class Declaration(NamedTuple):
     features, depends_on, prediction_time, memory, choose_if
         Its row in docs/which-learner.md.
     estimator
-        Its name in `stream_bayes.sklearn`; by default that of the class with `Classifier` after it.
+        Its name in `stream_bayes.sklearn`; by default that of the class with `Classifier` or `Regressor` after it.
     example
         Arguments to make one with, for a learner that cannot be made without any. They are the estimator's defaults.
     unordered
@@ -455,6 +455,7 @@ DECLARED: dict[str, Declaration] = {
         "square of the columns, at most 125",
         "columns, at most 60, times 1,024 kept events",
         "the label is a number",
+        estimator="AdaptiveRegressor",
         unordered={"lags": 0},
         cannot=("unlearn", "merge", "explains features", "half-life", "workers"),
         settings=({}, {"lags": 0}, {"schema": "open", "lags": 1, "max_values": 3}),
@@ -468,6 +469,7 @@ DECLARED: dict[str, Declaration] = {
         "square of the columns; after an event once their cube",
         "pairs of columns: numbers, and values of nominal features",
         "the label is a number, and you unlearn, merge or explain",
+        estimator="BayesianRegressor",
         cannot=("workers",),
         settings=(
             {},

@@ -2,7 +2,8 @@
 
 `BayesEstimator(learner)` takes any learner; each learner also has an estimator of its own, whose parameters are the
 learner's arguments. They take arrays, data frames of any library with strings and missing values, and, for learners of
-text, sparse matrices. They work in pipelines, in `GridSearchCV` and with `partial_fit`.
+text, sparse matrices. They work in pipelines, in `GridSearchCV` and with `partial_fit`. `AdaptiveRegressor` and
+`BayesianRegressor` predict numbers, with deviations and intervals.
 
 >>> from sklearn.model_selection import GridSearchCV
 >>> from stream_bayes.sklearn import TANClassifier
@@ -27,7 +28,9 @@ from stream_bayes.sklearn.classifier import BayesEstimator
 from stream_bayes.sklearn.estimators import (
     A2DEClassifier,
     AdaptiveClassifier,
+    AdaptiveRegressor,
     AODEClassifier,
+    BayesianRegressor,
     BayesNetworkClassifier,
     BernoulliNBClassifier,
     ComplementNBClassifier,
@@ -49,8 +52,10 @@ __all__ = [
     "A2DEClassifier",
     "AODEClassifier",
     "AdaptiveClassifier",
+    "AdaptiveRegressor",
     "BayesEstimator",
     "BayesNetworkClassifier",
+    "BayesianRegressor",
     "BernoulliNBClassifier",
     "ComplementNBClassifier",
     "GaussianNBClassifier",

@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from river import base
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_non_negative, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from stream_bayes.core.values.inputs import check_classes
 from stream_bayes.core.values.values import canonical_label, shown
 from stream_bayes.data.columns import CodedColumns
-from stream_bayes.data.frames import Native, is_frame
+from stream_bayes.data.frames import Native
 from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import BadLabel, BadValue, NotSupported
 from stream_bayes.learners.base.base import BayesClassifier as CountingClassifier
 from stream_bayes.learners.catalogue import DEFAULT, LEARNERS, declaration_of, inner_names
 from stream_bayes.learners.classifiers.one_dependence import AODE
 from stream_bayes.names import check_known
-from stream_bayes.sklearn.columns import FROM_DTYPE, Categorical, ColumnKinds
+from stream_bayes.sklearn.columns import FROM_DTYPE, Categorical
+from stream_bayes.sklearn.estimator import Learner, LearnerEstimator, blocks
 
 __all__ = ["BayesEstimator", "Learner", "LearnerClassifier", "given_learner", "names_of_learners"]
 
-Learner: TypeAlias = Any  # a classifier with `clone`, `learn_many` and `predict_proba_many`
 Codes: TypeAlias = NDArray[np.int32]
 
-BLOCK_ROWS = 1 << 13  # rows that are learned or predicted at once, so that their codes stay in the cache
 CUT_ROWS = (
     100_000  # rows from which cut points are set, at most: sorting a column takes longer than counting it
 )
@@ -76,14 +73,8 @@ def names_of_learners() -> list[str]:
     return [DEFAULT, *inner_names()]
 
 
-class LearnerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn brings no types
+class LearnerClassifier(ClassifierMixin, LearnerEstimator):  # type: ignore[misc]  # scikit-learn brings no types
     """A scikit-learn classifier that learns with a clone of a learner; `BayesEstimator` has the documentation."""
-
-    categorical_features: Categorical
-
-    @abstractmethod
-    def _given_learner(self) -> Learner:
-        """Return the learner to clone."""
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -163,42 +154,15 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
             try:
                 check_classification_targets(labels)
             except ValueError as error:  # numbers with a fraction
-                raise BadLabel(f"{error} To learn numbers: stream_bayes.BayesianRegression") from None
+                raise BadLabel(f"{error} To learn numbers: stream_bayes.sklearn.AdaptiveRegressor") from None
         check_consistent_length(X, labels)
         if sample_weight is None:
             return X, labels, None
         return X, labels, _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
 
-    def _check_rows(self, X: Native, *, reset: bool) -> Native:
-        """Return rows as a data frame, an array or a sparse matrix, checked as scikit-learn does."""
-        tags = self.__sklearn_tags__().input_tags
-        if is_frame(X):
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            if 0 in X.shape:
-                raise BadValue(
-                    f"expected at least one row and one column, got a data frame of shape {X.shape}"
-                )
-        else:
-            X = validate_data(
-                self,
-                X,
-                reset=reset,
-                dtype=None if tags.string else "numeric",
-                ensure_all_finite="allow-nan",
-                accept_sparse=["csr"] if tags.sparse else False,
-            )
-            if X.dtype.kind not in "fiubOUS":
-                raise BadValue(f"expected numbers or names, got an array of {X.dtype}")
-        if tags.positive_only and not is_frame(X):
-            check_non_negative(X, f"{type(self).__name__} (input X)")
-        return X
-
     def _begin(self, X: Native, classes: NDArray[Any]) -> None:
         """Begin with a new learner, for the columns of a first batch."""
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            names = [f"x{place}" for place in range(self.n_features_in_)]
-        self._columns = ColumnKinds.of(X, tuple(map(str, names)), self.categorical_features)
+        self._set_columns(X)
         self.classes_ = classes
         self._labels = tuple(canonical_label(label) for label in classes.tolist())
         self.learner_ = self._new_learner()
@@ -212,7 +176,7 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return learner.clone()
 
     def _learn(self, batch: Any, weights: NDArray[np.float64] | None) -> None:
-        for start, stop in _blocks(batch):
+        for start, stop in blocks(batch):
             own = None if weights is None else weights[start:stop]
             self.learner_.learn_many(batch.rows(start, stop), w=own)
 
@@ -227,7 +191,7 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         batch = self._columns.encode(self._check_rows(X, reset=False))
         place_of = {label: place for place, label in enumerate(self._labels)}
         found = np.zeros((len(batch), len(self._labels)))
-        for start, stop in _blocks(batch):
+        for start, stop in blocks(batch):
             answers = self.learner_.predict_proba_many(batch.rows(start, stop))
             if answers.labels:
                 found[start:stop, [place_of[label] for label in answers.labels]] = answers.values
@@ -254,7 +218,7 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         batch = self._columns.encode(self._check_rows(X, reset=False))
         place_of = {label: place for place, label in enumerate(self._labels)}
         found = np.zeros((len(batch), len(self._labels), 2))
-        for start, stop in _blocks(batch):
+        for start, stop in blocks(batch):
             for end, answers in enumerate(
                 self.learner_.predict_interval_many(batch.rows(start, stop), level)
             ):
@@ -276,12 +240,9 @@ class LearnerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        kinds = getattr(self._given_learner(), "inputs", frozenset({"nominal", "numeric"}))
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = tags.input_tags.categorical = "nominal" in kinds
-        tags.input_tags.sparse = "bag" in kinds
-        tags.input_tags.positive_only = "positive input" in getattr(self._given_learner(), "_tags", ())
-        tags.classifier_tags.poor_score = "bag" in kinds  # as scikit-learn's own naive Bayes over counts
+        tags.classifier_tags.poor_score = (
+            tags.input_tags.sparse
+        )  # as scikit-learn's own naive Bayes over counts
         return tags
 
 
@@ -402,16 +363,6 @@ def _set_cuts(learner: Learner, batch: Any, weights: NDArray[np.float64] | None)
             continue
         own = np.ones(len(chosen)) if weights is None else weights[chosen]
         discretizer.fix(slot, column[known], own[known], batch.labels[chosen][known])
-
-
-def _blocks(batch: Any) -> Iterator[tuple[int, int]]:
-    """Yield the beginning and end of blocks of rows. A large vocabulary is translated for each block, so it makes
-    blocks longer.
-    """
-    values = sum(map(len, getattr(batch, "vocabularies", ())))
-    step = max(BLOCK_ROWS, 8 * values)
-    bounds = [*range(0, len(batch), step), len(batch)]
-    return pairwise(bounds)
 
 
 def _parameters_within(prefix: str, learner: Any) -> Iterator[tuple[str, Any]]:

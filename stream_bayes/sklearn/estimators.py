@@ -6,15 +6,18 @@ import inspect
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from stream_bayes.learners.catalogue import DECLARED, LEARNERS, REGRESSION, declaration_of
-from stream_bayes.sklearn.classifier import Learner, LearnerClassifier, given_learner
+from stream_bayes.learners.base.regressor import BayesRegressor
+from stream_bayes.learners.catalogue import DECLARED, LEARNERS, REGRESSION, REGRESSORS, declaration_of
+from stream_bayes.sklearn.classifier import LearnerClassifier, given_learner
 from stream_bayes.sklearn.columns import FROM_DTYPE, Categorical
+from stream_bayes.sklearn.estimator import Learner, LearnerEstimator
+from stream_bayes.sklearn.regressor import LearnerRegressor
 
 __all__ = ["OneLearner", "estimator_of"]
 
 
-class OneLearner(LearnerClassifier):
-    """A classifier with one kind of learner, whose arguments are its parameters, by name."""
+class OneLearner(LearnerEstimator):
+    """An estimator with one kind of learner, whose arguments are its parameters, by name."""
 
     kind: ClassVar[type]
     _signature: ClassVar[inspect.Signature]
@@ -33,6 +36,14 @@ class OneLearner(LearnerClassifier):
         return self.kind(**given)
 
 
+class OneClassifier(OneLearner, LearnerClassifier):
+    """A classifier with one kind of learner."""
+
+
+class OneRegressor(OneLearner, LearnerRegressor):
+    """A regressor with one kind of learner."""
+
+
 def estimator_of(name: str) -> type[OneLearner]:
     """Return the estimator of a learner by its name in the catalogue.
 
@@ -49,7 +60,8 @@ def estimator_of(name: str) -> type[OneLearner]:
 
 
 def _make_estimator(name: str) -> type[OneLearner]:
-    kind, declared = LEARNERS[name], declaration_of(name)
+    declared = declaration_of(name)
+    kind = REGRESSORS[name] if declared.task == REGRESSION else LEARNERS[name]
     defaults = {**declared.example, **declared.unordered}
     parameters = [
         argument.replace(
@@ -76,7 +88,8 @@ def _make_estimator(name: str) -> type[OneLearner]:
         "_signature": inspect.Signature(parameters),
         "kind": kind,
     }
-    return type(declared.estimator_name, (OneLearner,), members)
+    made = OneRegressor if declared.task == REGRESSION else OneClassifier
+    return type(declared.estimator_name, (made,), members)
 
 
 COUNTS = """[[2, 1, 0, 0], [1, 2, 0, 1], [0, 0, 1, 2], [0, 1, 2, 1]]  # of words; or a sparse matrix
@@ -86,12 +99,18 @@ NUMBERS = """[[1.0, 20.5], [1.5, 21.0], [7.0, 3.5], [7.5, 4.5]] * 25
 NAMES = """[["grey", "east"], ["grey", "west"], ["blue", "east"], ["blue", "west"]] * 25
     >>> y = ["rain", "rain", "dry", "dry"] * 25"""
 
+TARGETS = """[[1.0, 20.5], [1.5, 21.0], [7.0, 3.5], [7.5, 4.5]] * 25
+    >>> y = [2.0, 3.0, 14.0, 15.0] * 25"""
+
 
 def _documentation(kind: type[Any], name: str, defaults: Mapping[str, Any]) -> str:
     """Return the docstring of an estimator: the learner's first sentence, and an example that suits its features."""
     inputs = getattr(kind, "inputs", None)  # of a learner around others, what these take
     inputs = inputs if isinstance(inputs, frozenset) else {"nominal", "numeric"}
     rows = NAMES if "nominal" in inputs else NUMBERS if "numeric" in inputs else COUNTS
+    check = "model.predict(X[:4]).tolist() == y[:4]"
+    if issubclass(kind, BayesRegressor):
+        rows, check = TARGETS, "all(abs(model.predict(X[:4]) - y[:4]) < 0.5)"
     other = ", ".join(f"`{name}` is {value!r}" for name, value in defaults.items())
     return f"""{inspect.cleandoc(kind.__doc__ or "").partition(chr(10) * 2)[0]}
 
@@ -103,7 +122,7 @@ def _documentation(kind: type[Any], name: str, defaults: Mapping[str, Any]) -> s
     >>> from stream_bayes.sklearn import {name}
     >>> X = {rows}
     >>> model = {name}().fit(X, y)
-    >>> model.predict(X[:4]).tolist() == y[:4]
+    >>> {check}
     True
     """
 
@@ -111,50 +130,53 @@ def _documentation(kind: type[Any], name: str, defaults: Mapping[str, Any]) -> s
 def __getattr__(name: str) -> type[OneLearner]:
     """Return the estimator of a learner that another package brings."""
     if not name.startswith("_"):
-        for learner in LEARNERS:
+        for learner in (*LEARNERS, *REGRESSORS):
             if learner not in DECLARED and declaration_of(learner).estimator_name == name:
                 return estimator_of(learner)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-for _learner, _declared in DECLARED.items():
-    if _declared.task != REGRESSION:
-        estimator_of(_learner)
+for _learner in DECLARED:
+    estimator_of(_learner)
 
 if TYPE_CHECKING:  # `make declarations` writes these
 
-    class A2DEClassifier(OneLearner): ...
+    class A2DEClassifier(OneClassifier): ...
 
-    class AODEClassifier(OneLearner): ...
+    class AODEClassifier(OneClassifier): ...
 
-    class AdaptiveClassifier(OneLearner): ...
+    class AdaptiveClassifier(OneClassifier): ...
 
-    class BayesNetworkClassifier(OneLearner): ...
+    class BayesNetworkClassifier(OneClassifier): ...
 
-    class BernoulliNBClassifier(OneLearner): ...
+    class BernoulliNBClassifier(OneClassifier): ...
 
-    class ComplementNBClassifier(OneLearner): ...
+    class ComplementNBClassifier(OneClassifier): ...
 
-    class GaussianNBClassifier(OneLearner): ...
+    class GaussianNBClassifier(OneClassifier): ...
 
-    class HalfLifeChoiceClassifier(OneLearner): ...
+    class HalfLifeChoiceClassifier(OneClassifier): ...
 
-    class KDBClassifier(OneLearner): ...
+    class KDBClassifier(OneClassifier): ...
 
-    class LDAClassifier(OneLearner): ...
+    class LDAClassifier(OneClassifier): ...
 
-    class LiveChoiceClassifier(OneLearner): ...
+    class LiveChoiceClassifier(OneClassifier): ...
 
-    class MultinomialNBClassifier(OneLearner): ...
+    class MultinomialNBClassifier(OneClassifier): ...
 
-    class NaiveBayesClassifier(OneLearner): ...
+    class NaiveBayesClassifier(OneClassifier): ...
 
-    class ODEClassifier(OneLearner): ...
+    class ODEClassifier(OneClassifier): ...
 
-    class QDAClassifier(OneLearner): ...
+    class QDAClassifier(OneClassifier): ...
 
-    class SPODEClassifier(OneLearner): ...
+    class SPODEClassifier(OneClassifier): ...
 
-    class SlidingWindowClassifier(OneLearner): ...
+    class SlidingWindowClassifier(OneClassifier): ...
 
-    class TANClassifier(OneLearner): ...
+    class TANClassifier(OneClassifier): ...
+
+    class AdaptiveRegressor(OneRegressor): ...
+
+    class BayesianRegressor(OneRegressor): ...

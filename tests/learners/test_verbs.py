@@ -10,10 +10,12 @@ import pytest
 
 from stream_bayes import Costs, DecidingClassifier, DriftAdaptive, NaiveBayes, Nominal, Schema
 from stream_bayes.learners.base.base import BayesClassifier
-from stream_bayes.learners.catalogue import LEARNERS, VERBS, declaration_of
+from stream_bayes.learners.base.regressor import BayesRegressor
+from stream_bayes.learners.catalogue import LEARNERS, REGRESSORS, VERBS, declaration_of
 from stream_bayes.learners.factory import make_learner
 from stream_bayes.mail import SpamFilter
 from stream_bayes.mail.streams.shard_filter import FilterTotal, ShardFilterModel
+from stream_bayes.testing.laws_of_regressors import TargetStreams
 from stream_bayes.testing.public_learners import label_of, made, settings_of
 from stream_bayes.testing.sample_streams import NOMINAL, Streams
 from tests.repository.declarations import RELATIVES
@@ -27,13 +29,18 @@ def events_for(model: Any, verb: str = "") -> list[Event]:
     """Return samples that suit a model; without numbers, whose cut points differ, for one that is merged."""
     inputs = getattr(model, "inputs", ())
     numeric = verb != "merge" or getattr(model, "schema", None) is not None or "nominal" not in inputs
-    streams = Streams(model if isinstance(model, BayesClassifier) else NaiveBayes(), numeric=numeric)
+    if isinstance(model, BayesRegressor):
+        streams: Streams = TargetStreams(model, numeric=numeric)
+    else:
+        streams = Streams(model if isinstance(model, BayesClassifier) else NaiveBayes(), numeric=numeric)
     return [(x, y) for x, y, w in streams.samples(40) if w]
 
 
 def cases() -> Iterator[Any]:
-    for name in LEARNERS:
+    for name in (*LEARNERS, *REGRESSORS):
         for settings in settings_of(name):
+            if isinstance(settings.get("half_life"), str):
+                continue  # its samples have a time of their own: tests/laws
             yield pytest.param(name, settings, id=label_of(name, settings))
 
 

@@ -50,11 +50,10 @@ def written() -> dict[Path, str]:
                 1,
             )
         front = with_name(front, "__all__ = [", name)
-        if declared.task == REGRESSION:
-            continue
         estimator = declared.estimator_name
-        if f"    class {estimator}(OneLearner)" not in estimators:
-            estimators += f"\n    class {estimator}(OneLearner): ...\n"
+        of_its_task = "OneRegressor" if declared.task == REGRESSION else "OneClassifier"
+        if f"    class {estimator}({of_its_task})" not in estimators:
+            estimators += f"\n    class {estimator}({of_its_task}): ...\n"
         sklearn = with_name(sklearn, "__all__ = [", estimator)
         if not re.search(rf"^    {estimator},$", sklearn, re.MULTILINE):
             sklearn = sklearn.replace("estimators import (\n", f"estimators import (\n    {estimator},\n", 1)

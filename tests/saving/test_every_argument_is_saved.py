@@ -35,12 +35,14 @@ from stream_bayes import (
 )
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.errors import BadValue, NotSupported, StreamBayesError
-from stream_bayes.learners.catalogue import LEARNERS
-from stream_bayes.learners.factory import make_learner
+from stream_bayes.learners.base.regressor import BayesRegressor
+from stream_bayes.learners.catalogue import LEARNERS, REGRESSORS
+from stream_bayes.learners.factory import make_learner, make_regressor
 from stream_bayes.saving.river.model_state import model_state, restore_model
 
 CLASSES: dict[str, Any] = {
     **LEARNERS,
+    **REGRESSORS,
     "a network": BayesNet,
     "a learner that follows drift": DriftAdaptive,
 }
@@ -77,6 +79,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "judge_after": COUNTS,
     "k": (0, 2, np.int64(2), True),
     "label_memory": (0, 3, np.int64(1), True),
+    "lags": (0, 3, np.int64(1), True),
     "learner": (NaiveBayes, lambda: AODE(class_prior=PRIORS[0]), lambda: SlidingWindow(NaiveBayes(), 9)),
     "loss_half_life": (*NUMBERS, None),
     "margin": (*NUMBERS, 0),
@@ -157,7 +160,7 @@ def taught(model: Any) -> Any:
             if isinstance(model, BayesNet):
                 model.learn_one(x)
             else:
-                model.learn_one(x, "uv"[number % 2])
+                model.learn_one(x, number % 7 if isinstance(model, BayesRegressor) else "uv"[number % 2])
         except StreamBayesError:
             break  # a bag of words, a time that is missing, a closed schema: what was learned is saved
     return model
@@ -195,7 +198,9 @@ def test_an_argument_that_is_accepted_is_saved_and_loaded(name: str, argument: s
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("name", "argument"), [pair for pair in arguments() if pair[0] in LEARNERS])
+@pytest.mark.parametrize(
+    ("name", "argument"), [pair for pair in arguments() if pair[0] in (*LEARNERS, *REGRESSORS)]
+)
 def test_an_argument_out_of_json_or_toml_is_saved_and_loaded(
     name: str, argument: str, tmp_path: Path
 ) -> None:
@@ -212,7 +217,7 @@ def test_an_argument_out_of_json_or_toml_is_saved_and_loaded(
             readings.append(tomllib.loads(f"arguments = {{ {toml} }}")["arguments"])
         for table in readings:
             try:
-                model = make_learner(name, table)
+                model = make_regressor(name, table) if name in REGRESSORS else make_learner(name, table)
             except StreamBayesError:
                 continue
             stream_bayes.save(taught(model), tmp_path / "model.zip")

@@ -25,18 +25,24 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from stream_bayes import AODE, KDB, ODE, TAN, DriftAdaptive, MultinomialNB, NaiveBayes, Nominal, Schema
 from stream_bayes import sklearn as estimators
 from stream_bayes.errors import BadLabel, BadValue
-from stream_bayes.learners.catalogue import LEARNERS
+from stream_bayes.learners.catalogue import LEARNERS, REGRESSORS
 from stream_bayes.sklearn import BayesEstimator, NaiveBayesClassifier, TANClassifier
 from stream_bayes.sklearn.classifier import names_of_learners
 from tests.builds import EVERYTHING
 
 NAMES = [name for name in estimators.__all__ if name != "BayesEstimator"]
-# One class makes them all: every check for two learners, and for each of the others a share.
-WHOLE = ["NaiveBayesClassifier", "MultinomialNBClassifier"]
+# One class makes them all: every check for three learners, and for each of the others a share.
+WHOLE = ["NaiveBayesClassifier", "MultinomialNBClassifier", "AdaptiveRegressor"]
 CHECKED = [*WHOLE, *(name for name in estimators.__all__ if name not in WHOLE)] if EVERYTHING else WHOLE
 # Their losses depend on the order of the rows, which this check shuffles; scikit-learn leaves it out for AdaBoost,
 # SGD and gradient boosting in the same way.
-ORDERED = {"SPODEClassifier", "LiveChoiceClassifier", "AdaptiveClassifier", "HalfLifeChoiceClassifier"}
+ORDERED = {
+    "SPODEClassifier",
+    "LiveChoiceClassifier",
+    "AdaptiveClassifier",
+    "HalfLifeChoiceClassifier",
+    "AdaptiveRegressor",
+}
 EXPECTED = {"check_sample_weight_equivalence_on_dense_data": "the losses follow the order of the rows"}
 
 SKY = pd.DataFrame(
@@ -73,7 +79,7 @@ def test_scikit_learn_finds_nothing_wrong(name: str, estimator: Any, check: Any)
 
 def test_each_learner_by_name_has_an_estimator() -> None:
     kinds = {getattr(estimators, name).kind for name in NAMES}
-    assert kinds == set(LEARNERS.values())
+    assert kinds == {*LEARNERS.values(), *REGRESSORS.values()}
 
 
 @pytest.mark.parametrize("name", names_of_learners())
@@ -100,6 +106,22 @@ def test_the_discriminants_agree_with_scikit_learn() -> None:
         ),
     ):
         assert np.allclose(ours.fit(X, y).predict_proba(X), theirs.fit(X, y).predict_proba(X), atol=1e-6)
+
+
+def test_regressors_give_deviations_and_intervals_of_tables_with_names() -> None:
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame({"size": rng.normal(size=300), "sky": rng.choice(["grey", "blue"], 300)})
+    X.loc[::9, "size"] = np.nan
+    y = 2.0 * X["size"].fillna(0.0) + 3.0 * (X["sky"] == "blue") + 0.5 * rng.normal(size=300)
+    for kind in (estimators.AdaptiveRegressor, estimators.BayesianRegressor):
+        model = kind().partial_fit(X[:100], y[:100]).partial_fit(X[100:200], y[100:200], np.ones(100))
+        assert model.learner_.clock == 200 and model.score(X[200:], y[200:]) > 0.85
+        predicted, deviations = model.predict(X[200:], return_std=True)
+        assert predicted == pytest.approx(model.predict(X[200:])) and np.all(deviations > 0.3)
+        low, high = model.predict_interval(X[200:], 0.9).T
+        assert 0.8 <= ((low <= y[200:]) & (y[200:] <= high)).mean() <= 0.98
+    with pytest.raises(BadLabel, match="AdaptiveRegressor"):
+        TANClassifier().fit(X, y)
 
 
 def test_rows_of_a_table_are_mixed_without_their_order() -> None:

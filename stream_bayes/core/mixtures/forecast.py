@@ -77,6 +77,17 @@ class Forecast:
         return 0.5 * (high - low)
 
     @property
+    def standard_deviation(self) -> float:
+        """The standard deviation of the mixture, whose tails are not corrected."""
+        mixture = self._mixture
+        degrees = np.asarray(mixture.degrees)
+        weights = np.asarray(mixture.weights).reshape(-1, len(degrees))
+        squares = np.asarray(mixture.squares).reshape(-1, len(degrees)) * np.asarray(mixture.spread)[:, None]
+        apart = np.asarray(mixture.location) - mixture.mean()
+        total = (weights * (squares * degrees / (degrees - 2.0) + np.square(apart)[:, None])).sum()
+        return self._deviation * math.sqrt(float(total))
+
+    @property
     def median(self) -> float:
         """The median."""
         return self.quantile(0.5)

@@ -110,7 +110,7 @@ class AdaptiveRegression(BayesRegressor):
             check_count("lags", lags)
             if lags > MOST_LAGS:
                 raise BadValue(f"lags: at most {MOST_LAGS} last targets, not {lags}")
-        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**63:
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
             raise BadValue(f"seed must be a whole number from 0 to 2**63 - 1, not {shown(seed)}")
         super().__init__(None, schema, max_values, memory_budget)
         self._panel = RegressionPanel(int(lags), int(seed))
@@ -137,9 +137,10 @@ class AdaptiveRegression(BayesRegressor):
 
     def learn_many(self, X: Native, y: Native, w: Native = None) -> None:
         """Learn many rows, as `learn_one` would in their order: all of them, or none if one is refused."""
-        check_batch(self._store, X, y, w)
+        rows: list[Any] = [*rows_of(X)]
         targets: Any = labels_of(y)
-        for x, target, weight in zip(rows_of(X), targets, row_weights(w, len(targets)).tolist(), strict=True):
+        check_batch(self._store, rows, targets, w)
+        for x, target, weight in zip(rows, targets, row_weights(w, len(rows)).tolist(), strict=True):
             self.learn_one(x, target, weight)
 
     def merge(self, other: Self) -> Self:

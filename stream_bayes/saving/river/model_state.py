@@ -24,11 +24,9 @@ from river import compose
 from stream_bayes.core.values.checks import refusing_bad_state
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadState, OtherConfiguration
-from stream_bayes.learners.base.base import BayesClassifier
-from stream_bayes.learners.base.state import LearnerContent, saved_parameter
+from stream_bayes.learners.base.state import CountLearner, LearnerContent, saved_parameter
 from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
 from stream_bayes.learners.wrappers.decision_rules import Costs, Thresholds
-from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.saving.river import adaptive_learners, composition, drift_learners, statistics  # noqa: F401  # they register
 from stream_bayes.saving.river.location import RIVER, Location
 from stream_bayes.saving.river.parameters import compare_parameters, encode_parameter
@@ -224,15 +222,15 @@ def configuration_digest(model: Any) -> str:
 class _Learner(ObjectCodec):
     """A learner of this package, which writes and checks its own state."""
 
-    def encode(self, held: BayesClassifier, location: Location) -> dict[str, Any]:
+    def encode(self, held: CountLearner, location: Location) -> dict[str, Any]:
         written: dict[str, Any] = {}  # by the content's `state`
         location.learners.append((written, held.content()))
         return {"state": written, "number": len(location.learners) - 1}
 
-    def configuration(self, held: BayesClassifier, location: Location) -> dict[str, Any]:
+    def configuration(self, held: CountLearner, location: Location) -> dict[str, Any]:
         return {"parameters": _parameters_of(held)}
 
-    def decode(self, made: BayesClassifier, saved: dict[str, Any], location: Location) -> BayesClassifier:
+    def decode(self, made: CountLearner, saved: dict[str, Any], location: Location) -> CountLearner:
         state, number = location.fields(saved, "state", "number")
         if not isinstance(state, Mapping) or type(number) is not int:
             raise location.altered("the state of a learner", state)
@@ -246,7 +244,7 @@ class _Learner(ObjectCodec):
             raise type(error)(f"{location}: {error}") from error
 
 
-def _parameters_of(learner: BayesClassifier) -> dict[str, Any]:
+def _parameters_of(learner: CountLearner) -> dict[str, Any]:
     return {name: saved_parameter(value) for name, value in learner._get_params().items()}
 
 
@@ -350,8 +348,7 @@ class _Function(ObjectCodec):
         return self.encode(made, location)
 
 
-register_base(BayesClassifier, _Learner())
-register_base(BayesNet, _Learner())
+register_base(CountLearner, _Learner())
 register_codec(compose.Pipeline, _Pipeline("steps"))
 register_codec(compose.TransformerUnion, _Steps("transformers"))
 register_codec(compose.TransformerProduct, _Steps("transformers"))
