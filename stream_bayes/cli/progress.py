@@ -167,6 +167,11 @@ def print_summary(engine: Engine, json: bool) -> None:
             f"{result['surprise']['impossible']:,} events were impossible before they were learned; the mean leaves "
             "them out"
         )
+    if result["surprise"] is not None and result["surprise"]["unscored"]:
+        typer.echo(
+            f"{result['surprise']['unscored']:,} events could not be scored within the memory budget; the mean leaves "
+            "them out"
+        )
     if result["challengers"]:
         print_table("challengers, on the same records", list(_standings(result)))
     if lacks_labels(engine):

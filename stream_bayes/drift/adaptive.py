@@ -13,6 +13,7 @@ candidates are also tried without a drift: `succession` says when.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from math import log
 from typing import Any
@@ -43,7 +44,7 @@ from stream_bayes.drift.recent_events import Learner, rederive
 from stream_bayes.drift.succession import MOST_SURPRISE, Succession, SuccessionSettings
 from stream_bayes.drift.trial import Trial
 from stream_bayes.drift.watch import DriftWatch
-from stream_bayes.errors import BadLabel, BadValue, NotSupported
+from stream_bayes.errors import BadLabel, BadValue, BudgetExceeded, NotSupported
 from stream_bayes.learners.base.arguments import (
     ReadOnlyArguments,
     check_choice,
@@ -275,7 +276,11 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         if isinstance(self.learner, BayesNet):
             if y is not None:
                 raise BadLabel(f"a BayesNet has no class, but the event has the label {shown(y)}")
-            self.score_learn_one(x, w)
+            try:
+                score = self._network().score_one(x)
+            except BudgetExceeded:  # of an event with gaps: it is learned, and judges no candidate
+                score = math.nan
+            self._learn_scored(x, w, score)
         else:
             self.predict_learn_one(x, y, w)
 
@@ -298,17 +303,37 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
             self.learn_one(*sample)
 
     def score_learn_one(self, x: X, w: float = 1.0) -> float:
-        """Return the surprise of an event to a network without a class, then learn it."""
-        succession = self._succession
-        model = self._network()
-        score = model.score_one(x)
+        """Return the surprise of an event to a network without a class, then learn it.
+
+        Raises `BudgetExceeded` if exact inference of missing values needs more memory than the budget, with nothing
+        learned; `learn_one` learns such an event.
+        """
+        score = self._network().score_one(x)
+        self._learn_scored(x, w, score)
+        return score
+
+    def _learn_scored(self, x: X, w: float, score: float) -> None:
+        """Learn an event with its surprise; NaN if that could not be computed."""
+        succession, model = self._succession, self._network()
         row = model._store.encode(x, EVENT, w)
         model._learn_row(row)
         succession.clock += 1
-        if row.weight > 0.0:
+        if row.weight > 0.0 and math.isnan(score):
+            self._follow_unscored(row, x, w)
+        elif row.weight > 0.0:
             loss = min(score, MOST_SURPRISE)
             self._follow(row, (x, EVENT, w), loss, self._watch.signal_of(loss, len(model.structure)), True)
-        return score
+
+    def _follow_unscored(self, row: Row, x: X, w: float) -> None:
+        """Keep an event without a score, watch for drift of families, and let candidates learn it."""
+        succession, watch = self._succession, self._watch
+        succession.recent.push(row, succession.clock, succession.recent.last_signal)
+        if watch.changes is not None:
+            self._follow_families(watch.changes)
+        if succession.trial is not None:
+            succession.learn_unscored(x, w, succession.trial)
+        elif succession.task is not None:
+            succession.continue_search(succession.task)
 
     def score_one(self, x: X) -> float:
         """Return the surprise of an event to a network without a class, as `BayesNet.score_one` does."""

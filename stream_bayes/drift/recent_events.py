@@ -73,6 +73,11 @@ class RecentEvents:
         self._push(row, clock)
         self._append(signal)
 
+    @property
+    def last_signal(self) -> float:
+        """The signal of the newest event; 1/2 without any."""
+        return self._signals[-1] if self._signals else 0.5
+
     def signals(self, after: int = 0) -> NDArray[np.float64]:
         """Return the signal of each event after a clock, the oldest first."""
         first = bisect_right(range(len(self)), after, key=self._window.clock_of) if after else 0

@@ -319,6 +319,15 @@ class Succession:
             self._refuse(trial, best, self.candidates[best][0], "it is no better")
             self._finish()
 
+    def learn_unscored(self, x: X, w: float, trial: Trial) -> None:
+        """Let candidates of a network without a class learn an event that could not be scored, and judges none."""
+        if not trial.gains:
+            self.catch_up(trial)
+            return
+        for _, candidate in self.candidates:
+            assert isinstance(candidate, BayesNet)
+            candidate.learn_one(x, w)
+
     def give_up(self, trial: Trial) -> None:
         """End a trial whose candidates have learned a world that has changed again."""
         if trial.gains:

@@ -173,6 +173,12 @@ def log_likelihood(
     return found + sum(_log_novel(network, v, unseen) for v in novel), novel
 
 
+def novel(live: LiveInference, x: X, unseen: str) -> dict[Value, Value]:
+    """Return the values of an event that were never learned; those with soft evidence are none."""
+    hard = {variable: value for variable, value in x.items() if not isinstance(value, Mapping)}
+    return _novel(live.network(), hard, unseen)
+
+
 def probabilities(
     live: LiveInference, encoder: Encoder, variable: Any, x: X, hidden: Container[Any], unseen: str
 ) -> dict[Any, float]:

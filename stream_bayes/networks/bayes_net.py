@@ -688,6 +688,10 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         """Return the log-likelihood of an event, and the values in it that were never learned."""
         return answers.log_likelihood(self._live, self._store.encoder, x, self.unseen)
 
+    def _novel(self, x: X) -> dict[Any, Any]:
+        """Return the values of an event that were never learned, without inference."""
+        return answers.novel(self._live, x, self.unseen)
+
     def score_one(self, x: X) -> float:
         """Return minus the log-likelihood of an event, in nats: the larger, the more unexpected.
 

@@ -279,7 +279,16 @@ class StructureGrowth(ABC):
             if len(self._store.encoder.features) > self._variables:
                 self._add_variables()
             if self._trial is not None:
-                self._trial.add(self._gain(row))
+                self._try_event(self._trial, row)
+
+    def _try_event(self, trial: _Trial, row: Row) -> None:
+        """Add what the structure on trial gains on an event; refuse it if that needs more memory than the budget."""
+        try:
+            trial.add(self._gain(row))
+        except BudgetExceeded as error:
+            assert self._store.tried is not None
+            self._record(trial, self._store.tried, str(error))
+            self._end(None)
 
     def after(self, row: Row) -> None:
         """Go on after an event was learned: begin a search, do a slice of it, judge a trial."""

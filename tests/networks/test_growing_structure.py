@@ -11,7 +11,15 @@ import pytest
 
 from stream_bayes import Schema
 from stream_bayes.data.schema import Numeric
-from stream_bayes.errors import BadStructure, BadValue, CannotMerge, NeverMet, SchemaError, UnknownFeature
+from stream_bayes.errors import (
+    BadStructure,
+    BadValue,
+    BudgetExceeded,
+    CannotMerge,
+    NeverMet,
+    SchemaError,
+    UnknownFeature,
+)
 from stream_bayes.networks import (
     BIC,
     BayesNet,
@@ -201,3 +209,19 @@ def test_a_new_value_during_a_trial_follows_an_event_that_lacks_a_variable():
             model.learn_one({"rain": f"value {number}", "lawn": rain, "coin": True})
             tried += 1
     assert tried >= 10
+
+
+def test_a_structure_on_trial_that_cannot_score_an_event_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = BayesNet("learn")
+    for number in range(70):
+        model.learn_one({"rain": number % 3 == 0, "lawn": number % 3 == 0})
+    growth: Any = model._growth
+    assert growth._store.tried is not None
+
+    def gain(row: Any) -> float:
+        raise BudgetExceeded("an exact answer would need more")
+
+    monkeypatch.setattr(growth, "_gain", gain)
+    model.learn_one({"rain": True})
+    assert growth._store.tried is None and model.clock == 71
+    assert model.changes[-1].why == "an exact answer would need more"

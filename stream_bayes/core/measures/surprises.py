@@ -25,24 +25,30 @@ class Surprises:
         The weight of the possible events, and the sum of their surprise.
     impossible
         The number of impossible events.
+    unscored
+        The number of events whose score needed more memory than the budget. They are in no mean.
 
     Examples
     --------
     >>> surprises = Surprises()
-    >>> surprises.add([0.5, 1.5, None], [1.0, 1.0, 1.0])
-    >>> surprises.mean, surprises.impossible
-    (1.0, 1)
+    >>> surprises.add([0.5, 1.5, None, math.nan], [1.0, 1.0, 1.0, 1.0])
+    >>> surprises.mean, surprises.impossible, surprises.unscored
+    (1.0, 1, 1)
     """
 
     def __init__(self) -> None:
         self.weight = 0.0
         self.nats = 0.0
         self.impossible = 0
+        self.unscored = 0
         self._recent: deque[tuple[float | None, float]] = deque(maxlen=WINDOW)
 
     def add(self, scores: Iterable[float | None], weights: Iterable[float]) -> None:
-        """Add events with their weights; a score of None is an impossible event."""
+        """Add events with their weights; a score of None is an impossible event, NaN one that could not be scored."""
         for score, weight in zip(scores, weights, strict=False):
+            if score is not None and math.isnan(score):
+                self.unscored += 1
+                continue
             self._recent.append((score, weight))
             if score is None:
                 self.impossible += 1
@@ -66,7 +72,8 @@ class Surprises:
         """Return the figures by name; None, for JSON, if one is undefined."""
         means = {"nats_per_event": self.mean, "last_1000": self.recent_mean}
         return {name: None if math.isnan(mean) else mean for name, mean in means.items()} | {
-            "impossible": self.impossible
+            "impossible": self.impossible,
+            "unscored": self.unscored,
         }
 
     def state(self) -> dict[str, Any]:
@@ -75,6 +82,7 @@ class Surprises:
             "weight": self.weight,
             "nats": self.nats,
             "impossible": self.impossible,
+            "unscored": self.unscored,
             "recent": [list(pair) for pair in self._recent],
         }
 
@@ -84,8 +92,10 @@ class Surprises:
             weight, nats, impossible = float(state["weight"]), float(state["nats"]), state["impossible"]
             recent = [(None if score is None else float(score), float(w)) for score, w in state["recent"]]
             expect(type(impossible) is int and impossible >= 0, f"impossible is {impossible!r}")
+            unscored = state["unscored"]
+            expect(type(unscored) is int and unscored >= 0, f"unscored is {unscored!r}")
             expect(len(recent) <= WINDOW, f"recent has {len(recent)} events")
             numbers = [weight, nats, *(value for pair in recent for value in pair if value is not None)]
             expect(all(map(math.isfinite, numbers)) and weight >= 0.0, "a surprise is not finite")
-        self.weight, self.nats, self.impossible = weight, nats, impossible
+        self.weight, self.nats, self.impossible, self.unscored = weight, nats, impossible, unscored
         self._recent = deque(recent, WINDOW)

@@ -111,7 +111,8 @@ class ScoredOutput(Output, frozen=True, gc=False):
     probabilities
         `{value: probability}` of that variable; of several, `{variable: {value: probability}}`.
     score
-        The surprise of the event in nats: minus its log-likelihood before it was learned. None if it was impossible.
+        The surprise of the event in nats: minus its log-likelihood before it was learned. None if it was impossible, or
+        if exact inference would have needed more memory than the budget: the log warns of the first.
     novel
         The variables whose value was never learned before.
 

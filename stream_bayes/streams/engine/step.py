@@ -193,7 +193,7 @@ class Step:
                 answers.score(self.losses, labels, weights[start:stop])
                 if self.surprises is not None:
                     assert isinstance(answers, NetworkAnswers)
-                    self.surprises.add(answers.scores, weights[start:stop])
+                    self.surprises.add(answers.surprises, weights[start:stop])
                 self._add_answers(events[start:stop], answers, version)
                 self._record_drifts(events[stop - 1])
                 self.processed += stop - start

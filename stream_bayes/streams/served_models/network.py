@@ -46,7 +46,9 @@ class NetworkAnswers:
     Attributes
     ----------
     scores
-        The surprise of each event; None if it was impossible.
+        The surprise of each event; None if it was impossible, or could not be computed.
+    surprises
+        The same, but NaN if it could not be computed.
     novel
         For each event, the variables whose value was never learned before.
     """
@@ -54,6 +56,7 @@ class NetworkAnswers:
     def __init__(self, predict: Sequence[Any]) -> None:
         self.predict = predict
         self.scores: list[float | None] = []
+        self.surprises: list[float | None] = []
         self.novel: list[tuple[str, ...]] = []
         self._shares: list[tuple[Answer, ...]] = []  # of each variable to predict
         self._truths: list[tuple[Any, ...]] = []
@@ -61,8 +64,9 @@ class NetworkAnswers:
     def add(
         self, score: float, novel: Iterable[Any], shares: Iterable[Answer], truths: Iterable[Any]
     ) -> None:
-        """Add the answer to an event, with the values that it had."""
+        """Add the answer to an event, with the values that it had; a score of NaN could not be computed."""
         self.scores.append(score + 0.0 if score < math.inf else None)  # never -0.0
+        self.surprises.append(score if math.isnan(score) else self.scores[-1])
         self.novel.append(tuple(map(str, novel)))
         self._shares.append(tuple(shares))
         self._truths.append(tuple(truths))
@@ -88,6 +92,7 @@ class NetworkAnswers:
     def newest(self, number: int, /) -> NetworkAnswers:
         part, start = NetworkAnswers(self.predict), max(0, len(self) - number)
         part.scores, part.novel = self.scores[start:], self.novel[start:]
+        part.surprises = self.surprises[start:]
         part._shares, part._truths = self._shares[start:], self._truths[start:]
         return part
 
@@ -136,6 +141,7 @@ class ServedNetwork:
         self.predict = tuple(predict)
         self._hidden = frozenset(self.predict)
         self._warned: set[Any] = set()  # variables for which a prediction could not be computed
+        self._has_unscored = False  # an event could not be scored
         self._max_names = max_names
         self._settings: dict[str, Any] = {"learner": self.name, "predict": list(self.predict)}
         if isinstance(model, BayesNet):
@@ -182,7 +188,7 @@ class ServedNetwork:
                 if limit is not None:
                     limit.check(x)
                 network = self.network
-                log_likelihood, novel = network._judge(x)
+                log_likelihood, novel = self._judge(network, x)
                 shares = [self._predict_one(network, x, name) for name in self.predict]
                 truths = [_value_of(x.get(name)) for name in self.predict]
                 self.learn(x, None, w)
@@ -192,6 +198,21 @@ class ServedNetwork:
         except StreamBayesError as error:
             return answers, error
         return answers, None
+
+    def _judge(self, network: BayesNet, x: Any) -> tuple[float, Iterable[Any]]:
+        """Return the log-likelihood of an event and its new values.
+
+        If it needs more memory than the budget it is NaN, so that the event is learned.
+        """
+        try:
+            return network._judge(x)
+        except BudgetExceeded as error:
+            if not self._has_unscored:
+                self._has_unscored = True
+                logger.warning(
+                    "no score of events with missing values; they are learned all the same: %s", error
+                )
+            return math.nan, network._novel(x)
 
     def _predict_one(self, network: BayesNet, x: Any, name: Any) -> Answer:
         """Return the probabilities of a variable; empty if they cannot be computed, so that the event is learned."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from stream_bayes import Schema, streams
+from stream_bayes import DriftAdaptive, Schema, streams
 from stream_bayes.core.events.event import Event
 from stream_bayes.errors import BadConfig, BadValue
 from stream_bayes.networks import BayesNet, BayesNetClassifier
@@ -30,7 +31,7 @@ def days(count: int) -> list[dict[str, str]]:
     ]
 
 
-def run(events: list[Any], model: BayesNet, **settings: Any) -> tuple[list[Any], Any]:
+def run(events: list[Any], model: Any, **settings: Any) -> tuple[list[Any], Any]:
     outputs: list[Any] = []
     result = streams.run(events, model, predictions=outputs.extend, **settings)
     return outputs, result
@@ -50,6 +51,27 @@ def test_a_planted_event_scores_highest_and_its_new_value_is_named() -> None:
     assert outputs[300].score > usual + 3.0
     assert outputs[300].novel == ()
     assert outputs[301].novel == ("user",)
+
+
+@pytest.mark.parametrize("follows_drift", [False, True])
+def test_an_event_whose_score_would_need_too_much_memory_is_learned_without(
+    follows_drift: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    roots = [f"a{k}" for k in range(18)]  # once they are missing they depend on one another: 2 ** 18 cells
+    structure: dict[str, list[str]] = {name: [] for name in roots}
+    structure |= {f"{a}{b}": [a, b] for a, b in combinations(roots, 2)}
+    rng, events = random.Random(1), []
+    for number in range(40):
+        x = {name: rng.random() < 0.5 for name in roots}
+        events.append(x | {name: rng.random() < 0.5 for name, parents in structure.items() if parents})
+        if number in (30, 35):
+            for name in roots:
+                del events[-1][name]
+    network = BayesNet(structure, memory_budget=300_000)
+    outputs, result = run(events, DriftAdaptive(network, window=200) if follows_drift else network)
+    assert [k for k, output in enumerate(outputs) if output.score is None] == [30, 35]
+    assert (result.learned, result.dead_letters, result.model.clock) == (40, {}, 40)
+    assert sum("no score of events" in record.message for record in caplog.records) == 1
 
 
 def test_variables_are_predicted_from_the_others_and_scored() -> None:
