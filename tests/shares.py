@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+from tests.builds import EVERYTHING
+
 __all__ = ["share_of"]
 
 T = TypeVar("T")
 
-SHARE = 3  # one of so many
+SHARE = 5 if EVERYTHING else 12  # one of so many
 
 
 def share_of(cases: Iterable[T], kind: Callable[[T], object], number: int) -> list[T]:
-    """Return a third of the cases of each kind, but at least one; another third for the next number."""
+    """Return a share of the cases of each kind, but at least one; another share for the next number."""
     of_kind: dict[object, list[T]] = {}
     for case in cases:
         of_kind.setdefault(kind(case), []).append(case)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from stream_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB, NaiveBayes
 from stream_bayes.errors import BadLabel
+from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.explanation import Explanation
 from stream_bayes.testing.public_learners import learners
 
@@ -193,9 +194,11 @@ def test_where_every_class_is_impossible_the_log_odds_are_those_of_the_answer():
     assert why.log_odds("y") == pytest.approx(math.log(p["y"] / p["z"]))
 
 
-@pytest.mark.parametrize("name", learners())
-def test_an_explanation_before_anything_was_learned_can_be_printed(name: str) -> None:
+@pytest.mark.parametrize(("name", "learner"), learners().items(), ids=[*learners()])
+def test_an_explanation_before_anything_was_learned_can_be_printed(
+    name: str, learner: BayesClassifier
+) -> None:
     x = {} if "schema" in name or "binning=None" in name else {"free": 2}
-    why = learners()[name].explain_one(x)
+    why = learner.explain_one(x)
     assert str(why) == "nothing has been learned: there is no class to explain"
     assert [feature for feature, _ in why.ranked()] == list(x)

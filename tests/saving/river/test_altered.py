@@ -91,14 +91,24 @@ def trained_state(case: Case) -> dict[str, Any]:
     return model_state(made)
 
 
-@each
-def test_an_altered_state_is_refused_or_harmless(case: Case) -> None:
+def alter(case: Case, spots_altered: int) -> None:
     rng = random.Random(case.name)
     state = trained_state(case)
     inside = [path for path in spots(state["model"]) if path]
-    for path in rng.sample(inside, min(len(inside), 40)):
-        for bad in rng.sample(BAD, 4):
+    for path in rng.sample(inside, min(len(inside), spots_altered)):
+        for bad in rng.sample(BAD, 3):
             survives(case, {**state, "model": altered(state["model"], path, constant(bad))})
+
+
+@each
+def test_an_altered_state_is_refused_or_harmless(case: Case) -> None:
+    alter(case, 15)
+
+
+@pytest.mark.soak
+@each
+def test_a_state_altered_anywhere_is_refused_or_harmless(case: Case) -> None:
+    alter(case, 10**6)
 
 
 @each
@@ -112,7 +122,7 @@ def test_a_truncated_state_is_refused(case: Case) -> None:
     containers = [
         path for path in spots(state["model"]) if isinstance(at(state["model"], path), (dict, list))
     ]
-    for path in rng.sample(containers, min(len(containers), 30)):
+    for path in rng.sample(containers, min(len(containers), 15)):
         if at(state["model"], path):
             survives(case, {**state, "model": altered(state["model"], path, shorter)})
     for path in containers:

@@ -135,9 +135,9 @@ def test_the_first_snapshot_is_empty_and_comes_before_the_first_commit(tmp_path:
 
 def test_a_crash_at_every_operation_on_the_snapshots_loses_and_repeats_nothing(tmp_path: Path) -> None:
     # How many operations there are depends on how often the writer is still busy when a snapshot is due.
-    events = 60
+    events = 40
     for number in count(1):
-        pipeline = Pipeline(tmp_path / str(number), stream()[:events], schedule=Schedule(every_events=25))
+        pipeline = Pipeline(tmp_path / str(number), stream()[:events], schedule=Schedule(every_events=15))
         files = FaultyFileSystem(crash_at=number)
         try:
             pipeline.engine(SnapshotStore(pipeline.directory, file_system=files)).run()
@@ -148,7 +148,7 @@ def test_a_crash_at_every_operation_on_the_snapshots_loses_and_repeats_nothing(t
             )
         else:
             break
-    assert number > 60
+    assert number > 40
 
 
 @pytest.mark.parametrize("survives", [Survives.SYNCED, Survives.NAMES])
