@@ -105,11 +105,13 @@ for name in {OPTIONAL!r}:
     sys.modules[name] = None
 import stream_bayes
 from stream_bayes import streams
-from stream_bayes.testing import check_learner, learners
-once = {{type(learner): learner for learner in learners().values()}}
+from stream_bayes.testing import check_law, laws_of, learners
+once = {{type(learner): learner for learner in reversed(learners().values())}}
 assert len(once) > 10
-for learner in once.values():
-    check_learner(learner)
+for learner in once.values():  # the laws that save, load, learn and answer; all of them hold by other tests
+    for law in laws_of(learner):
+        if law.name in ("saving loses nothing", "many are one by one"):
+            check_law(law, learner)
 for kind in (stream_bayes.NaiveBayes, stream_bayes.AdaptiveBayes, stream_bayes.LiveChoice):
     model = kind()
     for event in [({{"sky": "grey"}}, "rain"), ({{"sky": "blue"}}, "dry")] * 5:
