@@ -40,6 +40,7 @@ __all__ = [
     "NotLearned",
     "NotOwner",
     "NotSupported",
+    "NumbersMoved",
     "OtherConfiguration",
     "ReadOnlyArgument",
     "RowsIgnored",
@@ -267,6 +268,10 @@ class NeverMet(UserWarning):
 
 class RowsIgnored(UserWarning):
     """Rows with missing values were left out of a search that compares families over the same rows."""
+
+
+class NumbersMoved(UserWarning):
+    """The numbers of a feature have left the cuts of its bins, and tell little any more."""
 
 
 class TooManyLabels(UserWarning):

@@ -62,7 +62,7 @@ def make_learner(
     >>> make_learner("aode", {"min_count": 1}).min_count
     1
     >>> make_learner("tan", {"binning": {"method": "mdl", "window": 500}}).binning
-    Binning(method='mdl', bins=None, after=5, window=500)
+    Binning(method='mdl', bins=None, after=5, window=500, moving=False)
     >>> window = make_learner("sliding-window", {"learner": "aode", "size": 1000})
     >>> window.learner, window.size
     (AODE (...), 1000)

@@ -30,7 +30,7 @@ from stream_bayes.errors import (
     NoValueKnown,
     UnknownFeature,
 )
-from stream_bayes.learners.base.arguments import check_count
+from stream_bayes.learners.base.arguments import check_count, warn_of_moved_numbers
 from stream_bayes.learners.base.base import X
 from stream_bayes.learners.base.binning import Binning
 from stream_bayes.learners.base.pair_classifier import PairClassifier
@@ -141,6 +141,10 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
         if target is not None and not isinstance(target, str):
             raise BadValue(f"target must be the name of the class, a str, or None, not {shown(target)}")
         self._check_growth()
+        if isinstance(binning, Binning) and binning.moving:
+            raise BadValue(
+                "the families of a BayesNetClassifier need cuts that stay: leave binning.moving out, or take TAN or KDB"
+            )
         self._structure: Structure | None = None if self.is_growing else structure  # checked in `_begin`
         super().__init__(prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget)
 
@@ -199,7 +203,14 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
     def _store_of(self, encoder: Any, **settings: Any) -> LabelledCounts:
         if self.schema is None:
             encoder.wanted = self._features_of(self._structure)
-        return LabelledCounts(encoder, self._structure, self._target, window=self.kept_events, **settings)
+        return LabelledCounts(
+            encoder,
+            self._structure,
+            self._target,
+            window=self.kept_events,
+            on_moved=warn_of_moved_numbers,
+            **settings,
+        )
 
     @property
     def kept_events(self) -> int | None:

@@ -16,6 +16,8 @@ cdef class OpenCuts(NumberObserver):
     cdef public KeptEvents kept
     cdef public dict learned
     cdef public dict due
+    cdef public bint keeps_newest
+    cdef public Py_ssize_t full
     cdef Row bare
     cpdef observe(self, Row row)
     cpdef Py_ssize_t find(self, Row row, object at)

@@ -1,4 +1,4 @@
-"""Events kept until the cut points of their numbers are final, to be counted again.
+"""Events kept until the cut points of their numbers are final, to be counted again; the newest where cuts move.
 
     batch    rows without the entries that numbers became in bins      [ event | event | ... ]
     clock    the clock at which each was learned                       [ event | event | ... ]
@@ -79,19 +79,51 @@ class KeptEvents:
             np.asarray(row.number)[: row.numbers].tolist(),
         )
 
-    def with_numbers(self, chosen: cython.uchar[::1]) -> KeptEvents:
-        """Return the events that have a number of a feature chosen, a mask over slots."""
+    def with_numbers(self, chosen: cython.uchar[::1], newest: cython.Py_ssize_t = 0) -> KeptEvents:
+        """Return the events that have a number of a feature chosen, a mask over slots, and so many of the newest."""
         made: KeptEvents = KeptEvents(self)
         row: Row = Row()
         index: cython.Py_ssize_t
         k: cython.Py_ssize_t
         for index in range(self.batch.rows):
             self.batch.load(index, row)
+            if index >= self.batch.rows - newest:
+                made.append(row, self.clock[index])
+                continue
             for k in range(row.numbers):
                 if row.numeric_feature[k] < chosen.shape[0] and chosen[row.numeric_feature[k]]:
                     made.append(row, self.clock[index])
                     break
         return made
+
+    def with_newest_of(self, slot: cython.Py_ssize_t, most: cython.Py_ssize_t) -> tuple:
+        """Return the events with so many of the newest numbers of a feature, and without its older ones, and how many
+        numbers these are.
+        """
+        held: KeptEvents = KeptEvents(self)
+        row: Row = Row()
+        index: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        at: cython.Py_ssize_t
+        numbers: cython.Py_ssize_t = 0
+        for index in range(self.batch.rows):
+            self.batch.load(index, row)
+            for k in range(row.numbers):
+                numbers += row.numeric_feature[k] == slot
+        left: cython.Py_ssize_t = max(numbers - most, 0)  # numbers to leave out
+        for index in range(self.batch.rows):
+            self.batch.load(index, row)
+            if left:
+                at = 0
+                for k in range(row.numbers):
+                    if row.numeric_feature[k] == slot:
+                        left -= 1
+                    else:
+                        row.numeric_feature[at], row.number[at] = row.numeric_feature[k], row.number[k]
+                        at += 1
+                row.numbers = at
+            held.append(row, self.clock[index])
+        return held, min(numbers, most)
 
     def without(self, place: cython.Py_ssize_t) -> KeptEvents:
         """Return all events but one."""
@@ -147,7 +179,8 @@ class OpenCuts(NumberObserver):
     """The features whose cut points are open, and the events that hold numbers of them.
 
     `learned` counts the numbers of each slot that came while its cuts were open. `due` has the count at which the cuts
-    of a slot are set next; a slot whose cuts are final is not there.
+    of a slot are set next; a slot whose cuts are final is not there. Where cuts move, the newest events are kept
+    whether their cuts are open or not.
     """
 
     def __init__(self, tables, bins):
@@ -156,6 +189,8 @@ class OpenCuts(NumberObserver):
         self.kept = KeptEvents()
         self.learned = {}
         self.due = {}
+        self.keeps_newest = False
+        self.full = 0  # events, from so many on needless ones are dropped
         self.bare = Row()
 
     @cython.ccall
@@ -177,15 +212,21 @@ class OpenCuts(NumberObserver):
             self.learned[slot] = learned
             if learned >= due:
                 ready.append(slot)
-        if not is_open:
+        if not is_open and not self.keeps_newest:
             return
         bins.strip(row, self.bare)
         self.kept.append(self.bare, tables.learned_at if tables.timed else tables.clock)
         if ready:
             self.cut(ready)
+        elif self.keeps_newest and self.kept.batch.rows >= self.full:
+            self.drop_needless()
 
     def cut(self, slots):
         """Set the cuts of some features, and count their numbers in the kept events again."""
+        raise NotImplementedError
+
+    def drop_needless(self):
+        """Drop the events that will not be counted again."""
         raise NotImplementedError
 
     @cython.ccall

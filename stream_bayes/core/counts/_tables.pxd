@@ -29,12 +29,14 @@ cdef class Tables(FadingClock):
     cdef public Bins bins
     cdef public bint counts_moments
     cdef public NumberObserver observer
+    cdef public object on_moved
     cdef public FamilyTables families
     cdef public Ring window
     cdef Row oldest
     cpdef add(self, Row row)
     cdef add_without_pairs(self, Row row)
     cdef record(self, Row row)
+    cdef watch(self, Row row)
     cpdef put(self, Row row, double unit)
     cdef put_values(self, Row row, double unit)
     cdef raise_peak(self, Row row)

@@ -94,6 +94,7 @@ class Tables(FadingClock):
         self.bins = None  # the cut points, if numbers are counted in bins
         self.counts_moments = True  # of numbers; in bins only where a reading needs both
         self.observer = None  # while any of these are to be set
+        self.on_moved = ABSENT  # takes the slot of a feature whose numbers have left their cuts
         self.families = ABSENT
         self.window = ABSENT
         self.oldest = Row()
@@ -140,8 +141,18 @@ class Tables(FadingClock):
         """Keep an event that was just counted, where events are kept."""
         if self.window is not None:
             self.window.push(row, self.clock)
-        if row.numbers and self.observer is not None:
-            self.observer.observe(row)
+        if row.numbers:
+            if self.observer is not None:
+                self.observer.observe(row)
+            if self.on_moved is not None:
+                self.watch(row)
+
+    @cython.cfunc
+    def watch(self, row: Row):
+        """Tell of a feature whose numbers have left their cuts with this row."""
+        slot: cython.Py_ssize_t = self.bins.watch(row)
+        if slot >= 0:
+            self.on_moved(slot)
 
     @cython.ccall
     def put(self, row: Row, unit: cython.double):

@@ -6,6 +6,9 @@ twice, four times, ... as many numbers, for as long as the events that hold them
 always those of every event, as if the present cuts had been known from the beginning, and whatever was learned can be
 unlearned. Afterwards the cuts stay. Each feature has a schedule of its own, from its first number on, whenever in the
 stream that comes.
+
+Where cuts move, a feature whose numbers have left them (`_bins`) is begun anew: what was counted of it is forgotten,
+and its cuts are set from the numbers since, on the same schedule. So neither unlearning nor merging is exact there.
 """
 
 from __future__ import annotations
@@ -33,6 +36,8 @@ Cuts: TypeAlias = tuple[
 ]  # cut points, outer edges of the end bins
 
 MOST_BINS = 20
+MOST_BEFORE = 0.7  # of a feature's numbers in two bins: where more are, that is how they come
+NEWEST = 500  # events kept where cuts move: more than it takes to see that numbers have left them
 
 
 class Discretizer(OpenCuts):
@@ -52,6 +57,8 @@ class Discretizer(OpenCuts):
         Cuts are set again at twice as many numbers, and so on, up to so many; events are kept until then.
     declared
         The cuts of features whose cuts are given, by name.
+    moving
+        True if the cuts of a feature whose numbers leave them are set anew.
     """
 
     def __init__(
@@ -63,6 +70,7 @@ class Discretizer(OpenCuts):
         after: int,
         window: int,
         declared: Mapping[Any, Sequence[float]],
+        moving: bool = False,
     ) -> None:
         super().__init__(tables, tables.bins)  # a store that makes a discretizer has Bins
         self.encoder = encoder
@@ -72,6 +80,7 @@ class Discretizer(OpenCuts):
         self.window = window
         self.declared = declared
         self.fixed = {encoder.features[name].slot for name in declared}
+        self.keeps_newest = moving
         self.slides = False  # exactly the events of a window are held
         self._known = 0  # features of the encoder whose cuts were opened
 
@@ -97,7 +106,31 @@ class Discretizer(OpenCuts):
 
     def _observe_while_open(self) -> None:
         """Observe the tables as long as there are cuts to be set."""
-        self.tables.observer = self if self.due else None
+        self.tables.observer = self if self.due or self.keeps_newest else None
+
+    def has_left(self, slot: int) -> bool:
+        """Return True if a feature whose newest numbers are nearly all in two bins had more in others before, and its
+        cuts are not to be set again anyway.
+        """
+        if slot in self.fixed or slot in self.due:
+            self.bins.crowd[slot] = 0
+            return False
+        values, layout = self.tables.values, self.tables.values.layout
+        last, weight = len(self.bins.cuts[slot]), np.asarray(values.weight)
+        first = [(layout.start[slot] + code) * layout.classes for code in range(last + 1)]
+        bins = [float(weight[start : start + layout.classes].sum()) for start in first]
+        crowd = {self.bins.crowded[slot], self.bins.beside[slot]} - {-1}
+        return bool(sum(bins[code] for code in crowd) <= MOST_BEFORE * sum(bins))
+
+    def begin_anew(self, slot: int) -> None:
+        """Forget what was counted of a feature before its numbers left their cuts, and set new ones."""
+        kept, numbers = self.kept.with_newest_of(slot, self.bins.crowd[slot])
+        if numbers < self.after:
+            self.bins.crowd[slot] = 0
+            return
+        self.kept = kept
+        self.learned[slot] = self.due[slot] = numbers
+        self.cut([slot])
 
     def cut(self, slots: Sequence[int]) -> None:
         """Set the cuts of some features, and count their numbers in the kept events again."""
@@ -122,7 +155,7 @@ class Discretizer(OpenCuts):
             self.due[slot] *= 2
             if self.due[slot] > self.window:
                 del self.due[slot]
-        self._drop_needless()
+        self.drop_needless()
 
     def fix(self, slot: int, values: Numbers, weights: Numbers, labels: NDArray[np.int32]) -> None:
         """Set the final cuts of a feature from a whole column, before anything is counted."""
@@ -135,15 +168,22 @@ class Discretizer(OpenCuts):
         """Make the cuts that are set final; those of features that have none yet stay open."""
         for slot in self.bins.cuts:
             self.due.pop(slot, None)
-        self._drop_needless()
+        self.drop_needless()
 
     def final_slots(self) -> set[int]:
         """Return the slots of the features whose cuts are final."""
+        if self.keeps_newest:
+            return set(self.fixed)
         return self.fixed | {slot for slot in self.bins.cuts if slot not in self.due}
 
-    def _drop_needless(self) -> None:
-        """Drop the events in which no number's cuts are open any more."""
-        self.kept = self.kept.with_numbers(self._mask(self.due)) if self.due else KeptEvents()
+    def drop_needless(self) -> None:
+        """Drop the events in which no number's cuts are open any more; where cuts move, all but the newest of them."""
+        if self.due or self.keeps_newest:
+            newest = NEWEST if self.keeps_newest else 0
+            self.kept = self.kept.with_numbers(self._mask(self.due), newest)
+            self.full = len(self.kept) + newest
+        else:
+            self.kept = KeptEvents()
         self._observe_while_open()
 
     def _mask(self, slots: Iterable[int]) -> NDArray[np.uint8]:
@@ -218,7 +258,7 @@ class Discretizer(OpenCuts):
                 self.due[own] = max(self.due[own], other.due[slot])
             else:
                 del self.due[own]
-        self._drop_needless()
+        self.drop_needless()
         while late := [slot for slot, due in self.due.items() if self.learned[slot] >= due]:
             self.cut(sorted(late))
 
@@ -260,11 +300,13 @@ class Discretizer(OpenCuts):
     def state(self) -> dict[str, Any]:
         """Return the cuts and the events kept as JSON values."""
         cuts = [[slot, list(self.bins.cuts[slot]), self.bins.edges[slot]] for slot in sorted(self.bins.cuts)]
+        crowds = zip(*(np.asarray(part).tolist() for part in self._crowds()), strict=True)
+        moving = {"crowds": [[slot, *crowd] for slot, crowd in enumerate(crowds)], "full": self.full}
         return {
             "open": [[slot, self.learned[slot], self.due[slot]] for slot in sorted(self.due)],
             "cuts": [[slot, known, None if edges is None else list(edges)] for slot, known, edges in cuts],
             "kept": [list(self.kept.event(index)) for index in range(len(self.kept))],
-        }
+        } | (moving if self.keeps_newest else {})
 
     def load(self, saved: Mapping[str, Any]) -> None:
         """Load a state, once the names are known and before the tables are made, or raise `BadState`."""
@@ -287,7 +329,26 @@ class Discretizer(OpenCuts):
         self.kept = KeptEvents()
         for record in saved["kept"]:
             self.kept.add(*self._checked(*record))
+        if self.keeps_newest:
+            self._load_moving(saved["crowds"], saved["full"])
         self._observe_while_open()
+
+    def _crowds(self) -> tuple[Any, Any, Any]:
+        """Return, by slot, how many numbers of late are in two bins, and these bins."""
+        return self.bins.crowd, self.bins.crowded, self.bins.beside
+
+    def _load_moving(self, crowds: Sequence[Sequence[Any]], full: Any) -> None:
+        """Load the crowds, and at how many events kept needless ones are dropped next."""
+        expect([slot for slot, *_ in crowds] == list(range(len(self.bins.crowd))), "crowds are not by slot")
+        for slot, *crowd in crowds:
+            last = len(self.bins.cuts.get(slot, ()))
+            for part, number, least, most in zip(
+                self._crowds(), crowd, (0, -1, -1), (2**31, last, last), strict=True
+            ):
+                expect(type(number) is int and least <= number <= most, "a crowd is in no bin")
+                part[slot] = number
+        expect(type(full) is int and 0 <= full < 2**62, "a count of events is invalid")
+        self.full = full
 
     def _load_open(self, saved: Sequence[Sequence[Any]], may_be: set[int]) -> None:
         """Load the open cuts, the number of their numbers so far, and the number at which they are set next."""
@@ -320,7 +381,8 @@ class Discretizer(OpenCuts):
             expect(type(slot) is int and 0 <= slot < len(nominal), "an event kept has an unknown feature")
             expect(nominal[slot].measured, "an event kept has a number for a nominal feature")
         expect(_rise(features) and _rise(slots) and _finite(numbers), "an event kept is out of order")
-        expect(any(slot in self.due for slot in slots), "it keeps what it does not need")
+        needed = self.keeps_newest or any(slot in self.due for slot in slots)
+        expect(needed, "it keeps what it does not need")
         return label, float(weight), clock, features, codes, slots, [float(number) for number in numbers]
 
 

@@ -6,8 +6,8 @@ learned is learned here, and the tables grow by `TableGrowth`; predictions are m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from numpy.typing import NDArray
 
@@ -44,11 +44,12 @@ from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.durations import MICROSECOND, microseconds_of, seconds_of
 from stream_bayes.core.values.values import shown
-from stream_bayes.errors import BadValue, BadWeight, CannotMerge
+from stream_bayes.errors import BadValue, BadWeight, CannotMerge, NotSupported
 
 __all__ = ["CountStore", "StoreContent"]
 
 Array = NDArray[Any]
+OnMoved: TypeAlias = Callable[[Any, float, float], None]
 
 
 class StoreContent(NamedTuple):
@@ -78,6 +79,9 @@ class CountStore:
         keeps everything.
     on_many_values
         Called with a feature like an id, as in `TableGrowth`.
+    on_moved
+        Called once with a feature whose numbers have left their cuts, and the first and last of these; not where cuts
+        move.
     memory_budget
         The most bytes that tables and names may take; growth past it raises `BudgetExceeded` and changes nothing.
     binning
@@ -121,6 +125,7 @@ class CountStore:
         binning: Mapping[str, Any] | None = None,
         window: int | None = None,
         on_many_values: OnManyValues | None = None,
+        on_moved: OnMoved | None = None,
         moments: bool = False,
         co_moments: bool = False,
     ) -> None:
@@ -134,6 +139,8 @@ class CountStore:
         if co_moments:
             self.tables.co_moments = CoMoments(0, 2)
         self.discretizer: Discretizer | None = None
+        self.on_moved = on_moved
+        self._told: set[int] = set()  # slots of the features that it was called with
         if encoder.bins is not None:
             self.tables.bins = encoder.bins
             self.tables.counts_moments = moments
@@ -141,6 +148,8 @@ class CountStore:
                 encoder.numeric = encoder.nominal  # a number's moments have the slot of its bins
             self.discretizer = Discretizer(self.tables, encoder, **(binning or {}))
             self.tables.observer = self.discretizer
+            if on_moved is not None or self.discretizer.keeps_newest:
+                self.tables.on_moved = self._follow
         self._memory = MemoryUse(encoder, self.tables, order, word_histogram, self.discretizer, memory_budget)
         self._growth = TableGrowth(self._memory, on_many_values)
         if window is None:
@@ -279,6 +288,23 @@ class CountStore:
         """Add an encoded sample, whose codes have room."""
         self.tables.add(row)
 
+    def _follow(self, slot: int) -> None:
+        """Begin a feature anew whose numbers have left their cuts; or tell of it, once, if cuts stay."""
+        discretizer = self.discretizer
+        if discretizer is None or not discretizer.has_left(slot):
+            return
+        if discretizer.keeps_newest:
+            discretizer.begin_anew(slot)
+        elif self.on_moved is not None and slot not in self._told:
+            self._told.add(slot)
+            cuts = discretizer.bins.cuts[slot]
+            self.on_moved(self.encoder.nominal[slot].name, cuts[0], cuts[-1])
+
+    @property
+    def cuts_move(self) -> bool:
+        """True if the cuts of features whose numbers leave them are set anew."""
+        return self.discretizer is not None and self.discretizer.keeps_newest
+
     def unlearn(self, x: Mapping[Any, Any], y: object, weight: float = 1.0, at: int | None = None) -> None:
         """Subtract exactly what learning the same sample added at the clock `at`."""
         row = self.encoder.unlearned(x, y, weight)
@@ -286,6 +312,11 @@ class CountStore:
 
     def forget(self, row: Any, at: int | None = None) -> None:
         """Subtract an encoded row."""
+        if self.cuts_move:
+            raise NotSupported(
+                "with Binning(moving=True) nothing can be unlearned: what was counted before a feature's numbers left "
+                "their cuts is forgotten already; leave moving out"
+            )
         forget_row(self.tables, self.encoder, self.window, row, at, slides=self.slides)
 
     def advance(self, events: int) -> None:
@@ -322,6 +353,8 @@ class CountStore:
 
     def slide(self, size: int) -> None:
         """Hold the newest events alone: a `SlidingReading` subtracts those that are older."""
+        if self.cuts_move:
+            raise BadValue("a sliding window unlearns, which Binning(moving=True) cannot; leave moving out")
         self.keep_newest(size + 1)  # an event that leaves is there until it is subtracted
         self._memory.slides = True
         if self.discretizer is not None:
@@ -344,6 +377,8 @@ class CountStore:
             raise CannotMerge(
                 "what is counted from the recent events depends on their order, which merging would not keep"
             )
+        if self.cuts_move or other.cuts_move:
+            raise CannotMerge("with Binning(moving=True) each learner sets cuts of its own; leave moving out")
         mine, theirs = self.discretizer, other.discretizer
         if mine is not None and theirs is not None:
             mine.check_merge(theirs)

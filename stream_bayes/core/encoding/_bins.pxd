@@ -10,8 +10,12 @@ cdef class Bins:
     cdef double[::1] high
     cdef double[::1] cut
     cdef unsigned char[::1] soft
+    cdef public long long[::1] crowd
+    cdef public long long[::1] crowded
+    cdef public long long[::1] beside
     cpdef Py_ssize_t code_of(self, Py_ssize_t slot, double number)
     cdef double inside_of(self, Py_ssize_t slot, Py_ssize_t code, double number)
     cpdef strip(self, Row row, Row into)
     cpdef resolve(self, Row row)
+    cpdef Py_ssize_t watch(self, Row row)
     cdef bint has_cuts(self, Py_ssize_t slot) noexcept

@@ -7,6 +7,9 @@
 Learning counts a number in its bin alone, so counts stay whole. Predicting reads between bins: a number near the edge
 of its bin is read partly from the neighbour, as if each bin were a hump that falls off to both sides (a quadratic
 B-spline over the cuts). A feature with a bin for each of its values is read as it was counted.
+
+Bins tell little of numbers that have left their cuts, for another level or unit: nearly all are in two of them.
+`watch` finds such features.
 """
 
 from __future__ import annotations
@@ -16,6 +19,9 @@ import numpy as np
 
 if not cython.compiled:
     from stream_bayes.core.encoding._rows import Row
+
+MOVED = cython.declare(cython.longlong, 200)  # numbers in two bins, less ten for each that is not
+BACK = cython.declare(cython.longlong, 10)
 
 
 @cython.cclass
@@ -32,6 +38,9 @@ class Bins:
         self.most = most
         self.cuts = {}
         self.edges = {}
+        self.crowd = np.zeros(0, np.longlong)  # by slot, the numbers of late in these two bins
+        self.crowded = np.zeros(0, np.longlong)
+        self.beside = np.zeros(0, np.longlong)
         self.join_cuts()
 
     def set(self, cuts):
@@ -40,6 +49,8 @@ class Bins:
             self.cuts[slot] = tuple(points)
             self.edges[slot] = edges
         self.join_cuts()
+        for slot in cuts:
+            self.crowd[slot], self.crowded[slot], self.beside[slot] = 0, -1, -1
 
     def join_cuts(self):
         """Write all cuts into one array."""
@@ -49,6 +60,10 @@ class Bins:
         self.low = np.zeros(size)
         self.high = np.zeros(size)
         self.soft = np.zeros(size, np.uint8)
+        new = np.full(size - len(self.crowd), -1, np.longlong)
+        self.crowd = np.append(self.crowd, 0 * new)
+        self.crowded = np.append(self.crowded, new)
+        self.beside = np.append(self.beside, new)
         flat: list = []
         for slot, cuts in self.cuts.items():
             self.first[slot] = len(flat)
@@ -142,6 +157,34 @@ class Bins:
                 at -= 1
         for k in range(at + 1):
             row.inside[k] = -1.0
+
+    @cython.ccall
+    def watch(self, row: Row) -> cython.Py_ssize_t:
+        """Follow the bins of a row that was learned, and return the slot of a feature whose newest numbers are nearly
+        all in two bins, once each time that they get there; -1 for none.
+        """
+        k: cython.Py_ssize_t
+        slot: cython.Py_ssize_t
+        run: cython.longlong
+        moved: cython.Py_ssize_t = -1
+        for k in range(row.entries):
+            slot = row.feature[k]
+            if not self.has_cuts(slot) or self.count[slot] == 0:
+                continue
+            run = self.crowd[slot]
+            if row.code[k] == self.crowded[slot] or row.code[k] == self.beside[slot]:
+                run += 1
+            else:
+                run = max(run - BACK, 0)
+                if run == 0:
+                    self.crowded[slot], self.beside[slot] = self.beside[slot], row.code[k]
+            if run == MOVED:
+                if moved < 0:
+                    moved = slot
+                else:
+                    run -= 1  # its turn comes with the next of its numbers
+            self.crowd[slot] = min(run, 2 * MOVED)
+        return moved
 
     @cython.cfunc
     @cython.exceptval(check=False)

@@ -15,7 +15,14 @@ from typing import Any
 from stream_bayes.core.values.durations import seconds_of
 from stream_bayes.core.values.values import Value, canonical, canonical_label, shown
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import BadValue, NeverMet, ReadOnlyArgument, SchemaError, TooManyValues
+from stream_bayes.errors import (
+    BadValue,
+    NeverMet,
+    NumbersMoved,
+    ReadOnlyArgument,
+    SchemaError,
+    TooManyValues,
+)
 from stream_bayes.names import closest
 
 __all__ = [
@@ -30,6 +37,7 @@ __all__ = [
     "declared_classes",
     "warn_of_absent",
     "warn_of_many_values",
+    "warn_of_moved_numbers",
 ]
 
 
@@ -150,5 +158,17 @@ def warn_of_many_values(name: Value, values: int, events: int) -> None:
         f"events, and the tables grow with each value. Leave it out, as with Discard({name!r}) | ..., bound it "
         "with max_values, or declare the features to learn in a schema",
         TooManyValues,
+        stacklevel=2,
+    )
+
+
+def warn_of_moved_numbers(name: Value, first: float, last: float) -> None:
+    """Warn of a feature whose numbers have left the cuts of its bins."""
+    warnings.warn(
+        f"the newest numbers of feature {name!r} are nearly all in two of its bins, which were cut from {first!r} to "
+        f"{last!r}: they have moved since, and tell little any more. Cuts stay once they are set: take "
+        "Binning(moving=True), which sets them anew, or AdaptiveBayes, which follows numbers that move; or declare "
+        "cuts that hold, as Numeric(cuts=[...]) in a schema",
+        NumbersMoved,
         stacklevel=2,
     )

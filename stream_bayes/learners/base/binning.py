@@ -39,18 +39,24 @@ class Binning:
     window
         The number of buffered events. The cuts are set again, and everything counted again, at twice as many events,
         four times as many, up to this number.
+    moving
+        True: a feature whose numbers leave its cuts, because of a new unit, another level or inflation, gets new ones,
+        and what was counted of it before is forgotten. The learner then neither unlearns nor merges. False: cuts stay
+        after `window` events, which keeps both exact, and the warning `NumbersMoved` tells once of numbers that have
+        left them.
 
     Examples
     --------
     >>> from stream_bayes import AODE, Binning
     >>> AODE(binning=Binning("mdl", window=500)).binning
-    Binning(method='mdl', bins=None, after=5, window=500)
+    Binning(method='mdl', bins=None, after=5, window=500, moving=False)
     """
 
     method: str = "quantile"
     bins: int | None = None
     after: int = 5
     window: int = 5120
+    moving: bool = False
 
     def __post_init__(self) -> None:
         check_choice("binning.method", self.method, tuple(METHODS))
@@ -63,6 +69,8 @@ class Binning:
                 )
         check_count("binning.after", self.after)
         check_count("binning.window", self.window)
+        if not isinstance(self.moving, bool):
+            raise BadValue(f"binning.moving must be True or False, not {shown(self.moving)}")
 
     @classmethod
     def of(cls, given: object) -> Self | None:
@@ -71,7 +79,7 @@ class Binning:
         Examples
         --------
         >>> Binning.of("mdl")
-        Binning(method='mdl', bins=None, after=5, window=5120)
+        Binning(method='mdl', bins=None, after=5, window=5120, moving=False)
         """
         if given is None or isinstance(given, cls):
             return given
@@ -91,7 +99,7 @@ class Binning:
         Examples
         --------
         >>> Binning("mdl", bins=8).to_json()
-        {'method': 'mdl', 'bins': 8, 'after': 5, 'window': 5120}
+        {'method': 'mdl', 'bins': 8, 'after': 5, 'window': 5120, 'moving': False}
         """
         return asdict(self)
 

@@ -11,7 +11,12 @@ from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import NotSupported
-from stream_bayes.learners.base.arguments import check_choice, check_number, warn_of_many_values
+from stream_bayes.learners.base.arguments import (
+    check_choice,
+    check_number,
+    warn_of_many_values,
+    warn_of_moved_numbers,
+)
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.binning import Binning, bins_for, cuts_of, has_open_cuts
 from stream_bayes.learners.base.feature_tables import FeatureTables
@@ -67,7 +72,12 @@ class PairClassifier(BayesClassifier):
     def _store_of(self, encoder: Encoder, **settings: Any) -> CountStore:
         """Return an empty store over an encoder."""
         return CountStore(
-            encoder, order=self.order, window=self.kept_events, on_many_values=warn_of_many_values, **settings
+            encoder,
+            order=self.order,
+            window=self.kept_events,
+            on_many_values=warn_of_many_values,
+            on_moved=warn_of_moved_numbers,
+            **settings,
         )
 
     def _settings(self, class_prior: str) -> dict[str, Any]:
@@ -91,7 +101,12 @@ class PairClassifier(BayesClassifier):
     def traits(self) -> Traits:
         has_bins = self.binning is not None
         learns = has_bins and has_open_cuts(self.schema)
-        return super().traits._replace(accepts_numbers=has_bins, learns_cut_points=learns)
+        traits = super().traits
+        return traits._replace(
+            is_mergeable=traits.is_mergeable and not self._store.cuts_move,
+            accepts_numbers=has_bins,
+            learns_cut_points=learns,
+        )
 
     @property
     def cuts_(self) -> dict[Any, tuple[float, ...]]:

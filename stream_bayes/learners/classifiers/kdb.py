@@ -120,14 +120,16 @@ class KDB(PairClassifier):
 
     @property
     def traits(self) -> Traits:
-        return super().traits._replace(is_order_dependent=self.k >= 2, is_mergeable=self.k < 2)
+        traits = super().traits
+        is_mergeable = traits.is_mergeable and self.k < 2
+        return traits._replace(is_order_dependent=self.k >= 2, is_mergeable=is_mergeable)
 
     def merge(self, other: Self) -> Self:
         """Add the counts of another learner of the same class and settings, which stays unchanged.
 
         Raises `CannotMerge` with two or more parents.
         """
-        if not self.traits.is_mergeable:
+        if self.k >= 2:
             raise CannotMerge(
                 f"KDB(k={self.k}) cannot be merged: what it counts beside {self.k} parents depends on the order of its "
                 "events; KDB(k=1), TAN and AODE can"

@@ -189,14 +189,16 @@ class LiveChoice(PairClassifier):
 
     @property
     def traits(self) -> Traits:
-        return super().traits._replace(is_order_dependent=True, is_mergeable="kdb3" not in self.readings)
+        traits = super().traits
+        is_mergeable = traits.is_mergeable and "kdb3" not in self.readings
+        return traits._replace(is_order_dependent=True, is_mergeable=is_mergeable)
 
     def merge(self, other: Self) -> Self:
         """Add the counts of another learner of the same class and settings, which stays unchanged.
 
         Raises `CannotMerge` with the reading `"kdb3"`.
         """
-        if not self.traits.is_mergeable:
+        if "kdb3" in self.readings:
             raise CannotMerge(
                 'LiveChoice with the reading "kdb3" cannot be merged: what it counts beside three parents depends on '
                 "the order of its events"

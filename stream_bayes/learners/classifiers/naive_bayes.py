@@ -12,7 +12,7 @@ from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.base.arguments import check_choice, check_number
+from stream_bayes.learners.base.arguments import check_choice, check_number, warn_of_moved_numbers
 from stream_bayes.learners.base.binning import Binning, bins_for, cuts_of, has_open_cuts
 from stream_bayes.learners.base.feature_tables import FeatureTables
 from stream_bayes.learners.base.row_encoder import row_encoder
@@ -83,7 +83,11 @@ class _GaussianOrCounted(LearnsUnlabelled):
         bins, settings = bins_for(self.schema, self._binning)
         encoder = row_encoder(labels, self.schema, self.max_values, self.only, bins)
         return CountStore(
-            encoder, half_life=self.half_life, memory_budget=self.memory_budget, binning=settings
+            encoder,
+            half_life=self.half_life,
+            memory_budget=self.memory_budget,
+            binning=settings,
+            on_moved=warn_of_moved_numbers,
         )
 
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
@@ -128,7 +132,7 @@ class _GaussianOrCounted(LearnsUnlabelled):
     @property
     def traits(self) -> Traits:
         learns = self._binning is not None and has_open_cuts(self.schema)
-        return super().traits._replace(learns_cut_points=learns)
+        return super().traits._replace(is_mergeable=not self._store.cuts_move, learns_cut_points=learns)
 
 
 class NaiveBayes(_GaussianOrCounted):
