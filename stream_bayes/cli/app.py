@@ -62,6 +62,10 @@ TABLE = {
         "stream_bayes.cli.commands.explain:explain",
         "Show the probability of each label for an event with its 95 % interval, and each feature's contribution.",
     ),
+    "anomalies": (
+        "stream_bayes.cli.commands.anomalies:anomalies",
+        "List the most unexpected rows of a data file, and which of their values are odd.",
+    ),
     "network": (
         "stream_bayes.cli.commands.network:network",
         "Write the network of a saved model to a BIF file, or make a model of one.",

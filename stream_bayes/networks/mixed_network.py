@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import warnings
+from bisect import bisect_left
+from collections import deque
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from river import base
@@ -15,17 +18,28 @@ from stream_bayes.core.live_networks.mixed_families import MixedFamilies
 from stream_bayes.core.live_networks.mixed_inference import MixedInference
 from stream_bayes.core.measures.student_mixture import StudentMixture
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.values.values import shown
+from stream_bayes.core.search.hill_climbing import HillClimbing
+from stream_bayes.core.search.mixed_scores import MixedSample, MixedScorer
+from stream_bayes.core.values.checks import expect, refusing_bad_state
+from stream_bayes.core.values.inputs import feature_name
+from stream_bayes.core.values.payloads import tagged_payload, untagged_payload
+from stream_bayes.core.values.values import is_missing, shown
 from stream_bayes.data.schema import Nominal, Schema
-from stream_bayes.errors import BadValue, UnknownFeature
+from stream_bayes.errors import BadValue, CannotMerge, FeaturesIgnored, NotSupported, UnknownFeature
 from stream_bayes.learners.base.arguments import check_count, check_number
 from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.names import closest
+from stream_bayes.networks.growth import LEARN
 from stream_bayes.networks.surprise import Surprise
 
 __all__ = ["MixedNetwork", "declared_kinds"]
 
 X = Mapping[Any, Any]
+FIRST_SEARCH = 50  # events
+LEAST_ROWS = 20  # rows with all variables, for a search
+MOST_VARIABLES = 64
+QUANTILE_EVENTS = 200
+SEARCH = HillClimbing(max_parents=3, restarts=0)
 
 
 class MixedNetwork(CountLearner, base.AnomalyDetector):
@@ -38,7 +52,9 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
     ----------
     structure
         The parents of each variable: a `Structure`, or `{variable: [parent, ...]}`. A variable with names cannot have a
-        parent with numbers. Other features of events are ignored.
+        parent with numbers. Other features of events are ignored. `"learn"`, the default: all features are variables,
+        at most 64. The structure is searched by marginal likelihood after 50 events, after twice as many each time, and
+        from `window` events on after every further `window`. New families are counted over the window.
     strength
         The weight of the prior, in events, above 0. For names it is spread over a variable's values; numbers have the
         mean and variance of the variable alone, without correlations.
@@ -48,6 +64,8 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
     max_values
         The number of values of a nominal variable after which new ones share one, `"<other>"`; such networks do not
         merge. Default: no limit.
+    window
+        With `structure="learn"`: the number of newest events that are searched. Such networks do not unlearn or merge.
 
     Notes
     -----
@@ -83,26 +101,42 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
 
     def __init__(
         self,
-        structure: Any,
+        structure: Any = LEARN,
         strength: float = 1.0,
         schema: Schema | None = None,
         max_values: int | None = None,
+        window: int = 2_000,
     ) -> None:
         self.strength = strength
         self.schema = schema
         self.max_values = max_values
-        if not isinstance(structure, (Structure, Mapping)):
+        self.window = window
+        self.is_growing = isinstance(structure, str) and structure == LEARN
+        if not (self.is_growing or isinstance(structure, (Structure, Mapping))):
             raise BadValue(
-                f"structure must be a Structure, or a dict {{variable: [parent, ...]}}, not {shown(structure)}"
+                f"structure must be a Structure, a dict {{variable: [parent, ...]}} or {LEARN!r}, not "
+                f"{shown(structure)}"
             )
+        check_count("window", window)
         check_number("strength", strength, above=True)
         if max_values is not None:
             check_count("max_values", max_values)
         kinds, states = declared_kinds(schema)
-        self.structure = structure if isinstance(structure, Structure) else Structure(structure)
-        self._store = MixedCounts(self.structure, kinds, states, max_values)
+        if self.is_growing:
+            structure = dict.fromkeys(kinds, ())
+        graph = structure if isinstance(structure, Structure) else Structure(structure)
+        self._store = MixedCounts(graph, kinds, states, max_values)
         self._families = MixedFamilies(self._store, float(strength))
         self._inference = MixedInference(self._families)
+        self._recent: deque[dict[Any, Any]] = deque(maxlen=window)
+        self._next_search = FIRST_SEARCH
+        self._is_full = False
+        self._quantiles: tuple[int, frozenset[Any], list[float]] = (-1, frozenset(), [])
+
+    @property
+    def structure(self) -> Structure:
+        """The graph as it is now."""
+        return self._store.structure
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -126,7 +160,51 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             If the event shows that a variable with names has a parent with numbers.
         """
         weight = read_weight(w)
-        self._store.add(self._store.read(x), weight)
+        if self.is_growing:
+            self._take_variables(x)
+        values = self._store.read(x)
+        self._store.add(values, weight)
+        if self.is_growing:
+            self._recent.append(values)
+            if self.clock >= self._next_search:
+                self._search()
+
+    def _take_variables(self, x: X) -> None:
+        """Make variables of the features that are new, up to MOST_VARIABLES."""
+        if not isinstance(x, Mapping) or self.schema is not None or self._is_full:
+            return  # what is no event is refused when it is read
+        known = self._store.structure.variables
+        new = [feature_name(name) for name, value in x.items() if name not in known and not is_missing(value)]
+        if not new:
+            return
+        if len(known) + len(new) > MOST_VARIABLES:
+            self._is_full = True
+            warnings.warn(
+                f"there are more than {MOST_VARIABLES} features; {shown(new[MOST_VARIABLES - len(known) :])} and any "
+                "later ones are ignored. Declare those that matter in a schema",
+                FeaturesIgnored,
+                stacklevel=3,
+            )
+            new = new[: MOST_VARIABLES - len(known)]
+        for name in new:  # refused before anything changes: a value that is none
+            MixedCounts(Structure({name: ()}), {}, {}, None).read({name: x[name]})
+        parents = {v: self._store.structure.parents(v) for v in known}
+        self._store.reshape(Structure({**parents, **dict.fromkeys(new, ())}), ())
+
+    def _search(self) -> None:
+        """Change to the structure with the highest score over the window, among variables that most events have."""
+        clock, kinds = self.clock, self._store.kinds
+        self._next_search = 2 * clock if clock < self.window else clock + self.window
+        often = {
+            v: kind for v, kind in kinds.items() if 2 * sum(v in x for x in self._recent) > len(self._recent)
+        }
+        rows = [x for x in self._recent if often.keys() <= x.keys()]
+        if len(rows) < LEAST_ROWS or len(often) < 2:
+            return
+        sample = MixedSample.of(rows, often, self._store.declared)
+        found = SEARCH.climb(MixedScorer(sample, float(self.strength)), sample.allowed()).structure
+        parents = {v: found.parents(v) if v in found else () for v in self._store.structure.variables}
+        self._store.reshape(Structure(parents), self._recent)
 
     def learn_many(self, X: Iterable[X]) -> None:
         """Learn many events in their order; stop at the first that is refused."""
@@ -135,6 +213,10 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
 
     def unlearn_one(self, x: X, w: float = 1.0) -> None:
         """Unlearn an event with its weight. Raise `NotLearned`, with nothing changed, if it was not learned."""
+        if self.is_growing:
+            raise NotSupported(
+                f"structure={LEARN!r} counts new families over a window: events cannot be unlearned"
+            )
         weight = read_weight(w)
         self._store.subtract(self._store.read(x), weight)
 
@@ -213,11 +295,14 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         Missing values are summed out. A name that was never learned counts with the share of names held once, at least
         half a one. Densities depend on the units of numbers: events with the same variables compare.
         """
-        values = self._known(self._store.read(x))
+        return 0.0 - self._score(self._store.read(x))
+
+    def _score(self, read: Mapping[Any, Any]) -> float:
+        values = self._known(read)
         novel = self._novel(values)
         total = math.fsum(math.log(self._families.novel_share(v)) for v in novel)
         rest = {v: value for v, value in values.items() if v not in novel}
-        return total + (self._inference.log_density(rest) if rest else 0.0)
+        return 0.0 - (total + (self._inference.log_density(rest) if rest else 0.0))
 
     def score_one(self, x: X) -> float:
         """Return minus the log-density of an event, in nats: the larger, the more unexpected.
@@ -225,13 +310,49 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         Numbers have no last bin: the farther out one is, the larger is the score. `river.anomaly.QuantileFilter` finds
         quantiles.
         """
-        return 0.0 - self.log_density_one(x)
+        return self._score(self._store.read(x))
 
     def score_learn_one(self, x: X, w: float = 1.0) -> float:
         """Return `score_one` of an event, then learn it."""
         score = self.score_one(x)
         self.learn_one(x, w)
         return score
+
+    def quantile_one(self, x: X) -> float:
+        """Return the share of events with a smaller score than this one's, among 200 of the window.
+
+        Events are scored by the variables that this one has. The scores of the window are computed again for other
+        variables, and whenever the events have grown by a twentieth.
+
+        Raises
+        ------
+        NotSupported
+            If the structure is given: then no window is kept.
+
+        Examples
+        --------
+        >>> model = MixedNetwork()
+        >>> model.learn_many({"a": k % 7, "b": "xy"[k % 2]} for k in range(100))
+        >>> model.quantile_one({"a": 99, "b": "x"})
+        1.0
+        """
+        if not self.is_growing:
+            raise NotSupported(
+                f"a quantile needs the window of structure={LEARN!r}; or take river.anomaly.QuantileFilter"
+            )
+        values = self._store.read(x)
+        scores = self._scores_of(frozenset(values))
+        return bisect_left(scores, self._score(values)) / len(scores) if scores else 0.0
+
+    def _scores_of(self, variables: frozenset[Any]) -> list[float]:
+        """Return the sorted scores of events of the window, by these of their variables alone."""
+        clock, before, scores = self._quantiles
+        if not scores or before != variables or self.clock > 1.05 * clock:
+            step = max(1, len(self._recent) // QUANTILE_EVENTS)
+            chosen = list(self._recent)[::-step][:QUANTILE_EVENTS]
+            scores = sorted(self._score({v: e[v] for v in e if v in variables}) for e in chosen)
+            self._quantiles = self.clock, variables, scores
+        return scores
 
     def explain_one(self, x: X) -> Surprise:
         """Return the surprise of each value of an event, parents first; they add up to `score_one(x)`.
@@ -296,6 +417,58 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
                 f"the network has no variable {shown(v)}{closest(str(v), map(str, structure))} It has "
                 f"{shown([*structure])}"
             )
+
+    def merge(self, other: Self) -> Self:
+        """Add the counts of another network of the same arguments, which stays unchanged.
+
+        Raises `CannotMerge` if the two differ, or their structures are learned.
+        """
+        if self.is_growing:
+            raise CannotMerge(
+                f"structure={LEARN!r}: two networks may have different structures; give the structure"
+            )
+        return super().merge(other)
+
+    def _get_params(self) -> dict[str, Any]:
+        params = super()._get_params()
+        return params | {"structure": LEARN} if self.is_growing else params
+
+    def _derived(self) -> dict[str, Any]:
+        if not self.is_growing:
+            return {}
+        recent = [tagged_payload(list(values.items())) for values in self._recent]
+        return {
+            "structure": self.structure.to_json(),
+            "recent": recent,
+            "next_search": self._next_search,
+            "is_full": self._is_full,
+        }
+
+    def _load(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
+        if self.is_growing:
+            with refusing_bad_state():
+                structure = Structure.from_json(derived["structure"])
+                expect(
+                    len(structure.variables) <= max(MOST_VARIABLES, len(self.structure.variables)),
+                    "it has more variables than 64",
+                )
+                self._store.reshape(structure, ())
+        super()._load(store, derived)
+
+    def _load_derived(self, derived: Mapping[str, Any]) -> None:
+        if not self.is_growing:
+            super()._load_derived(derived)
+            return
+        expect(set(derived) == {"structure", "recent", "next_search", "is_full"}, "it has no window")
+        for saved in derived["recent"]:
+            values = dict(map(tuple, untagged_payload(saved)))
+            expect(self._store.read(values) == values, "its window holds other values than were learned")
+            self._recent.append(values)
+        expect(len(derived["recent"]) <= self.window, "it holds more events than its window")
+        expect(
+            type(derived["next_search"]) is int and type(derived["is_full"]) is bool, "it has no next search"
+        )
+        self._next_search, self._is_full = derived["next_search"], derived["is_full"]
 
     @property
     def clock(self) -> int:

@@ -6,8 +6,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from stream_bayes.core.live_networks.mixed_counts import MixedCounts
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.hill_climbing import HillClimbing
@@ -95,15 +93,4 @@ def _mixed_sample(rows: Sequence[Mapping[Any, Any]], schema: Schema | None) -> M
             RowsIgnored,
             stacklevel=3,
         )
-    columns = {k: [values[v] for values in read] for k, v in enumerate(variables)}
-    numbers = {k: np.array(columns[k], np.float64) for k, v in enumerate(variables) if counts.kinds[v]}
-    states = {
-        k: sorted({*columns[k], *counts.declared[v]}, key=name_order)
-        for k, v in enumerate(variables)
-        if not counts.kinds[v]
-    }
-    codes = {}
-    for k, known in states.items():
-        code = {value: number for number, value in enumerate(known)}
-        codes[k] = np.array([code[value] for value in columns[k]], np.int64)
-    return MixedSample(variables, codes, {k: len(known) for k, known in states.items()}, numbers)
+    return MixedSample.of(read, counts.kinds, counts.declared)

@@ -22,8 +22,10 @@ from stream_bayes.errors import (
     BadValue,
     BudgetExceeded,
     CannotMerge,
+    FeaturesIgnored,
     KindChanged,
     NotLearned,
+    NotSupported,
     NoValueKnown,
     UnknownFeature,
 )
@@ -263,3 +265,47 @@ def test_samples_have_the_moments_of_what_was_learned() -> None:
     again.learn_many(drawn)
     assert again.query("y").mean == pytest.approx(model.query("y").mean, abs=0.15)
     assert again.query("b")[True] == pytest.approx(model.query("b")[True], abs=0.05)
+
+
+def test_without_a_structure_it_finds_one_and_goes_on_from_a_file(tmp_path: Path) -> None:
+    model = MixedNetwork(window=300)
+    rows = events(700)
+    for row in rows[:500]:
+        model.learn_one(row)
+    assert {frozenset(edge) for edge in model.structure.edges} >= {
+        frozenset("xy"),
+        frozenset("yz"),
+        frozenset("by"),
+    }
+    stream_bayes.save(model, tmp_path / "grown.zip")
+    loaded = stream_bayes.load(tmp_path / "grown.zip")
+    for row in rows[500:]:
+        for each in (model, loaded):
+            each.learn_one({**row, "late": 1.0})
+    assert loaded.state()["checksum"] == model.state()["checksum"]
+    assert len(model._recent) == 300
+    assert "late" in model.structure
+    assert model.clock == 700
+    odd = {**rows[0], "y": 60.0}
+    assert model.quantile_one(odd) == 1.0
+    assert 0.0 < model.quantile_one(rows[-1]) < 1.0
+    assert model.explain_one(odd).oddest[0] in ("y", "z")
+    with pytest.raises(CannotMerge):
+        model.merge(loaded)
+    with pytest.raises(NotSupported):
+        model.unlearn_one(rows[0])
+
+
+def test_a_stream_of_ever_new_features_and_of_gaps_stays_bounded() -> None:
+    model = MixedNetwork(window=60)
+    rows = [{f"f{k}": 1.0, "a": None if k % 2 else "u", "b": float(k) if k % 2 else None} for k in range(120)]
+    with pytest.warns(FeaturesIgnored, match="more than 64 features"):
+        model.learn_many(rows)
+    assert (len(model.structure), model.structure.edges) == (64, ())
+    before = model.state()["checksum"]
+    with pytest.raises(BadValue):
+        model.learn_one({"a": "u", "b": math.inf})
+    empty = MixedNetwork()
+    with pytest.raises(BadValue):
+        empty.learn_one({"new": math.inf})
+    assert (model.state()["checksum"], len(empty.structure)) == (before, 0)

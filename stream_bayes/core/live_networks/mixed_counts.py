@@ -7,8 +7,9 @@ subtracts, merges and is saved as in any other learner. An event without some va
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from stream_bayes.core.counts.contexts import ContextContent
@@ -67,10 +68,11 @@ class MixedCounts:
     ) -> None:
         self.structure = structure
         self.max_values = max_values
+        self.states = states
         self.declared = {v: tuple(states.get(v, ())) for v in structure.variables}
         self.kinds: dict[Value, bool] = {}
         self.families: dict[Value, CountStore] = {}
-        self._name = {v: f"v{k}" for k, v in enumerate(structure.variables)}
+        self._name = {v: _text(v) for v in structure.variables}
         self.alone = CountStore(RowEncoder(Vocabulary(((),), None, True), None, False))
         self.changes = 0
         self._set_kinds({v: kinds[v] for v in structure.variables if v in kinds})
@@ -110,6 +112,29 @@ class MixedCounts:
     def numeric_parents(self, v: Value) -> tuple[Value, ...]:
         """Return the parents of a variable that have numbers."""
         return tuple(p for p in self.structure.parents(v) if self.kinds[p])
+
+    def reshape(self, structure: Structure, rows: Sequence[Mapping[Value, Any]]) -> None:
+        """Change to another structure of at least these variables; count its new families over some events.
+
+        Families that stay keep all that they hold. Raise `BadStructure`, with nothing changed, if kinds do not fit.
+        """
+        before, self.structure = self.structure, structure
+        try:
+            self._check_kinds({})
+        except BadStructure:
+            self.structure = before
+            raise
+        for v in structure.variables:
+            if v not in before:
+                self._name[v], self.declared[v] = _text(v), tuple(self.states.get(v, ()))
+            elif before.parents(v) != structure.parents(v):
+                self.families.pop(v, None)
+        lost = [v for v in structure.variables if v not in self.families]
+        self._set_kinds({})
+        for values in rows:
+            for v, x, configuration in self._rows(values, lost):
+                self.families[v].learn(x, configuration)
+        self.changes += 1
 
     # -- events -------------------------------------------------------------------------------------------------------
 
@@ -185,11 +210,13 @@ class MixedCounts:
         # A tuple is a name whatever it holds, so whole numbers that are names are counted as such.
         return {self._name[v]: value if self.kinds[v] else (value,) for v, value in values.items()}, ()
 
-    def _rows(self, values: Mapping[Value, Any]) -> Iterator[tuple[Value, dict[str, Any], tuple[Value, ...]]]:
+    def _rows(
+        self, values: Mapping[Value, Any], variables: Sequence[Value] | None = None
+    ) -> Iterator[tuple[Value, dict[str, Any], tuple[Value, ...]]]:
         """Yield the families that an event is complete for, each with its row and its configuration."""
-        for v in self.families:
+        for v in self.families if variables is None else variables:
             family = (*self.structure.parents(v), v)
-            if all(each in values for each in family):
+            if v in self.families and all(each in values for each in family):
                 configuration = tuple(values[p] for p in self.nominal_parents(v))
                 counted = (*self.numeric_parents(v), v)
                 yield v, {self._name[each]: values[each] for each in counted}, configuration
@@ -279,9 +306,13 @@ class MixedCounts:
             self.families[v].merge(store)
         self.changes += 1
 
+    def _stores(self) -> dict[str, CountStore]:
+        numbers = {v: k for k, v in enumerate(self.structure.variables) if v in self.families}
+        return {"alone": self.alone, **{f"v{k}": self.families[v] for v, k in numbers.items()}}
+
     def content(self) -> ContextContent:
         """Return a copy of everything held."""
-        stores = {"alone": self.alone, **{self._name[v]: store for v, store in self.families.items()}}
+        stores = self._stores()
         contents = {name: store.content().state() for name, store in stores.items()}
         kinds = [[tagged(v), kind] for v, kind in self.kinds.items()]
         meta = {"kinds": kinds, "stores": {name: each["meta"] for name, each in contents.items()}}
@@ -306,7 +337,7 @@ class MixedCounts:
             fits = all(kinds.get(v) is kind for v, kind in self.kinds.items())
             expect(fits, "its kinds of variables are not the declared ones")
             self._set_kinds({v: kind for v, kind in kinds.items() if v not in self.kinds})
-            stores = {"alone": self.alone, **{self._name[v]: store for v, store in self.families.items()}}
+            stores = self._stores()
             expect(set(meta["stores"]) == set(stores), "it has the families of another structure")
             for name, store in stores.items():
                 own = {
@@ -315,6 +346,10 @@ class MixedCounts:
                     if key.startswith(f"{name}-")
                 }
                 store.load({"meta": meta["stores"][name], "arrays": own})
+
+
+def _text(v: Value) -> str:
+    return json.dumps(tagged(v))
 
 
 def _is_measured(value: Any) -> bool:

@@ -12,15 +12,16 @@ parents. It is the same for all structures over numbers with the same independen
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import scipy  # its submodules load on first use
 from numpy.typing import NDArray
 
 from stream_bayes.core.live_networks.mixed_families import LIGHT
-from stream_bayes.core.values.values import Value
+from stream_bayes.core.values.values import Value, name_order
 
 __all__ = ["MixedSample", "MixedScorer"]
 
@@ -38,6 +39,25 @@ class MixedSample:
     codes: dict[int, NDArray[np.int64]]
     sizes: dict[int, int]
     numbers: dict[int, Floats]
+
+    @classmethod
+    def of(
+        cls,
+        rows: Sequence[Mapping[Value, Any]],
+        kinds: Mapping[Value, bool],
+        declared: Mapping[Value, Sequence[Value]],
+    ) -> Self:
+        """Return the sample of rows that have all variables of `kinds`, `{variable: True if numeric}`."""
+        variables = tuple(sorted(kinds, key=name_order))
+        columns = {k: [values[v] for values in rows] for k, v in enumerate(variables)}
+        numbers = {k: np.array(columns[k], np.float64) for k, v in enumerate(variables) if kinds[v]}
+        codes, sizes = {}, {}
+        for k, v in enumerate(variables):
+            if not kinds[v]:
+                known = sorted({*columns[k], *declared.get(v, ())}, key=name_order)
+                code = {value: number for number, value in enumerate(known)}
+                codes[k], sizes[k] = np.array([code[value] for value in columns[k]], np.int64), len(known)
+        return cls(variables, codes, sizes, numbers)
 
     def __len__(self) -> int:
         return len(next(iter((*self.codes.values(), *self.numbers.values())), ()))

@@ -1,0 +1,52 @@
+"""`stream-bayes anomalies` on tables of names and numbers, without settings."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_snapshots import run
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Write 400 houses, whose price follows from size and kind; three of them are odd."""
+    rng = random.Random(2)
+    lines = ["kind,size,price,floor"]
+    for row in range(1, 401):
+        kind = rng.choice(["flat", "house"])
+        size = rng.gauss(70.0 if kind == "flat" else 130.0, 12.0)
+        price = (3.0 if kind == "flat" else 2.0) * size + rng.gauss(0.0, 6.0)
+        if row == 200:
+            price += 150.0  # no price that is odd by itself
+        if row == 300:
+            size, price = 5_000.0, 10_000.0
+        lines.append(f"{'castle' if row == 350 else kind},{size:.1f},{price:.1f},{rng.randrange(6)}")
+    path = tmp_path / "houses.csv"
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return path
+
+
+def test_the_odd_rows_come_first_each_with_what_is_odd_in_it(file: Path) -> None:
+    result = run("anomalies", file, "--top", "3", "--json")
+    assert result.exit_code == 0, result.output
+    report = json.loads(result.stdout)
+    assert {each["row"] for each in report["anomalies"]} == {200, 300, 350}
+    odd = {each["row"]: each["odd"][0]["variable"] for each in report["anomalies"]}
+    assert odd[200] in ("price", "size")
+    assert odd[350] == "kind"
+    assert (report["rows"], report["scored"]) == (400, 350)
+    assert all(each["quantile"] > 0.99 for each in report["anomalies"])
+
+
+def test_a_table_and_a_file_that_is_too_short(file: Path, tmp_path: Path) -> None:
+    result = run("anomalies", file, "--top", "1")
+    assert "most unexpected rows" in result.output
+    assert "size=5000" in result.output.replace("\n", "")
+    short = tmp_path / "short.csv"
+    short.write_text("a,b\n1.5,x\n2.5,y\n", "utf-8")
+    assert run("anomalies", short).exit_code != 0
+    assert "lower --skip" in run("anomalies", short).output
