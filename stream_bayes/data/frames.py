@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import narwhals as nw
 import numpy as np
@@ -17,11 +17,13 @@ import numpy.typing as npt
 
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.data.frame_columns import Cells, python_values
-from stream_bayes.errors import SchemaError
+from stream_bayes.errors import BadValue, MissingPackage, SchemaError
 
 __all__ = [
+    "Library",
     "NamedColumns",
     "Native",
+    "frame_of",
     "is_frame",
     "iter_dicts",
     "labels_of",
@@ -31,6 +33,8 @@ __all__ = [
 ]
 
 Native: TypeAlias = Any  # a frame or series of a library this package does not depend on: no type to name
+Library: TypeAlias = Literal["pandas", "polars", "pyarrow"]
+LIBRARIES: tuple[Library, ...] = ("pandas", "polars", "pyarrow")
 Label = TypeVar("Label", bound=Value)  # since mappings are invariant in their keys
 
 
@@ -151,6 +155,37 @@ def like_frame(native: Native, columns: Mapping[Label, npt.NDArray[Any]]) -> Nat
     if not named:
         return nw.from_native(native, eager_only=True).select([]).to_native()
     return nw.from_dict(named, backend=library).to_native()
+
+
+def frame_of(columns: Mapping[str, list[Any]], library: Library) -> Native:
+    """Return columns as a data frame of a library: `"pandas"`, `"polars"` or `"pyarrow"`.
+
+    Raises
+    ------
+    MissingPackage
+        If the library is not installed.
+    BadValue
+        If the library is another one.
+    SchemaError
+        If it has no column for values like these.
+
+    Examples
+    --------
+    >>> frame_of({"a": ["x", "y"], "b": [1, 2]}, "pandas")
+       a  b
+    0  x  1
+    1  y  2
+    """
+    if library not in LIBRARIES:
+        raise BadValue(f"library: expected one of {', '.join(map(repr, LIBRARIES))}, got {shown(library)}")
+    try:
+        return nw.from_dict(columns, backend=library).to_native()
+    except ModuleNotFoundError as error:
+        raise MissingPackage(
+            f"to_frame needs {library}, which is not installed: pip install {library}"
+        ) from error
+    except Exception as error:  # each library raises its own
+        raise SchemaError(f"{library} has no columns for values like these: {error}") from error
 
 
 def like_series(native: Native, values: Sequence[Value | None], name: Hashable = None) -> Native:

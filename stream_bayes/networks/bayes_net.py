@@ -75,12 +75,12 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
     Parameters
     ----------
     structure
-        The parents of each variable: a `Structure`, or `{variable: [parent, ...]}`. Other features of events are
-        ignored. None takes the structure of `network`. `"learn"` grows one: all features are variables, at first
-        independent. It is searched again after half as many events as there were, over the newest `window` events, and
-        replaced when a trial on the events that follow proves another one better; `changes` is the log. A search is
-        done in slices, one with each event, so that no event waits for a whole search; `work` does them in idle
-        moments.
+        The parents of each variable: a `Structure`, `{variable: [parent, ...]}`, or edges, `[(parent, child), ...]`.
+        Other features of events are ignored. None takes the structure of `network`. `"learn"` grows one: all features
+        are variables, at first independent. It is searched again after half as many events as there were, over the
+        newest `window` events, and replaced when a trial on the events that follow proves another one better; `changes`
+        is the log. A search is done in slices, one with each event, so that no event waits for a whole search; `work`
+        does them in idle moments.
     strength
         The weight of the smoothing, in fresh samples; 0 is maximum likelihood. None is 1, or 0 if a network is given
         beforehand: its tables are the prior.
@@ -822,10 +822,12 @@ def _read_structure(structure: Any, network: DiscreteNetwork | None) -> Structur
         return structure
     if structure is None and network is not None:
         return network.structure
+    if isinstance(structure, (list, tuple)):
+        return Structure.from_edges(structure)
     if not isinstance(structure, Mapping):
         raise BadValue(
-            f"structure must be a Structure, a dict {{variable: [parent, ...]}} or {LEARN!r}, not {shown(structure)}; "
-            "for edges there is Structure.from_edges, for a graph Structure.from_networkx"
+            f"structure must be a Structure, a dict {{variable: [parent, ...]}}, edges [(parent, child), ...] or "
+            f"{LEARN!r}, not {shown(structure)}; for a graph there is Structure.from_networkx"
         )
     return Structure(structure)
 

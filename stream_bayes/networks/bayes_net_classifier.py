@@ -62,7 +62,8 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
     Parameters
     ----------
     structure
-        The parents of each variable, class included: a `Structure`, or `{variable: [parent, ...]}`. Features outside it
+        The parents of each variable, class included: a `Structure`, `{variable: [parent, ...]}`, or edges,
+        `[(parent, child), ...]`. Features outside it
         are ignored. `"learn"` grows one: at first every feature depends on the class alone. The structure is searched
         again after half as many events as there were, over the newest `window` events, and replaced when a trial on the
         events that follow proves that another one predicts the class better; `changes` is the log. None makes every
@@ -173,10 +174,12 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
     def _checked(self, given: Any) -> Structure | None:
         if given is None:
             return None
+        if isinstance(given, (list, tuple)):
+            given = Structure.from_edges(given)
         if not isinstance(given, (Structure, Mapping)):
             raise BadValue(
-                f"structure must be a Structure, a dict {{variable: [parent, ...]}}, {LEARN!r} or None, not "
-                f"{shown(given)}; for edges there is Structure.from_edges, for a graph Structure.from_networkx"
+                f"structure must be a Structure, a dict {{variable: [parent, ...]}}, edges [(parent, child), ...], "
+                f"{LEARN!r} or None, not {shown(given)}; for a graph there is Structure.from_networkx"
             )
         structure = given if isinstance(given, Structure) else Structure(given)
         if self._target not in structure:

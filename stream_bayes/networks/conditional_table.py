@@ -14,6 +14,7 @@ from stream_bayes.core.drawing.html import plain_table
 from stream_bayes.core.drawing.text import text_of
 from stream_bayes.core.values.unknown_names import check_variables
 from stream_bayes.core.values.values import Value, shown
+from stream_bayes.data.frames import Library, Native, frame_of
 from stream_bayes.errors import BadValue, UnknownRow
 from stream_bayes.learners.base.intervals import beta_interval
 
@@ -23,6 +24,7 @@ Row = tuple[Any, ...]  # the values of the parents
 Numbers = NDArray[np.float64]
 
 MOST_SHOWN = 100  # rows of a table
+PROBABILITY = "probability"  # a column of frames
 
 
 class ConditionalTable(Mapping[Row, dict[Any, float]]):
@@ -124,6 +126,44 @@ class ConditionalTable(Mapping[Row, dict[Any, float]]):
         level = checked_level(level)
         places = np.ndindex(*self._shares.shape[:-1])
         return {row: self._intervals_at(place, level) for row, place in zip(self, places, strict=True)}
+
+    def to_frame(self, library: Library = "pandas") -> Native:
+        """Return the table as a data frame: a column for each parent and the variable, and one of probabilities.
+
+        It has a line for each cell.
+
+        Parameters
+        ----------
+        library
+            `"pandas"`, `"polars"` or `"pyarrow"`, which has to be installed.
+
+        Examples
+        --------
+        >>> from stream_bayes import BayesNet
+        >>> model = BayesNet([("rain", "lawn")], strength=0)
+        >>> for rain, lawn in [("yes", "wet"), ("no", "dry"), ("no", "wet")]:
+        ...     model.learn_one({"rain": rain, "lawn": lawn})
+        >>> model.cpt("lawn").to_frame()
+          rain lawn  probability
+        0  yes  wet          1.0
+        1  yes  dry          0.0
+        2   no  wet          0.5
+        3   no  dry          0.5
+
+        Raises
+        ------
+        BadValue
+            If a variable has the name of the column of probabilities, or two have the same name as text.
+        """
+        names = [*map(str, self.parents), str(self.variable), PROBABILITY]
+        if len(set(names)) < len(names):
+            raise BadValue(
+                f"columns: expected names that differ as text, got {shown(names)}; the last holds the probabilities: "
+                "rename a variable, or read the rows, {row: {value: probability}}"
+            )
+        cells = [(*row, value, share) for row, shares in self.items() for value, share in shares.items()]
+        columns = dict(zip(names, map(list, zip(*cells, strict=True)), strict=True))
+        return frame_of(columns, library)
 
     def _intervals_at(self, place: tuple[int, ...], level: float) -> dict[Any, tuple[float, float]]:
         own = self._weights[place].tolist()

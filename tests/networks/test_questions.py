@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import narwhals as nw
+import numpy as np
 import pytest
 
 from stream_bayes import BayesNet, BayesNetClassifier, DriftAdaptive
 from stream_bayes.errors import BadValue, BudgetExceeded, NoValueKnown, UnknownFeature
 from stream_bayes.networks import Inference
+from stream_bayes.testing.concepts import drawn_network
 
 ROWS = 20 * [("yes", "off", "wet"), ("no", "on", "wet"), ("no", "off", "dry"), ("no", "off", "dry")]
 EVENTS = [{"rain": rain, "sprinkler": sprinkler, "lawn": lawn} for rain, sprinkler, lawn in ROWS]
@@ -161,3 +164,30 @@ def test_a_network_that_drifts_explains_its_scores():
 def test_a_classifier_without_a_class_answers_nothing():
     with pytest.raises(NoValueKnown):
         BayesNetClassifier(PARENTS, target="rain").query("rain")
+
+
+def test_entropy_and_mutual_information_follow_from_the_joint_distribution() -> None:
+    network = drawn_network(4, 7)
+    inference = Inference(network)
+    joint = inference.query(["v0", "v3"], {"v2": network.states["v2"][0]})
+    shares = np.array(list(joint.values())).reshape(3, 3)
+    expected = (shares * np.log(shares / (shares.sum(axis=1, keepdims=True) * shares.sum(axis=0)))).sum()
+    evidence = {"v2": network.states["v2"][0]}
+    assert inference.mutual_information("v0", "v3", evidence) == pytest.approx(expected)
+    assert inference.entropy(["v0", "v3"], evidence) == pytest.approx(-(shares * np.log(shares)).sum())
+    assert inference.mutual_information("v0", "v0") == pytest.approx(inference.entropy("v0"))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_a_table_is_a_frame_with_a_line_for_each_cell(library: Any) -> None:
+    pytest.importorskip(library)
+    model = BayesNet([("rain", "lawn")], strength=0)
+    for rain, lawn in [(True, "wet"), (False, "dry"), (False, "wet"), (False, "dry")]:
+        model.learn_one({"rain": rain, "lawn": lawn})
+    frame = nw.from_native(model.cpt("lawn").to_frame(library), eager_only=True)
+    assert frame.columns == ["rain", "lawn", "probability"]
+    assert frame.filter(nw.col("rain") & (nw.col("lawn") == "wet"))["probability"].to_list() == [1.0]
+    clash = BayesNet({"probability": []})
+    clash.learn_one({"probability": "x"})
+    with pytest.raises(BadValue, match="names that differ"):
+        clash.cpt("probability").to_frame(library)
