@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
     from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
     from stream_bayes.learners.wrappers.decision_rules import Costs, Thresholds
     from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
+    from stream_bayes.learners.wrappers.prediction_sets import PredictionSets
     from stream_bayes.learners.wrappers.sliding_window import SlidingWindow
     from stream_bayes.networks.bayes_net import BayesNet
     from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
@@ -77,6 +78,7 @@ __all__ = [
     "NaiveBayes",
     "Nominal",
     "Numeric",
+    "PredictionSets",
     "Schema",
     "SlidingWindow",
     "StreamBayesError",
@@ -117,6 +119,7 @@ _get, __dir__ = front(
         "errors": ("StreamBayesError",),
         "learners.base.binning": ("Binning",),
         "learners.wrappers.deciding_classifier": ("DecidingClassifier",),
+        "learners.wrappers.prediction_sets": ("PredictionSets",),
         "learners.wrappers.decision_rules": ("Costs", "Thresholds"),
         "networks.files.bif": ("read_bif", "write_bif"),
         "saving.model_files": ("load", "save"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stream_bayes import Costs, DecidingClassifier, DriftAdaptive, NaiveBayes, Nominal, Schema
+from stream_bayes import Costs, DecidingClassifier, DriftAdaptive, NaiveBayes, Nominal, PredictionSets, Schema
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.catalogue import LEARNERS, REGRESSORS, VERBS, declaration_of
@@ -90,6 +90,7 @@ def schema_for(name: str) -> Schema | None:
 MADE: dict[str, Callable[[], Any]] = {
     "DriftAdaptive": lambda: DriftAdaptive(NaiveBayes()),
     "DecidingClassifier": lambda: DecidingClassifier(NaiveBayes(), Costs.zero_one(["yes", "no", True, 3])),
+    "PredictionSets": lambda: PredictionSets(NaiveBayes()),
     "SpamFilter": SpamFilter,
 }
 

@@ -24,6 +24,19 @@ PAGE = ROOT / "docs" / "which-learner.md"
 RELATIVES: dict[str, dict[str, str]] = {
     "DriftAdaptive": dict.fromkeys(("unlearn", "merge", "half-life", "loads alone", "workers"), "no"),
     "DecidingClassifier": dict.fromkeys(("merge", "explains features", "half-life", "loads alone"), "no"),
+    "PredictionSets": dict.fromkeys(
+        (
+            "unlearn",
+            "merge",
+            "intervals",
+            "explains features",
+            "half-life",
+            "many rows",
+            "loads alone",
+            "workers",
+        ),
+        "no",
+    ),
     "SpamFilter": {
         "unlearn": "`forget(id)`",
         "merge": "`merge` alone",

@@ -17,7 +17,7 @@ from stream_bayes.learners.base.intervals import Intervals
 from stream_bayes.learners.base.predictions import Probabilities
 from stream_bayes.learners.wrappers.decision_rules import Costs, Rule, Thresholds
 
-__all__ = ["DecidingClassifier"]
+__all__ = ["DecidingClassifier", "check_classifier"]
 
 
 class DecidingClassifier(ReadOnlyArguments, base.Wrapper[base.Estimator], base.MiniBatchClassifier):
@@ -54,7 +54,7 @@ class DecidingClassifier(ReadOnlyArguments, base.Wrapper[base.Estimator], base.M
     def __init__(self, classifier: base.Classifier | compose.Pipeline, rule: Rule) -> None:
         self.classifier = classifier
         self.rule = rule
-        _check_classifier(classifier)
+        check_classifier(classifier)
         if isinstance(rule, type) or not callable(getattr(rule, "decide", None)):
             raise BadValue(
                 "rule must be Costs(...), Thresholds(...) or another object with decide(probabilities), "
@@ -174,7 +174,7 @@ class DecidingClassifier(ReadOnlyArguments, base.Wrapper[base.Estimator], base.M
         }
 
 
-def _check_classifier(model: Any) -> None:
+def check_classifier(model: Any) -> None:
     """Raise `BadValue` for a classifier without probabilities."""
     # River's classifiers inherit a predict_proba_one that only raises; a pipeline has one in any case.
     absent = (None, base.Classifier.predict_proba_one)

@@ -22,11 +22,12 @@ from typing import Any, NamedTuple
 from river import compose
 
 from stream_bayes.core.values.checks import refusing_bad_state
-from stream_bayes.core.values.values import shown
+from stream_bayes.core.values.values import shown, tagged, untagged
 from stream_bayes.errors import BadState, OtherConfiguration
 from stream_bayes.learners.base.state import CountLearner, LearnerContent, saved_parameter
 from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
 from stream_bayes.learners.wrappers.decision_rules import Costs, Thresholds
+from stream_bayes.learners.wrappers.prediction_sets import PredictionSets
 from stream_bayes.saving.river import adaptive_learners, composition, drift_learners, statistics  # noqa: F401  # they register
 from stream_bayes.saving.river.location import RIVER, Location
 from stream_bayes.saving.river.parameters import compare_parameters, encode_parameter
@@ -333,6 +334,57 @@ class _Deciding(ObjectCodec):
         yield held.classifier
 
 
+class _Sets(ObjectCodec):
+    """Thresholds behind a classifier: {"settings": {...}, "balances": [...], "unknown": 0, "classifier": {...}}.
+
+    A balance is [label, errors too many, events]; the label of that of all labels is null.
+    """
+
+    def encode(self, held: PredictionSets, location: Location) -> dict[str, Any]:
+        balances = [
+            [None if label is None else tagged(label), *balance] for label, balance in held._balances.items()
+        ]
+        return {
+            "settings": self._settings(held),
+            "balances": balances,
+            "unknown": held._unknown,
+            "classifier": encode_object(held.classifier, location.at("classifier")),
+        }
+
+    def configuration(self, held: PredictionSets, location: Location) -> dict[str, Any]:
+        return {
+            "settings": self._settings(held),
+            "classifier": configuration_of(held.classifier, location.at("classifier")),
+        }
+
+    def _settings(self, held: PredictionSets) -> dict[str, Any]:
+        return {"coverage": held.coverage, "by_class": held.by_class}
+
+    def decode(self, made: PredictionSets, saved: dict[str, Any], location: Location) -> PredictionSets:
+        settings, balances, unknown, classifier = location.fields(
+            saved, "settings", "balances", "unknown", "classifier"
+        )
+        compare_parameters(self._settings(made), settings, location)
+        sets = PredictionSets(
+            decode_object(made.classifier, classifier, location.at("classifier")),
+            made.coverage,
+            made.by_class,
+        )
+        if type(unknown) is not int or unknown < 0:
+            raise location.altered("a count", unknown)
+        sets._unknown = unknown
+        for entry in location.items(balances):
+            label, *balance = location.items(entry)
+            fits = len(balance) == 2 and all(type(number) is float for number in balance)
+            if not fits or (label is None) == made.by_class or not sets.is_balance(*balance):
+                raise location.altered("a label, its errors and its events", entry)
+            sets._balances[None if label is None else untagged(label)] = balance
+        return sets
+
+    def parts(self, held: PredictionSets) -> Iterator[Any]:
+        yield held.classifier
+
+
 class _Function(ObjectCodec):
     """A function, which is code."""
 
@@ -354,3 +406,4 @@ register_codec(compose.TransformerUnion, _Steps("transformers"))
 register_codec(compose.TransformerProduct, _Steps("transformers"))
 register_codec(compose.FuncTransformer, _Function())
 register_codec(DecidingClassifier, _Deciding())
+register_codec(PredictionSets, _Sets())

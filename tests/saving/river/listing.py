@@ -21,6 +21,7 @@ from stream_bayes import (
     HalfLifeChoice,
     MultinomialNB,
     NaiveBayes,
+    PredictionSets,
     Thresholds,
 )
 from stream_bayes.mail import EmailTokens, Limits
@@ -258,6 +259,7 @@ def of_models() -> Iterator[tuple[Callable[[], Any], Drive]]:
         (lambda: NaiveBayes(half_life=30), nominals),
         (lambda: c.Select("colour", "flag") | AODE(), nominals),
         (lambda: DecidingClassifier(p.OrdinalEncoder() | GaussianNB(), Thresholds(0.7)), nominals),
+        (lambda: PredictionSets(p.OrdinalEncoder() | GaussianNB(), 0.7, by_class=True), nominals),
         (
             lambda: drift.DriftRetrainingClassifier(scaled(), binary.DDM(warm_start=5)),
             numbers,

@@ -1,0 +1,109 @@
+"""Sets of labels: their long-run coverage holds for any model and any sequence of known labels, and is saved."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from river import base, datasets, preprocessing
+
+from stream_bayes import LDA, AdaptiveBayes, NaiveBayes, PredictionSets, load, save
+from stream_bayes.errors import BadValue, OtherConfiguration
+
+EVENTS = 3_000
+LABELS = "pqr"
+
+
+class Sure(base.Classifier):
+    """A model that is certain of the first label, whatever comes."""
+
+    def learn_one(self, x: Any, y: Any) -> None: ...
+
+    def predict_proba_one(self, x: Any, **kwargs: Any) -> dict[Any, float]:
+        return dict(zip(LABELS, (1.0, 0.0, 0.0), strict=True))
+
+
+def drifting(source: random.Random, number: int) -> tuple[dict[str, str], str]:
+    kind = source.randrange(3)
+    value = "xyz"[kind if source.random() < 0.7 else source.randrange(3)]
+    return {"a": value}, LABELS[(kind + number // 700) % 3]
+
+
+@pytest.mark.parametrize("by_class", [False, True])
+@pytest.mark.parametrize(
+    ("name", "coverage"), [("drift", 0.9), ("drift", 0.5), ("sure", 0.9), ("adversary", 0.9)]
+)
+def test_the_share_holds_for_any_model_and_any_labels(name: str, coverage: float, by_class: bool) -> None:
+    source = random.Random(3)
+    model = PredictionSets(Sure() if name == "sure" else NaiveBayes(half_life=200), coverage, by_class)
+    inside: dict[str, list[bool]] = {label: [] for label in LABELS}
+    for number in range(EVENTS):
+        x, y = drifting(source, number)
+        labels = model.predict_set_one(x)
+        if name == "adversary" and number > 20:  # what the set misses, if it misses any
+            y = next((label for label in LABELS if label not in labels), y)
+        if y in model.predict_proba_one(x):
+            inside[y].append(y in labels)
+        model.learn_one(x, y)
+    every = [held for each in inside.values() for held in each]
+    assert model.coverage_ == pytest.approx(sum(every) / len(every), abs=1e-9)
+    assert model.unknown_ == EVENTS - len(every)
+    if not by_class:
+        assert sum(every) / len(every) == pytest.approx(coverage, abs=0.01)
+        return
+    for label, share in model.coverage_by_class_.items():
+        assert share == pytest.approx(sum(inside[label]) / len(inside[label]), abs=1e-9)
+        assert abs(share - coverage) <= 21.0 / len(inside[label])
+
+
+def test_a_rare_label_is_missed_unless_each_has_its_share() -> None:
+    found = []
+    for by_class in (False, True):
+        source, held = random.Random(5), []
+        model = PredictionSets(NaiveBayes(), 0.9, by_class)
+        for _ in range(4_000):
+            y = "rare" if source.random() < 0.08 else "usual"
+            x = {"a": "xy"[(y == "rare") == (source.random() < 0.7)]}
+            if y == "rare":
+                held.append(y in model.predict_set_one(x))
+            model.learn_one(x, y)
+        found.append(sum(held) / len(held))
+    assert found[0] < 0.5 and found[1] > 0.83
+
+
+@pytest.mark.parametrize("name", ["bayes", "adaptive", "pipeline"])
+def test_a_saved_one_goes_on_as_before(name: str, tmp_path: Path) -> None:
+    make: Any = {
+        "bayes": LDA,
+        "adaptive": AdaptiveBayes,
+        "pipeline": lambda: preprocessing.StandardScaler() | NaiveBayes(),
+    }[name]
+    events = list(datasets.Phishing())[:400]
+    model = PredictionSets(make(), 0.8, by_class=name == "bayes")
+    for x, y in events[:200]:
+        model.learn_one(x, y)
+    save(model, tmp_path / "sets.zip")
+    again = load(tmp_path / "sets.zip", PredictionSets(make(), 0.8, by_class=name == "bayes"))
+    for x, y in events[200:]:
+        assert again.predict_set_one(x) == model.predict_set_one(x)
+        model.learn_one(x, y)
+        again.learn_one(x, y)
+    assert again.coverage_ == model.coverage_
+    with pytest.raises(OtherConfiguration):
+        load(tmp_path / "sets.zip", PredictionSets(make(), 0.7, by_class=name == "bayes"))
+
+
+def test_what_cannot_be_is_refused() -> None:
+    for coverage in (0.0, 1.0, -1, True, float("nan"), "wide"):
+        with pytest.raises(BadValue, match="coverage lies between 0 and 1"):
+            PredictionSets(NaiveBayes(), coverage)  # type: ignore[arg-type]  # the point
+    with pytest.raises(BadValue, match="by_class"):
+        PredictionSets(NaiveBayes(), by_class=1)  # type: ignore[arg-type]  # the point
+    model = PredictionSets(NaiveBayes())
+    assert model.predict_set_one({"a": "x"}) == [] and model.coverage_ != model.coverage_
+    with pytest.raises(BadValue):
+        model.learn_one({"a": [1]}, "p")
+    assert model.unknown_ == 0
+    assert not model.is_balance(30.0, 100.0)
