@@ -26,7 +26,7 @@ from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.base.base import BayesClassifier, is_within_window
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.base.state import loaded_parameter, saved_parameter
-from stream_bayes.learners.catalogue import DECLARED, class_named
+from stream_bayes.learners.catalogue import DECLARED, UNLABELLED, class_named
 from stream_bayes.learners.factory import Learner
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
 from stream_bayes.networks.bayes_net import BayesNet
@@ -256,8 +256,8 @@ def load_answering(path: Path, key: bytes | None = None) -> Any:
 
 def _no_learner(path: Path, name: str) -> NotSupported:
     expected = f"expected one of {', '.join(declared.class_name for declared in DECLARED.values())}"
-    if name == BayesNet.__name__:
-        return NotSupported(f"{path} holds a {name}, which is a network without a class; {expected}")
+    if name in UNLABELLED:
+        return NotSupported(f"{path} holds a {name}, which is a model without a class; {expected}")
     return NotSupported(f"{path} holds a {name}, which only the program that made it can load; {expected}")
 
 

@@ -72,6 +72,8 @@ class MixedCounts:
         self.declared = {v: tuple(states.get(v, ())) for v in structure.variables}
         self.kinds: dict[Value, bool] = {}
         self.families: dict[Value, CountStore] = {}
+        self._numeric_parents: dict[Value, tuple[Value, ...]] = {}
+        self._nominal_parents: dict[Value, tuple[Value, ...]] = {}
         self._name = {v: _text(v) for v in structure.variables}
         self.alone = CountStore(RowEncoder(Vocabulary(((),), None, True), None, False))
         self.changes = 0
@@ -85,6 +87,9 @@ class MixedCounts:
         for v in self.structure.variables:
             family = (v, *self.structure.parents(v))
             if v not in self.families and all(each in self.kinds for each in family):
+                parents = self.structure.parents(v)
+                self._numeric_parents[v] = tuple(p for p in parents if self.kinds[p])
+                self._nominal_parents[v] = tuple(p for p in parents if not self.kinds[p])
                 self.families[v] = self._new_store(v)
 
     def _check_kinds(self, new: Mapping[Value, bool]) -> None:
@@ -106,12 +111,12 @@ class MixedCounts:
         return CountStore(RowEncoder(labels, declared, False), co_moments=True)
 
     def nominal_parents(self, v: Value) -> tuple[Value, ...]:
-        """Return the parents of a variable that have names."""
-        return tuple(p for p in self.structure.parents(v) if self.kinds[p] is False)
+        """Return the parents of a variable that have names, once the kinds of its family are known."""
+        return self._nominal_parents[v]
 
     def numeric_parents(self, v: Value) -> tuple[Value, ...]:
-        """Return the parents of a variable that have numbers."""
-        return tuple(p for p in self.structure.parents(v) if self.kinds[p])
+        """Return the parents of a variable that have numbers, once the kinds of its family are known."""
+        return self._numeric_parents[v]
 
     def reshape(self, structure: Structure, rows: Sequence[Mapping[Value, Any]]) -> None:
         """Change to another structure of at least these variables; count its new families over some events.

@@ -25,6 +25,7 @@ from stream_bayes.errors import BudgetExceeded, ImpossibleEvidence, NoValueKnown
 __all__ = ["MOST_COMBINATIONS", "MixedInference"]
 
 MOST_COMBINATIONS = 2**16  # of missing names
+MOST_ORDERS = 64  # sets of variables whose order is kept
 LEAST_VARIANCE = (
     1e-24  # of what a variable has alone: less is the rounding of a number that follows from others
 )
@@ -42,11 +43,13 @@ class MixedInference:
     def __init__(self, families: MixedFamilies) -> None:
         self.families = families
         self.counts = families.counts
+        self._ordered_for = self.counts.structure
+        self._orders: dict[frozenset[Value], list[Value]] = {}
 
     def log_density(self, observed: Mapping[Value, Any]) -> float:
         """Return the logarithm of the density of values that the network knows; missing ones are summed out."""
         logs = [log_weight for log_weight, _, _ in self._combinations(observed, None)]
-        return float(scipy.special.logsumexp(logs)) if logs else -math.inf
+        return _log_of_sum(logs)
 
     def shares(self, target: Value, observed: Mapping[Value, Any]) -> dict[Value, float]:
         """Return the probability of each value of a nominal variable. Raise `ImpossibleEvidence` for such evidence."""
@@ -57,9 +60,7 @@ class MixedInference:
         logs: dict[Value, list[float]] = {state: [] for state in states}
         for log_weight, values, _ in self._combinations(rest, target):
             logs[values[target]].append(log_weight)
-        totals = [
-            float(scipy.special.logsumexp(logs[state])) if logs[state] else -math.inf for state in states
-        ]
+        totals = [_log_of_sum(logs[state]) for state in states]
         most = max(totals)
         if most == -math.inf:
             raise ImpossibleEvidence(f"the evidence has probability 0: {shown(dict(rest))}")
@@ -87,9 +88,7 @@ class MixedInference:
     ) -> Iterator[tuple[float, dict[Value, Any], StudentT | None]]:
         """Yield, for each combination of missing names, its log-weight, all names, and the target if it is a number."""
         structure, kinds = self.counts.structure, self.counts.kinds
-        asked = {*observed} | ({target} if target is not None else set())
-        wanted = asked.union(*(structure.ancestors(v) for v in asked))
-        order = [v for v in structure.topological_order if v in wanted]
+        order = self._order(frozenset(observed) | ({target} if target is not None else set()))
         for v in order:
             if v not in kinds or (not kinds[v] and not self.families.states(v)):
                 raise _no_value(v)
@@ -113,6 +112,16 @@ class MixedInference:
             part = self._students if is_complete else self._gaussians
             log_density, forecast = part(numbers, values, target)
             yield log_weight + log_density, values, forecast
+
+    def _order(self, asked: frozenset[Value]) -> list[Value]:
+        """Return the variables that matter, parents first; those of the newest questions are kept."""
+        structure = self.counts.structure
+        if structure is not self._ordered_for or len(self._orders) >= MOST_ORDERS:
+            self._ordered_for, self._orders = structure, {}
+        if asked not in self._orders:
+            wanted = asked.union(*(structure.ancestors(v) for v in asked))
+            self._orders[asked] = [v for v in structure.topological_order if v in wanted]
+        return self._orders[asked]
 
     def _log_of_names(self, names: list[Value], values: Mapping[Value, Any]) -> float:
         total = 0.0
@@ -171,6 +180,12 @@ class MixedInference:
         unit = units[k]
         location = unit.mean + unit.spread * float(mean[k] + gain @ partial)
         return log_density, StudentT(location, unit.spread * math.sqrt(variance), math.inf)
+
+
+def _log_of_sum(logs: list[float]) -> float:
+    """Return the logarithm of a sum of numbers that are given as logarithms; -inf of none."""
+    most = max(logs, default=-math.inf)
+    return most if most == -math.inf else most + math.log(math.fsum(math.exp(log - most) for log in logs))
 
 
 def _no_value(v: Value) -> NoValueKnown:
