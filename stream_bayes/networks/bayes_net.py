@@ -13,6 +13,7 @@ from river import base
 
 from stream_bayes.core.encoding._features import read_weight
 from stream_bayes.core.encoding._rows import Row
+from stream_bayes.core.inference.inference import Inference
 from stream_bayes.core.inference.posterior import MostProbable, Posterior
 from stream_bayes.core.inference.questions import NamedQuestions
 from stream_bayes.core.live_networks.batches import learn_rows
@@ -736,7 +737,9 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         """Take over the plans of inference of a network that answers no more questions."""
         self._live.take_engine(other._live)
 
-    def sample(self, n: int, rng: np.random.Generator) -> dict[Any, list[Any]]:
+    def sample(
+        self, n: int, rng: np.random.Generator, evidence: X | None = None, do: X | None = None
+    ) -> dict[Any, list[Any]]:
         """Draw events as columns of values, which `learn_many` accepts.
 
         Parameters
@@ -745,8 +748,26 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
             The number of events.
         rng
             The source of randomness.
+        evidence
+            What the events are known to have, as `query` takes it. They are drawn from the exact distribution given it.
+        do
+            The values of variables that are set from outside, as in `do`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from stream_bayes import BayesNet
+        >>> model = BayesNet([("rain", "lawn")], strength=0)
+        >>> for rain, lawn in [("yes", "wet"), ("no", "dry"), ("no", "wet"), ("no", "dry")]:
+        ...     model.learn_one({"rain": rain, "lawn": lawn})
+        >>> model.sample(3, np.random.default_rng(1), {"lawn": "dry"})
+        {'lawn': ['dry', 'dry', 'dry'], 'rain': ['no', 'no', 'no']}
+        >>> model.sample(1000, np.random.default_rng(1), do={"lawn": "dry"})["rain"].count("yes")
+        252
         """
-        return self._live.engine().sample(n, rng)
+        if do:
+            return Inference(self.do(do), memory_budget=self.memory_budget).sample(n, rng, evidence)
+        return self._live.engine().sample(n, rng, evidence)
 
     # -- the model ----------------------------------------------------------------------------------------------------
 

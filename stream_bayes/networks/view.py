@@ -195,9 +195,11 @@ class BayesNetView(NetworkView):
         answer: ConditionalTable = self._call("cpt", variable)
         return answer
 
-    def sample(self, n: int, rng: np.random.Generator) -> dict[Any, list[Any]]:
-        """Draw events as columns of values."""
-        answer: dict[Any, list[Any]] = self._call("sample", n, rng)
+    def sample(
+        self, n: int, rng: np.random.Generator, evidence: X | None = None, do: X | None = None
+    ) -> dict[Any, list[Any]]:
+        """Draw events as columns of values, given evidence and values that are set from outside."""
+        answer: dict[Any, list[Any]] = self._call("sample", n, rng, evidence, do)
         return answer
 
 

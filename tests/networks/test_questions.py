@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Any
 
 import narwhals as nw
@@ -191,3 +192,20 @@ def test_a_table_is_a_frame_with_a_line_for_each_cell(library: Any) -> None:
     clash.learn_one({"probability": "x"})
     with pytest.raises(BadValue, match="names that differ"):
         clash.cpt("probability").to_frame(library)
+
+
+def test_rows_are_drawn_from_the_distribution_given_evidence() -> None:
+    model, rng = learned(), np.random.default_rng(2)
+    evidence = {"lawn": {"wet": 0.9, "dry": 0.2}, "sprinkler": "off"}
+    columns = model.sample(4000, rng, evidence)
+    assert set(columns["sprinkler"]) == {"off"}
+    expected = model.query(["rain", "lawn"], evidence)
+    drawn = Counter(zip(columns["rain"], columns["lawn"], strict=True))
+    for values, share in expected.items():
+        assert drawn[values] / 4000 == pytest.approx(share, abs=0.03)
+    assert columns["rain"][:50].count("yes") not in (0, 50)  # rows that are alike are not together
+    done = model.view().sample(2000, rng, None, {"lawn": "wet"})
+    assert set(done["lawn"]) == {"wet"}
+    assert done["rain"].count("yes") / 2000 == pytest.approx(model.query("rain")["yes"], abs=0.04)
+    with pytest.raises(UnknownFeature):
+        model.sample(3, rng, {"nope": 1})

@@ -7,7 +7,7 @@ that it cannot answer a tree for each kind of question. Tables may change betwee
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import product
 from typing import Any, TypeVar
@@ -323,8 +323,24 @@ class Inference(NamedQuestions):
 
     # -- rows of codes -----------------------------------------------------------------------------------------------
 
-    def sample(self, n: int, rng: np.random.Generator) -> dict[Any, list[Value]]:
-        """Draw rows, as columns of labels.
+    def sample(
+        self, n: int, rng: np.random.Generator, evidence: Mapping[Any, Any] | None = None
+    ) -> dict[Any, list[Value]]:
+        """Draw rows, as columns of labels; given evidence, from the exact distribution given it.
+
+        Parameters
+        ----------
+        n
+            The number of rows.
+        rng
+            The source of randomness.
+        evidence
+            As `query` takes it. It costs a question for each variable of each different row at most.
+
+        Raises
+        ------
+        ImpossibleEvidence
+            If the evidence has probability zero.
 
         Examples
         --------
@@ -333,19 +349,41 @@ class Inference(NamedQuestions):
         >>> Inference(coin).sample(4, np.random.default_rng(1))
         {'coin': ['tails', 'tails', 'heads', 'tails']}
         """
+        if evidence:
+            return self._sample_given(checked_rows(n), checked_generator(rng), evidence)
         columns = self.sample_codes(n, rng).T.tolist()
         named = zip(self._network.variables, self._network.labels, columns, strict=True)
         return {v: [labels[code] for code in column] for v, labels, column in named}
 
+    def _sample_given(
+        self, n: int, rng: np.random.Generator, evidence: Mapping[Any, Any]
+    ) -> dict[Any, list[Value]]:
+        """Draw rows given evidence: one variable after another, rows that are alike so far together."""
+        variables = self._network.variables
+        columns: dict[Any, list[Value]] = {v: [] for v in variables}
+        alike = [(0, dict(evidence), n)]  # the number of variables drawn, their values, and the rows
+        while alike:
+            drawn, values, rows = alike.pop()
+            if drawn == len(variables):
+                for v, column in columns.items():
+                    column += [values[v]] * rows
+                continue
+            answer = self.query(variables[drawn], values)
+            shares = np.array(list(answer.values()))
+            counts = rng.multinomial(rows, shares / shares.sum()).tolist()
+            for label, count in zip(answer, counts, strict=True):
+                if count:
+                    alike.append((drawn + 1, {**values, variables[drawn]: label}, count))
+        order = rng.permutation(n).tolist()
+        return {v: [column[row] for row in order] for v, column in columns.items()}
+
     def sample_codes(self, n: int, rng: np.random.Generator) -> npt.NDArray[np.int32]:
         """Draw rows of codes: a column for each variable by name, with codes as positions among its labels."""
-        if not isinstance(n, (int, np.integer)) or n < 0:
-            raise BadValue(f"n: expected a number of rows, got {shown(n)}")
-        network = self._network
+        number, network = checked_rows(n), self._network
         with self._given({}):
             self._findings.need_all()
             sampler = Sampler(self._findings, network.order)
-            codes, _ = drawn_rows(sampler, network, range(len(network.sizes)), int(n), checked_generator(rng))
+            codes, _ = drawn_rows(sampler, network, range(len(network.sizes)), number, checked_generator(rng))
         return codes
 
     def log_likelihoods(self, codes: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -483,3 +521,10 @@ def checked_generator(rng: np.random.Generator | None) -> np.random.Generator:
             f"rng: sampling needs a numpy.random.Generator, got {shown(rng)}; pass numpy.random.default_rng(seed)"
         )
     return rng
+
+
+def checked_rows(n: object) -> int:
+    """Return a number of rows; raise `BadValue` if it is none."""
+    if not isinstance(n, (int, np.integer)) or n < 0:
+        raise BadValue(f"n: expected a number of rows, got {shown(n)}")
+    return int(n)
