@@ -177,6 +177,8 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         new = [feature_name(name) for name, value in x.items() if name not in known and not is_missing(value)]
         if not new:
             return
+        self._store.read(x)  # an event that is refused brings no variables
+        MixedCounts(Structure(dict.fromkeys(new, ())), {}, {}, None).read(x)
         if len(known) + len(new) > MOST_VARIABLES:
             self._is_full = True
             warnings.warn(
@@ -186,8 +188,6 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
                 stacklevel=3,
             )
             new = new[: MOST_VARIABLES - len(known)]
-        for name in new:  # refused before anything changes: a value that is none
-            MixedCounts(Structure({name: ()}), {}, {}, None).read({name: x[name]})
         parents = {v: self._store.structure.parents(v) for v in known}
         self._store.reshape(Structure({**parents, **dict.fromkeys(new, ())}), ())
 

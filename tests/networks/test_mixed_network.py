@@ -306,6 +306,8 @@ def test_a_stream_of_ever_new_features_and_of_gaps_stays_bounded() -> None:
     with pytest.raises(BadValue):
         model.learn_one({"a": "u", "b": math.inf})
     empty = MixedNetwork()
-    with pytest.raises(BadValue):
-        empty.learn_one({"new": math.inf})
-    assert (model.state()["checksum"], len(empty.structure)) == (before, 0)
+    empty.learn_one({"old": 1.0})
+    for refused in ({"new": math.inf}, {"old": math.inf, "new": 1.0}, {"old": 2.0, "new": ["a"]}):
+        with pytest.raises(BadValue):
+            empty.learn_one(refused)
+    assert (model.state()["checksum"], empty.structure.variables) == (before, ("old",))
