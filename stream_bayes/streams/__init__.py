@@ -30,7 +30,14 @@ if TYPE_CHECKING:
     from stream_bayes.evaluation.evaluation import Answer, Evaluation, evaluate
     from stream_bayes.kafka.topics import from_kafka
     from stream_bayes.saving.snapshots.store import SnapshotStore
-    from stream_bayes.streams.contracts.sink import DeadLetter, DriftEntry, Output, ScoredOutput, Sink
+    from stream_bayes.streams.contracts.sink import (
+        DeadLetter,
+        DriftEntry,
+        IntervalOutput,
+        Output,
+        ScoredOutput,
+        Sink,
+    )
     from stream_bayes.streams.contracts.source import Source
     from stream_bayes.streams.engine.engine import Engine
     from stream_bayes.streams.engine.progress import Progress
@@ -66,7 +73,14 @@ _MODULES = {
     "core.events.event": ("BadRecord", "Event", "Kind", "Partition"),
     "core.events.pending": ("Pending",),
     "core.events.time": ("EventCount", "StreamTime"),
-    "streams.contracts.sink": ("DeadLetter", "DriftEntry", "Output", "ScoredOutput", "Sink"),
+    "streams.contracts.sink": (
+        "DeadLetter",
+        "DriftEntry",
+        "IntervalOutput",
+        "Output",
+        "ScoredOutput",
+        "Sink",
+    ),
     "streams.contracts.source": ("Source",),
     "streams.engine.engine": ("Engine",),
     "streams.engine.progress": ("Progress",),
@@ -114,6 +128,7 @@ __all__ = [
     "Event",
     "EventCount",
     "Fields",
+    "IntervalOutput",
     "IterableSource",
     "JSONLinesSink",
     "JSONLinesSource",

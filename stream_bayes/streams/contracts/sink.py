@@ -128,6 +128,26 @@ class ScoredOutput(Output, frozen=True, gc=False):
     novel: Sequence[str] = ()
 
 
+class IntervalOutput(Output, frozen=True, gc=False):
+    """The prediction for one event, with the credible interval of each probability.
+
+    Parameters
+    ----------
+    key, source, partition, position, time, prediction, probabilities, model, version
+        As in `Output`.
+    intervals
+        `{label: (low, high)}`, with the names of `probabilities`.
+
+    Examples
+    --------
+    >>> from stream_bayes.streams import IntervalOutput
+    >>> IntervalOutput("k", "days", 0, 7, None, "rain", {"rain": 0.9}, None, intervals={"rain": (0.7, 1.0)}).intervals
+    {'rain': (0.7, 1.0)}
+    """
+
+    intervals: Mapping[str, tuple[float, float]] = {}
+
+
 class DeadLetter(RecordResult, frozen=True, gc=False):
     """A record that could not be used, and the reason. It changed nothing but counters.
 

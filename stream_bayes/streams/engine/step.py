@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
+from stream_bayes.bugs import is_bug
 from stream_bayes.core.events.actions import Action, Learn, Learned, Predict, Refuse, Relearn
 from stream_bayes.core.events.event import SAMPLE, BadRecord, Event
 from stream_bayes.core.events.pending import Pending
@@ -20,9 +21,11 @@ from stream_bayes.core.measures.losses import Losses
 from stream_bayes.core.measures.surprises import Surprises
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.errors import BadValue, BudgetExceeded, StreamBayesError, TooManyDeadLetters
+from stream_bayes.learners.base.intervals import ends_of
 from stream_bayes.streams.contracts.sink import (
     SCHEMA_VERSION,
     DriftEntry,
+    IntervalOutput,
     ModelVersion,
     Output,
     ScoredOutput,
@@ -43,8 +46,11 @@ from stream_bayes.streams.served_models.answers import Answer, AnswerDicts, Batc
 from stream_bayes.streams.served_models.network import NetworkAnswers
 from stream_bayes.streams.served_models.protocol import Served, ServedInTime
 from stream_bayes.streams.served_models.served import digest
+from stream_bayes.streams.served_models.unwrapping import answering_model, features_within
 
 __all__ = ["Step"]
+
+Intervals = list[Mapping[Any, tuple[float, float]]]  # of each event: by label, the ends of its probability
 
 
 class Step:
@@ -66,6 +72,8 @@ class Step:
     max_dead_share
         Share of dead letters among about the last thousand records above which `TooManyDeadLetters` is raised. 1 for
         no limit.
+    intervals
+        The level of the credible intervals in the outputs; None for none. Events are then processed one by one.
 
     Attributes
     ----------
@@ -99,7 +107,12 @@ class Step:
         losses: Losses | None = None,
         pending: Pending | None = None,
         max_dead_share: float = 1.0,
+        intervals: float | None = None,
     ) -> None:
+        if intervals is not None:
+            ends_of(intervals)
+            if not hasattr(answering_model(model.model), "predict_interval_one") or model.is_unsupervised:
+                raise BadValue(f"intervals: a {model.name} has none; leave the level out")
         if pending is not None and model.is_unsupervised:
             raise BadValue(f"pending: a {model.name} has no class, so that its events wait for no labels")
         self.model = model
@@ -107,6 +120,7 @@ class Step:
         self.losses = Losses() if losses is None else losses
         self.surprises = Surprises() if model.is_unsupervised else None
         self.pending = pending
+        self.intervals = intervals
         self.dead_letters = DeadLetters(max_dead_share)
         self.processed = 0
         self.learned = 0
@@ -115,7 +129,7 @@ class Step:
         self.drifts: list[DriftEntry] = []
         self._outputs: list[Output] = []
         # Outputs are made of these only on request.
-        self._answered: list[tuple[list[Event], BatchAnswers, ModelVersion]] = []
+        self._answered: list[tuple[list[Event], BatchAnswers, ModelVersion, Intervals | None]] = []
         self._names = _LabelNames()
         self._timed = cast("ServedInTime", model) if model.is_timed else None
         self._version = ModelVersion(name, model.generation, digest(model.settings()))
@@ -124,15 +138,17 @@ class Step:
 
     def collect_outputs(self) -> list[Output]:
         """Return the outputs since `clear_results`."""
-        for events, answers, version in self._answered:
+        for events, answers, version, intervals in self._answered:
             places = [event.partition for event in events]
-            scores = (
-                (repeat(SCHEMA_VERSION), answers.scores, answers.novel)
-                if isinstance(answers, NetworkAnswers)
-                else ()
-            )
+            kind: type[Output] = Output
+            further: tuple[Iterable[Any], ...] = ()
+            if isinstance(answers, NetworkAnswers):
+                kind, further = ScoredOutput, (repeat(SCHEMA_VERSION), answers.scores, answers.novel)
+            elif intervals is not None:
+                named = [{self._names[label]: ends for label, ends in each.items()} for each in intervals]
+                kind, further = IntervalOutput, (repeat(SCHEMA_VERSION), named)
             self._outputs += map(
-                ScoredOutput if scores else Output,
+                kind,
                 [event.key for event in events],
                 [place.source for place in places],
                 [place.partition for place in places],
@@ -141,7 +157,7 @@ class Step:
                 answers.decide(self.model.decide),
                 answers.named(self._names.__getitem__),
                 repeat(version),
-                *scores,
+                *further,
             )
         self._answered.clear()
         return self._outputs
@@ -177,11 +193,16 @@ class Step:
 
     def _process_samples(self, events: list[Event]) -> None:
         """Process samples together, with the same results as one by one; only predict those without a label."""
+        if self.intervals is not None and len(events) > 1:
+            for event in events:
+                self._process_samples([event])
+            return
         xs, ys = [event.x for event in events], [event.y for event in events]
         weights = [event.weight for event in events]
         start = 0
         while start < len(events):
             version = self._current_version()
+            intervals = self._intervals(events[0])  # of the model before it learns the event
             if self._timed is None:
                 answers, refused = self.model.process(xs[start:], ys[start:], weights[start:])
             else:
@@ -194,7 +215,7 @@ class Step:
                 if self.surprises is not None:
                     assert isinstance(answers, NetworkAnswers)
                     self.surprises.add(answers.surprises, weights[start:stop])
-                self._add_answers(events[start:stop], answers, version)
+                self._add_answers(events[start:stop], answers, version, intervals)
                 self._record_drifts(events[stop - 1])
                 self.processed += stop - start
                 self.learned += stop - start - (0 if self.model.is_unsupervised else labels.count(None))
@@ -206,11 +227,35 @@ class Step:
                 stop += 1
             start = stop
 
-    def _add_answer(self, event: Event, answer: Answer, version: ModelVersion) -> None:
-        self._add_answers([event], AnswerDicts([answer]), version)
+    def _intervals(self, event: Event) -> Intervals | None:
+        """Return the interval of each label's probability, as an only item, if they are wanted."""
+        if self.intervals is None:
+            return None
+        model = self.model.model
+        try:
+            x = features_within(model, event.x)
+            return [answering_model(model).predict_interval_one(x, self.intervals)]
+        except (
+            StreamBayesError,
+            ArithmeticError,
+            LookupError,
+            TypeError,
+            ValueError,
+            AttributeError,
+        ) as error:
+            if is_bug(error):
+                raise
+            return [{}]  # predicting refuses the event, too, and says why
 
-    def _add_answers(self, events: list[Event], answers: BatchAnswers, version: ModelVersion) -> None:
-        self._answered.append((events, answers, version))
+    def _add_answer(
+        self, event: Event, answer: Answer, version: ModelVersion, intervals: Intervals | None
+    ) -> None:
+        self._add_answers([event], AnswerDicts([answer]), version, intervals)
+
+    def _add_answers(
+        self, events: list[Event], answers: BatchAnswers, version: ModelVersion, intervals: Intervals | None
+    ) -> None:
+        self._answered.append((events, answers, version, intervals))
         if self.newest is not None:
             self.newest.add(events, answers, version)
 
@@ -272,13 +317,14 @@ class Step:
 
     def _predict(self, action: Predict, pending: Pending) -> None:
         event, version = action.event, self._current_version()
+        intervals = self._intervals(event)
         if event.y is None:
             answer = self.model.answer(event.x)
             if (held := self.model.hold(event.x)) is not event.x:
                 action = Predict(replace(event, x=held))
             todo = pending.predicted(action, answer)
             if not any(isinstance(next_action, Refuse) for next_action in todo):
-                self._add_answer(event, answer, version)
+                self._add_answer(event, answer, version, intervals)
             for next_action in todo:
                 self._perform(next_action, event, pending)
             return
@@ -286,7 +332,7 @@ class Step:
             answer = self.model.predict_then_learn(event.x, event.y, event.weight)
         else:
             answer = self._timed.predict_then_learn(event.x, event.y, event.weight, event.time)
-        self._add_answer(event, answer, version)
+        self._add_answer(event, answer, version, intervals)
         for learn in pending.predicted(action, answer):
             assert isinstance(learn, Learn)
             self._record_learned(learn, event.x, pending)

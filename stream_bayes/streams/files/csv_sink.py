@@ -11,7 +11,7 @@ from typing import Any
 
 from stream_bayes.errors import SinkError
 from stream_bayes.saving.snapshots.file_system import FileSystem
-from stream_bayes.streams.contracts.sink import DeadLetter, Output, Result, ScoredOutput
+from stream_bayes.streams.contracts.sink import DeadLetter, IntervalOutput, Output, Result, ScoredOutput
 from stream_bayes.streams.files.json_sink import json_bytes
 from stream_bayes.streams.files.sink import FileSink
 
@@ -22,6 +22,7 @@ ANSWER = ("prediction", "probabilities", "model", "generation", "configuration",
 COLUMNS = {
     Output: (*PLACE, *ANSWER),
     ScoredOutput: (*PLACE, *ANSWER, "score", "novel"),
+    IntervalOutput: (*PLACE, *ANSWER, "intervals"),
     DeadLetter: (*PLACE, "reason", "detail", "raw", "version"),
 }
 
@@ -38,7 +39,7 @@ class CSVSink(FileSink):
     path, name, overwrite, file_system
         As of a `FileSink`.
     of
-        Of which results: `Output`, `ScoredOutput` or `DeadLetter`.
+        Of which results: `Output`, `ScoredOutput`, `IntervalOutput` or `DeadLetter`.
 
     Examples
     --------
@@ -89,6 +90,8 @@ class CSVSink(FileSink):
             cells = (*place, *answer, model.name, model.generation, model.configuration, result.version)
             if isinstance(result, ScoredOutput):
                 return (*cells, result.score, json_bytes(result.novel).decode())
+            if isinstance(result, IntervalOutput):
+                return (*cells, json_bytes(result.intervals).decode())
             return cells
         assert isinstance(result, DeadLetter)
         return (*place, result.reason, result.detail, _cell(result.raw), result.version)

@@ -489,7 +489,7 @@ class PipelineConfig(ConfigTable):
     def settings(self) -> dict[str, Any]:
         """Return the settings that the state depends on as JSON values: a state of other settings cannot be resumed."""
         parts = {"name", "model", "record", "labels"}
-        secret = {"model": {"key"}}  # a state checks its key
+        secret = {"model": {"key", "intervals"}}  # a state checks its key, and holds no outputs
         kept = self.model_dump(mode="json", by_alias=True, include=parts, exclude=secret)
         if self.transformers:
             kept["transformers"] = [part.model_dump(mode="json") for part in self.transformers]

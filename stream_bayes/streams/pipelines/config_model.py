@@ -37,6 +37,13 @@ class ModelConfig(ConfigTable):
         default_factory=list, description="of a bayes-net without source.target: the variables to predict"
     )
 
+    intervals: float | None = Field(
+        None,
+        gt=0.0,
+        lt=1.0,
+        description="level of the credible intervals of probabilities in the outputs, as 0.95",
+    )
+
     @model_validator(mode="after")
     def _known(self) -> Self:
         if self.kind not in LEARNERS and self.kind not in MODELS:
@@ -107,6 +114,8 @@ class ChallengerConfig(ModelConfig):
 
     @model_validator(mode="after")
     def _writes_nothing(self) -> Self:
+        if self.intervals is not None:
+            raise ValueError("intervals: a challenger writes no outputs; leave it out")
         if self.drift is not None and self.drift.log is not None:
             raise ValueError("drift.log: a challenger writes no drift log; leave it out")
         return self

@@ -32,7 +32,7 @@ from stream_bayes.networks.growth import LEARN
 from stream_bayes.saving.river.catalogue import make_adaptive, make_transformer
 from stream_bayes.saving.snapshots.file import read_snapshot
 from stream_bayes.saving.snapshots.store import SnapshotStore
-from stream_bayes.streams.contracts.sink import DeadLetter, Output, ScoredOutput, Sink
+from stream_bayes.streams.contracts.sink import DeadLetter, IntervalOutput, Output, ScoredOutput, Sink
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.engine.challengers import Challenger, Challengers
 from stream_bayes.streams.engine.engine import SETTINGS, Engine
@@ -131,6 +131,7 @@ def build(
         config.name,
         pending=make_pending(config.labels, config.max_skew),
         max_dead_share=config.max_dead_share,
+        intervals=config.model.intervals,
     )
     source = source or parts.source
     open_again: Callable[[], Source] | None = None
@@ -150,7 +151,7 @@ def build(
             config.predictions,
             directory,
             "predictions",
-            ScoredOutput if step.model.is_unsupervised else Output,
+            _output_of(step),
         ),
         dead_letters=parts.dead_letters or _sink(config.dead_letters, directory, "dead_letters", DeadLetter),
         drifts=_drift_sink(config.drift, directory),
@@ -163,6 +164,13 @@ def build(
         accept_gap=accept_gap,
         batch=config.batch,
     )
+
+
+def _output_of(step: Step) -> type[Output]:
+    """Return the class of a step's outputs."""
+    if step.model.is_unsupervised:
+        return ScoredOutput
+    return Output if step.intervals is None else IntervalOutput
 
 
 def _guessed(
