@@ -34,9 +34,9 @@ def counts(service: FilterService) -> dict[str, float]:
 
 
 def marked_and_changed(service: FilterService, raw: bytes) -> bytes:
-    """A mail after the filter, a delivery, and a list that changes its subject and adds a footer."""
+    """A mail after the filter, a delivery, and a list that changes its subject and adds lines above and below."""
     marked = with_fields(raw, service.judge(raw).texts())
-    return DELIVERED + marked.replace(b"Subject: ", b"Subject: [list] ") + b"-- \nfooter of the list\n"
+    return DELIVERED + marked.replace(b"Subject: ", b"Subject: Fwd: ") + b"footer of the list\n"
 
 
 def test_a_judged_mail_is_learned_by_its_id_and_with_the_tokens_it_was_judged_by(tmp_path: Path) -> None:
