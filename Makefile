@@ -141,6 +141,11 @@ bench-streams: setup  ## compare AdaptiveBayes with River's classifiers on publi
 	$(call say,benchmarks: public streams)
 	@$(BIN)/python -m benchmarks.streams --events $(EVENTS)
 
+.PHONY: bench-regression
+bench-regression: setup  ## compare AdaptiveRegression with River's regressors on streams of River; two minutes
+	$(call say,benchmarks: numbers as targets)
+	@$(BIN)/python -m benchmarks.regression
+
 .PHONY: bench-streams-moa
 bench-streams-moa: setup  ## the same for MOA's classifiers, with CapyMOA in build/capymoa; needs Java
 	$(call say,benchmarks: public streams with MOA)

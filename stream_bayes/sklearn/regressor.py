@@ -74,8 +74,8 @@ class LearnerRegressor(RegressorMixin, LearnerEstimator):  # type: ignore[misc] 
             self.learner_ = learner.clone(changes)
         batch = self._columns.encode(X)
         for start, stop in blocks(batch):
-            own = None if weights is None else weights[start:stop].tolist()
-            self.learner_.learn_many(batch.rows(start, stop), targets[start:stop].tolist(), own)
+            part = None if weights is None else weights[start:stop].tolist()
+            self.learner_.learn_many(batch.rows(start, stop), targets[start:stop].tolist(), part)
         return self
 
     def _rows(self, X: Native) -> Any:

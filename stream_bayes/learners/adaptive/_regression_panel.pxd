@@ -72,7 +72,7 @@ cdef class RegressionPanel:
     cdef public double[:, ::1] directions
     cdef public double[::1] phases
     cdef write_columns(self, Row row)
-    cdef write_kept(self, Py_ssize_t place)
+    cdef write_kept(self, Py_ssize_t index)
     cdef write_number(self, Py_ssize_t at, double number)
     cdef write_lags(self, double[::1] targets)
     cdef write_hinges_and_waves(self)

@@ -55,7 +55,7 @@ LARGEST_ERROR = cython.declare(
     cython.double, 25.0
 )  # squared, of a point; and as many times the least of an event
 BEYOND = cython.declare(cython.double, 0.5)  # of the range of targets: no location lies farther outside
-ERROR_RATE = cython.declare(cython.double, 0.02)
+ERROR_RATE = cython.declare(cython.double, 0.005)
 EVERY = cython.declare(cython.Py_ssize_t, 50)  # events after which it is estimated which features matter
 LEAST_MATTER = cython.declare(cython.double, 0.05)
 TAILS = (0.005, 0.025, 0.05, 0.1, 0.25, 0.75, 0.9, 0.95, 0.975, 0.995)
@@ -136,7 +136,7 @@ class RegressionPanel:
         slots, is_nominal, mean, deviation
             Of each number or indicator: the slot in a row, True for an indicator, and the unit.
         flagged
-            The numbers with a column that is 1 where they are missing, by their place in `slots`.
+            The numbers with a column that is 1 where they are missing, by their index in `slots`.
         hinged, knots
             The column of each hinge, and the number of deviations where it begins.
         """
@@ -183,29 +183,29 @@ class RegressionPanel:
         k: cython.Py_ssize_t
         at: cython.Py_ssize_t
         slot: cython.Py_ssize_t
-        known: cython.Py_ssize_t = self.column_of.shape[0]
+        slots: cython.Py_ssize_t = self.column_of.shape[0]
         z: cython.double[::1] = self.linear
         for k in range(self.size):
             z[k] = self.blank[k]
         for k in range(row.numbers):
             slot = row.numeric_feature[k]
-            at = self.column_of[slot] if slot < known else -1
+            at = self.column_of[slot] if slot < slots else -1
             if at >= 0:
                 self.write_number(at, row.number[k])
         self.write_lags(self.newest_targets)
 
     @cython.cfunc
-    def write_kept(self, place: cython.Py_ssize_t):
+    def write_kept(self, index: cython.Py_ssize_t):
         """Write the columns of a kept event to `linear`."""
         k: cython.Py_ssize_t
         number: cython.double
         for k in range(self.size):
             self.linear[k] = self.blank[k]
         for k in range(self.slots.shape[0]):
-            number = self.kept_values[place, self.slots[k]]
+            number = self.kept_values[index, self.slots[k]]
             if not isnan(number):
                 self.write_number(k, number)
-        self.write_lags(self.kept_lags[place])
+        self.write_lags(self.kept_lags[index])
 
     @cython.cfunc
     def write_number(self, at: cython.Py_ssize_t, number: cython.double):
@@ -491,7 +491,7 @@ class RegressionPanel:
         """Keep an event among the newest."""
         k: cython.Py_ssize_t
         slot: cython.Py_ssize_t
-        place: cython.Py_ssize_t = (self.events - 1) % KEPT
+        index: cython.Py_ssize_t = (self.events - 1) % KEPT
         for k in range(row.numbers):
             slot = row.numeric_feature[k]
             if slot >= self.width and slot < MOST_SLOTS:
@@ -499,27 +499,27 @@ class RegressionPanel:
                 self.kept_values = np.concatenate([self.kept_values, more], axis=1)
                 self.width = 2 * slot + 8
         for k in range(self.width):
-            self.kept_values[place, k] = float("nan")
+            self.kept_values[index, k] = float("nan")
         for k in range(row.numbers):
             slot = row.numeric_feature[k]
             if slot < self.width:
-                self.kept_values[place, slot] = row.number[k]
-        self.kept_targets[place], self.kept_weights[place] = target, row.weight
+                self.kept_values[index, slot] = row.number[k]
+        self.kept_targets[index], self.kept_weights[index] = target, row.weight
         for k in range(self.lags):
-            self.kept_lags[place, k] = self.newest_targets[k]
+            self.kept_lags[index, k] = self.newest_targets[k]
         for k in range(self.lags - 1, 0, -1):
             self.newest_targets[k] = self.newest_targets[k - 1]
         if self.lags:
             self.newest_targets[0] = target
         self.is_fresh = False
 
-    def relearn(self, places):
+    def relearn(self, indices):
         """Let experts that have learned nothing learn kept events."""
-        place: cython.Py_ssize_t
-        for place in places:
-            self.write_kept(place)
+        index: cython.Py_ssize_t
+        for index in indices:
+            self.write_kept(index)
             self.ask_experts()
             self.teach_experts(
-                (self.kept_targets[place] - self.target_mean) / self.target_deviation,
-                self.kept_weights[place],
+                (self.kept_targets[index] - self.target_mean) / self.target_deviation,
+                self.kept_weights[index],
             )

@@ -43,8 +43,8 @@ def follow_units(panel: RegressionPanel, encoder: TargetEncoder) -> None:
         panel.far_targets = panel.far_numbers = 0
     elif not _is_due(panel, base):
         return
-    places = _kept_places(panel)
-    targets = np.asarray(panel.kept_targets)[places]
+    indices = _kept_indices(panel)
+    targets = np.asarray(panel.kept_targets)[indices]
     mean, deviation = float(np.mean(targets)), _deviation(targets)
     if deviation == 0.0:
         if not panel.is_ready:
@@ -56,8 +56,8 @@ def follow_units(panel: RegressionPanel, encoder: TargetEncoder) -> None:
         panel.errors = np.minimum(np.asarray(panel.errors) * factor * factor, 1e6)
     panel.target_mean, panel.target_deviation = mean, deviation
     panel.is_ready, panel.set_at = True, panel.events
-    _set_columns(panel, encoder, places, targets)
-    panel.relearn(places.tolist())
+    _set_columns(panel, encoder, indices, targets)
+    panel.relearn(indices.tolist())
 
 
 def _is_due(panel: RegressionPanel, base: NDArray[np.int32]) -> bool:
@@ -73,7 +73,7 @@ def _is_due(panel: RegressionPanel, base: NDArray[np.int32]) -> bool:
     return any(base[slot] > 0 for slot in new)
 
 
-def _kept_places(panel: RegressionPanel) -> NDArray[np.int64]:
+def _kept_indices(panel: RegressionPanel) -> NDArray[np.int64]:
     """Return where the kept events are since a unit changed, the oldest first."""
     count = min(panel.since, KEPT)
     return np.arange(panel.events - count, panel.events) % KEPT
@@ -86,10 +86,10 @@ def _deviation(values: Floats) -> float:
 
 
 def _set_columns(
-    panel: RegressionPanel, encoder: TargetEncoder, places: NDArray[np.int64], targets: Floats
+    panel: RegressionPanel, encoder: TargetEncoder, indices: NDArray[np.int64], targets: Floats
 ) -> None:
     base = np.asarray(encoder.base)
-    values = np.asarray(panel.kept_values)[places]
+    values = np.asarray(panel.kept_values)[indices]
     is_there = ~np.isnan(values)
     panel.considered = min(values.shape[1], len(encoder.numeric))
     slots = [s for s in range(1, panel.considered) if base[s] >= 0 and is_there[:, s].any()]

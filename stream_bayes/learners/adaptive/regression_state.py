@@ -85,16 +85,16 @@ def load_panel(
     kept = min(values["events"], KEPT)
     width = saved["kept_values"].shape[1]
     panel.kept_values, panel.width = np.full((KEPT, width), np.nan), width
-    slots, places = saved["slots"], saved["flagged"]
+    slots, flagged = saved["slots"], saved["flagged"]
     expect(all(0 < slot < features for slot in slots.tolist()), "a column has no feature")
     expect(len(set(slots.tolist())) == len(slots), "two columns have the same feature")
     for name in ("is_nominal", "mean", "deviation"):
         expect(saved[name].shape == slots.shape, f"{name} has the shape {saved[name].shape}")
     expect(
-        all(0 <= place < len(slots) for place in places.tolist()), "a number that is missing has no column"
+        all(0 <= column < len(slots) for column in flagged.tolist()), "a number that is missing has no column"
     )
     expect(saved["hinged"].shape == saved["knots"].shape, "hinges and knots differ in number")
-    expect(all(1 <= place <= len(slots) for place in saved["hinged"].tolist()), "a hinge has no column")
+    expect(all(1 <= column <= len(slots) for column in saved["hinged"].tolist()), "a hinge has no column")
     expect(
         bool(np.all(saved["deviation"] > 0.0)) and values["target_deviation"] > 0.0,
         "a deviation is not above 0",

@@ -27,9 +27,9 @@ def test_it_is_ridge_regression_whose_samples_fade(half_life: float) -> None:
     expected = np.linalg.solve(squares, columns.T @ (weights * y))
     assert model.location == pytest.approx(x @ expected, rel=1e-6)
     assert model.leverage == pytest.approx(x @ np.linalg.solve(squares, x), rel=1e-6)
-    found = np.zeros(5)
-    model.coefficients(found)
-    assert found == pytest.approx(expected, rel=1e-5)
+    coefficients = np.zeros(5)
+    model.coefficients(coefficients)
+    assert coefficients == pytest.approx(expected, rel=1e-5)
 
 
 def test_the_ridge_does_not_fade() -> None:

@@ -191,7 +191,7 @@ def test_it_goes_on_from_a_file_through_new_units(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("model", RIVER, ids=str)
 def test_river_finds_nothing_wrong(model: AdaptiveRegression) -> None:
-    found = list(checks.yield_checks(model))
-    assert len(found) > 10
-    for check in found:
+    named = list(checks.yield_checks(model))
+    assert len(named) > 10
+    for check in named:
         check(model.clone())
