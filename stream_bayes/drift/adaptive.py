@@ -123,7 +123,8 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
     answers became better. An event costs what the learner costs, the detector's update and a copy of its codes; as much
     again for each candidate of a trial. With `renew`, a candidate is on trial for many of the first events after a
     change, and later for less than one event in ten. Memory: 4 bytes for each kept event and nominal feature, 8 for
-    each and numeric one, 28 for each event; and the retired models.
+    each and numeric one, 28 for each event; and the retired models. Tests of families take 4 bytes more for each cell
+    of a family, of which 1,024 count at most, and each 32 events of the window.
 
     Examples
     --------

@@ -33,7 +33,7 @@ from stream_bayes.networks.bayes_net import BayesNet
 __all__ = ["FamilyChange", "FamilyChanges"]
 
 ERROR = 0.01  # the probability that a stream without change has a family reported
-MOST_CELLS = 4096  # of a family: configurations beyond them share rows, which keeps the test valid
+MOST_CELLS = 1024  # of a family: configurations beyond them share rows, which keeps the test valid
 DATES_TOGETHER = 64  # tested at once when a change is dated
 
 Counts = NDArray[np.int32]
