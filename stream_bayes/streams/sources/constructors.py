@@ -17,7 +17,7 @@ from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.files.archives import DATA_NAMES, table_in
 from stream_bayes.streams.files.arff import ARFFSource
 from stream_bayes.streams.files.avro import AvroSource
-from stream_bayes.streams.files.column_profile import has_rows, inferred_schema
+from stream_bayes.streams.files.column_profile import has_rows, inferred_schema, profile_of
 from stream_bayes.streams.files.csv_format import guessed_format, named_columns
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_lines import JSONLinesSource
@@ -204,6 +204,14 @@ def from_csv(
                 "infer_types=False, or start once there are some"
             )
         schema = inferred_schema(path, fields, columns=columns, form=form)
+        if target is not None:
+            labels = profile_of(path, [target], columns=columns, form=form)[target]
+            if labels.is_measured:
+                guesses = [
+                    *guesses,
+                    f"the column {target!r}, the target, has {labels.distinct:,} distinct numbers in the first "
+                    f"{labels.values:,} rows; a classifier makes a class of each. BayesianRegression learns numbers",
+                ]
     for guess in guesses:
         logger.warning("%s: %s", path, guess)
     return CSVSource(
