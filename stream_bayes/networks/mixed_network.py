@@ -292,17 +292,16 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
     def log_density_one(self, x: X) -> float:
         """Return the logarithm of the density of an event: of its names the probability, of its numbers the density.
 
-        Missing values are summed out. A name that was never learned counts with the share of names held once, at least
-        half a one. Densities depend on the units of numbers: events with the same variables compare.
+        Missing values are summed out. If there are more than 256 combinations of missing names, those of the most
+        values are left out: what depends on them is predicted as in a configuration without events, as it is below a
+        name that was never learned. Such a name counts with the share of names held once, at least half a one.
+        Densities depend on the units of numbers: events with the same variables compare.
         """
         return 0.0 - self._score(self._store.read(x))
 
     def _score(self, read: Mapping[Any, Any]) -> float:
         values = self._known(read)
-        novel = self._novel(values)
-        total = math.fsum(math.log(self._families.novel_share(v)) for v in novel)
-        rest = {v: value for v, value in values.items() if v not in novel}
-        return 0.0 - (total + (self._inference.log_density(rest) if rest else 0.0))
+        return 0.0 - self._inference.log_density(values) if values else 0.0
 
     def score_one(self, x: X) -> float:
         """Return minus the log-density of an event, in nats: the larger, the more unexpected.
@@ -370,12 +369,14 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
                 continue
             if v in novel:
                 nats[v], expected[v] = -math.log(self._families.novel_share(v)), 0.0
+                before[v] = values[v]
                 continue
+            rest = self._inference.bounded(before, v)
             if self._store.kinds[v]:
-                forecast = self._inference.number(v, before)
+                forecast = self._inference.number(v, rest)
                 nats[v], expected[v] = -forecast.log_density(values[v]), forecast.entropy
             else:
-                shares = self._inference.shares(v, before)
+                shares = self._inference.shares(v, rest)
                 nats[v] = -math.log(shares[values[v]])
                 expected[v] = -math.fsum(p * math.log(p) for p in shares.values() if p > 0.0)
             before[v] = values[v]

@@ -311,3 +311,34 @@ def test_a_stream_of_ever_new_features_and_of_gaps_stays_bounded() -> None:
         with pytest.raises(BadValue):
             empty.learn_one(refused)
     assert (model.state()["checksum"], empty.structure.variables) == (before, ("old",))
+
+
+def test_a_new_name_leaves_what_depends_on_it_as_in_a_configuration_without_events() -> None:
+    model = trained()
+    event = {"a": "never seen", "b": True, "x": 0.5, "y": 10.0, "z": 3.0}
+    alone = model.score_one({"a": "never seen"})
+    assert alone == pytest.approx(-math.log(model._families.novel_share("a")))
+    explained = model.explain_one(event)
+    assert math.fsum(explained.values()) == pytest.approx(model.score_one(event))
+    assert explained["b"] == pytest.approx(math.log(2.0))  # of two values, none of which came with it
+
+
+def test_names_of_many_values_are_scored_in_bounded_time_new_or_missing() -> None:
+    model = MixedNetwork({"street": [], "city": ["street"], "rent": ["city", "street"]})
+    model.learn_many({"street": f"s{k}", "city": f"c{k % 300}", "rent": float(k % 50)} for k in range(600))
+    family = model._families
+    before = family.shares
+    asked = 0
+
+    def counted(*arguments: Any) -> dict[Any, float]:
+        nonlocal asked
+        asked += 1
+        return before(*arguments)
+
+    family.shares = counted  # type: ignore[method-assign]
+    for event in ({"rent": 3.0}, {"street": "new", "city": "new", "rent": 3.0}, {"city": "c1", "rent": 3.0}):
+        assert math.isfinite(model.score_one(event))
+        assert all(map(math.isfinite, model.explain_one(event).values()))
+    assert asked < 2_000
+    with pytest.raises(BudgetExceeded, match="names are missing"):
+        model.predict_one({"rent": 3.0} | {"nothing": 1}, "rent")

@@ -25,7 +25,9 @@ from stream_bayes.core.live_networks.mixed_counts import Marginal, MixedCounts
 from stream_bayes.core.measures.student_t import StudentT
 from stream_bayes.core.values.values import Value
 
-__all__ = ["LinearGaussian", "MixedFamilies", "NumericFamily", "standardised"]
+__all__ = ["UNKNOWN", "LinearGaussian", "MixedFamilies", "NumericFamily", "standardised"]
+
+UNKNOWN = object()  # a name that is missing and not summed out: its children are in a configuration without events
 
 LIGHT = (
     0.1  # events, of the prior's mean and squares: a number may follow its parents much closer than it varies
@@ -202,6 +204,13 @@ class MixedFamilies:
             units = [self.unit(each) for each in (*self.counts.numeric_parents(v), v)]
             self._numeric[key] = NumericFamily(units, *self.counts.sums(v, configuration), self.strength)
         return self._numeric[key]
+
+    def share(self, v: Value, values: Mapping[Value, Any]) -> float:
+        """Return P(v = its value | its parents' values); of a value that is not held, the share kept for new ones."""
+        if values[v] is UNKNOWN:
+            return 1.0
+        shares = self.shares(v, values)
+        return shares[values[v]] if values[v] in shares else self.novel_share(v)
 
     def novel_share(self, v: Value) -> float:
         """Return the share of probability that is kept for new values of a nominal variable (Good and Turing)."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import scipy  # its submodules load on first use
 
-from stream_bayes.core.live_networks.mixed_families import MixedFamilies, standardised
+from stream_bayes.core.live_networks.mixed_families import UNKNOWN, MixedFamilies, standardised
 from stream_bayes.core.measures.student_mixture import StudentMixture
 from stream_bayes.core.measures.student_t import StudentT
 from stream_bayes.core.values.values import Value, shown
@@ -25,6 +25,7 @@ from stream_bayes.errors import BudgetExceeded, ImpossibleEvidence, NoValueKnown
 __all__ = ["MOST_COMBINATIONS", "MixedInference"]
 
 MOST_COMBINATIONS = 2**16  # of missing names
+MOST_SUMMED_OUT = 2**8  # of them for a density, which is asked of each event
 MOST_ORDERS = 64  # sets of variables whose order is kept
 LEAST_VARIANCE = (
     1e-24  # of what a variable has alone: less is the rounding of a number that follows from others
@@ -48,8 +49,21 @@ class MixedInference:
 
     def log_density(self, observed: Mapping[Value, Any]) -> float:
         """Return the logarithm of the density of values that the network knows; missing ones are summed out."""
-        logs = [log_weight for log_weight, _, _ in self._combinations(observed, None)]
+        logs = [log_weight for log_weight, _, _ in self._combinations(self.bounded(observed), None)]
         return _log_of_sum(logs)
+
+    def bounded(self, observed: Mapping[Value, Any], target: Value | None = None) -> Mapping[Value, Any]:
+        """Return values with `UNKNOWN` for the missing names of the most values, so that few are to be summed out."""
+        kinds, asked = self.counts.kinds, {target} - {None}
+        order = self._order(frozenset(observed) | asked)
+        names = [v for v in order if v not in observed and v not in asked and kinds.get(v) is False]
+        missing = sorted(names, key=lambda v: len(self.families.states(v)))
+        combinations = 1
+        for number, v in enumerate(missing):
+            combinations *= max(len(self.families.states(v)), 1)
+            if combinations > MOST_SUMMED_OUT:
+                return {**observed, **dict.fromkeys(missing[number:], UNKNOWN)}
+        return observed
 
     def shares(self, target: Value, observed: Mapping[Value, Any]) -> dict[Value, float]:
         """Return the probability of each value of a nominal variable. Raise `ImpossibleEvidence` for such evidence."""
@@ -90,7 +104,7 @@ class MixedInference:
         structure, kinds = self.counts.structure, self.counts.kinds
         order = self._order(frozenset(observed) | ({target} if target is not None else set()))
         for v in order:
-            if v not in kinds or (not kinds[v] and not self.families.states(v)):
+            if v not in kinds or (not kinds[v] and v not in observed and not self.families.states(v)):
                 raise _no_value(v)
         names = [v for v in order if not kinds[v]]
         missing = [v for v in names if v not in observed]
@@ -126,7 +140,7 @@ class MixedInference:
     def _log_of_names(self, names: list[Value], values: Mapping[Value, Any]) -> float:
         total = 0.0
         for v in names:
-            share = self.families.shares(v, values).get(values[v], 0.0)
+            share = self.families.share(v, values)
             if share <= 0.0:
                 return -math.inf
             total += math.log(share)
