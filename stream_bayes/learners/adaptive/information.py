@@ -72,6 +72,7 @@ def _of_numbers(weight: Numbers, mean: Numbers, m2: Numbers) -> Numbers:
     between = (weight * (mean - centre[:, None]) ** 2).sum(axis=1)
     within = np.maximum(m2.sum(axis=1), LEAST_VARIANCE)
     present = np.count_nonzero(weight, axis=1)
-    told = np.minimum(0.5 * np.log1p(between / within), np.log(np.maximum(present, 1)))
+    ratio = np.log(between + within) - np.log(within)  # a quotient overflows where all classes are points
+    told = np.minimum(0.5 * ratio, np.log(np.maximum(present, 1)))
     told -= np.maximum(present - 1, 0) / (2.0 * counted)
     return np.where(total > 0.0, told, 0.0)

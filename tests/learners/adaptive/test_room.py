@@ -14,7 +14,7 @@ from stream_bayes import AdaptiveBayes, Nominal, Numeric, Schema
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.errors import BadValue, UnknownFeature
 from stream_bayes.learners.adaptive.experts import FEATURES, MOST_PAIRED, MOST_PAIRED_VALUES
-from stream_bayes.learners.adaptive.information import by_information
+from stream_bayes.learners.adaptive.information import _of_numbers, by_information
 from stream_bayes.learners.classifiers.naive_bayes import NaiveBayes
 from stream_bayes.saving.river.model_state import model_state, restore_model
 from tests.cli.test_snapshots import run
@@ -176,3 +176,10 @@ def test_train_learns_a_small_table_of_many_classes_and_says_what_is_left_out(tm
     assert "AdaptiveBayes learned 201 rows" in result.stdout
     assert "left out by some experts, for lack of room (" in result.stdout
     assert run("predict", tmp_path / "model.zip", tmp_path / "table.csv").exit_code == 0
+
+
+def test_classes_that_are_points_far_apart_overflow_nothing() -> None:
+    """Each number comes with one class alone: variance over that within the classes has no bound."""
+    weight, mean = np.eye(3)[:, :2], np.array([[1e90, -1e90], [1e90, -1e90], [0.0, 5.0]])
+    told = _of_numbers(np.ones((3, 2)) + weight, mean, np.zeros((3, 2)))
+    assert np.isfinite(told).all()
