@@ -74,7 +74,9 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
     class_prior
         `"counted"`, `"uniform"`, or `{label: probability}`. A class with parents is always counted.
     unlabelled
-        As in `NaiveBayes`; not for a structure that grows.
+        The treatment of `learn_one(x, None)`: `"refuse"` raises an error; `"em"` (expectation maximisation) counts the
+        newest events without a label too, if and as much as that predicts the newest labels better, as `NaiveBayes`
+        does. Not for a structure that grows.
     memory_budget
         The most bytes that the tables may take. Growth beyond it raises `BudgetExceeded` and learns nothing. Exact
         inference, used if values of the Markov blanket are missing, may take as many again, 2**28 if not given.

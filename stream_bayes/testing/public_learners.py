@@ -74,7 +74,7 @@ def regressors() -> dict[str, BayesRegressor]:
     Examples
     --------
     >>> list(regressors())[:2]
-    ['BayesianRegression', 'BayesianRegression(strength=1.0)']
+    ['AdaptiveRegression', 'AdaptiveRegression(lags=0)']
     """
     return {
         label_of(name, settings): made(name, settings)

@@ -27,7 +27,8 @@ from stream_bayes.core.values.values import Value
 
 __all__ = ["UNKNOWN", "LinearGaussian", "MixedFamilies", "NumericFamily", "standardised"]
 
-UNKNOWN = object()  # a name that is missing and not summed out: its children are in a configuration without events
+# A name that is missing and not summed out: its children are in a configuration without events.
+UNKNOWN = object()
 
 LIGHT = (
     0.1  # events, of the prior's mean and squares: a number may follow its parents much closer than it varies

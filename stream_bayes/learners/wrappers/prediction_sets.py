@@ -51,7 +51,7 @@ class PredictionSets(ReadOnlyArguments, base.Wrapper[base.Estimator], base.Class
     --------
     >>> from stream_bayes import NaiveBayes, PredictionSets
     >>> model = PredictionSets(NaiveBayes(), coverage=0.9)
-    >>> for number in range(1000):
+    >>> for number in range(990):
     ...     model.learn_one({"sky": "grey" if number % 2 else "blue"}, "rain" if number % 6 in (1, 3) else "dry")
     >>> model.predict_set_one({"sky": "grey"}), model.predict_set_one({"sky": "blue"})
     (['rain', 'dry'], ['dry'])
