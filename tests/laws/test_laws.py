@@ -49,10 +49,12 @@ def test_what_is_left_out_uncompiled_is_listed() -> None:
     assert SLOW in learners()
 
 
-def test_each_class_obeys_each_law_that_binds_it_on_every_build_and_each_setting_obeys_some() -> None:
+def test_each_class_obeys_each_law_that_binds_it_on_every_build_and_each_setting_some_where_compiled() -> (
+    None
+):
     bound = {(type(LEARNERS[name]), law) for law, names in BOUND.items() for name in names}
     assert {(type(LEARNERS[name]), law.name) for name, law in CASES} == bound
-    assert {name for name, _ in CASES} == LEARNERS.keys()
+    assert not EVERYTHING or {name for name, _ in CASES} == LEARNERS.keys()  # on other builds, most of them
 
 
 def test_every_public_learner_is_listed() -> None:
