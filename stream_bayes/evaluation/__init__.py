@@ -1,6 +1,7 @@
 """Prequential evaluation: each event is predicted, scored, then learned.
 
 evaluation     evaluate one learner, and keep its answers
+regression     evaluate regressors: errors, intervals, densities
 comparison     compare several learners on one stream
 network_comparison   compare networks without a class on one stream
 contestants    one learner of a comparison: its calls, its scores, its time and memory

@@ -279,11 +279,13 @@ def _kind_of(name: str, learner: Learner) -> type[Contestant]:
         raise BadValue(
             f"{name!r}: expected a learner with learn_one and predict_one, got a {type(learner).__name__}"
         )
-    if hasattr(learner, "predict_learn_one"):
-        return _AtOnce
     last = learner
     while isinstance(last, compose.Pipeline):
         last = list(last.steps.values())[-1]
+    if isinstance(last, base.Regressor):
+        raise BadValue(f"{name!r} is a regressor: streams.evaluate_regression measures learners of numbers")
+    if hasattr(learner, "predict_learn_one"):
+        return _AtOnce
     if getattr(type(last), "predict_proba_one", NO_PROBABILITIES) is NO_PROBABILITIES:
         return _Labelling
     decides = type(last).predict_one

@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from stream_bayes.evaluation.checkpoints import Checkpoint, read_checkpoints, write_checkpoints
     from stream_bayes.evaluation.comparison import Comparison, compare
     from stream_bayes.evaluation.evaluation import Answer, Evaluation, evaluate
+    from stream_bayes.evaluation.regression import (
+        NumberAnswer,
+        RegressionEvaluation,
+        RegressionFigures,
+        evaluate_regression,
+    )
     from stream_bayes.kafka.topics import from_kafka
     from stream_bayes.saving.snapshots.store import SnapshotStore
     from stream_bayes.streams.contracts.sink import (
@@ -89,6 +95,12 @@ _MODULES = {
     "evaluation.checkpoints": ("Checkpoint", "read_checkpoints", "write_checkpoints"),
     "evaluation.comparison": ("Comparison", "compare"),
     "evaluation.evaluation": ("Answer", "Evaluation", "evaluate"),
+    "evaluation.regression": (
+        "NumberAnswer",
+        "RegressionEvaluation",
+        "RegressionFigures",
+        "evaluate_regression",
+    ),
     "streams.files.csv_sink": ("CSVSink",),
     "streams.files.csv_source": ("CSVSource",),
     "streams.files.column_profile": ("inferred_schema",),
@@ -135,11 +147,14 @@ __all__ = [
     "Kind",
     "MergedSource",
     "NoSink",
+    "NumberAnswer",
     "Output",
     "Paced",
     "Partition",
     "Pending",
     "Progress",
+    "RegressionEvaluation",
+    "RegressionFigures",
     "RunResult",
     "Schedule",
     "SchemaRegistry",
@@ -152,6 +167,7 @@ __all__ = [
     "StreamTime",
     "compare",
     "evaluate",
+    "evaluate_regression",
     "follow",
     "from_csv",
     "from_file",

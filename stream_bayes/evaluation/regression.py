@@ -1,0 +1,471 @@
+"""Evaluating regressors on a stream: errors and intervals, each target predicted before it is learned."""
+
+from __future__ import annotations
+
+import math
+import time
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from os import PathLike
+from statistics import median
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+from river import base
+from river.stats import Var
+
+from stream_bayes.core.encoding._targets import read_target
+from stream_bayes.core.events.event import Event
+from stream_bayes.core.values.values import shown
+from stream_bayes.errors import BadLabel, BadValue
+from stream_bayes.evaluation.steps import (
+    FORGET,
+    LEARN,
+    PREDICT,
+    Arrivals,
+    ReplayAction,
+    Stream,
+    check_delay,
+    delayed,
+)
+from stream_bayes.learners.base.arguments import check_number
+from stream_bayes.streams.sources.constructors import open_stream
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["NumberAnswer", "RegressionEvaluation", "RegressionFigures", "evaluate_regression"]
+
+BASELINES = ("no change", "mean")  # the last target learned, and the mean of all
+
+
+class NumberAnswer(msgspec.Struct, frozen=True, gc=False):
+    """A regressor's answer to one sample, given before the sample was learned.
+
+    Parameters
+    ----------
+    number
+        Number of the sample in the stream, from 0.
+    x, target
+        The sample and its target.
+    prediction
+        The mean, or whatever `predict_one` of the regressor returns.
+    interval
+        Low and high; None from a regressor without intervals.
+    log_density
+        The logarithm of the density of the target; None from a regressor without densities.
+    event
+        The event with the sample's key, time and position; None for a stream of pairs.
+
+    Examples
+    --------
+    >>> from stream_bayes import BayesianRegression, streams
+    >>> rows = [({"wind": k % 7}, 20.0 - 2 * (k % 7)) for k in range(100)]
+    >>> answer = streams.evaluate_regression(rows, BayesianRegression()).answers["BayesianRegression"][-1]
+    >>> answer.number, answer.target, round(answer.prediction)
+    (99, 18.0, 18)
+    """
+
+    number: int
+    x: Any
+    target: float
+    prediction: float
+    interval: tuple[float, float] | None
+    log_density: float | None
+    event: Event | None
+
+
+class RegressionFigures(msgspec.Struct, frozen=True):
+    """The measures of one regressor. What it cannot be asked is NaN.
+
+    Parameters
+    ----------
+    events
+        The number of scored samples.
+    rmse, mae
+        The root of the mean square, and the mean, of the errors.
+    r2
+        The share of the targets' variance that is explained: 1 minus the mean square over that variance.
+    coverage
+        The share of targets in their intervals.
+    width
+        The median width of the intervals.
+    log_density
+        The mean logarithm of the density of the targets.
+    microseconds
+        The time of a prediction and of learning, for each event; intervals and densities are not in it.
+
+    Examples
+    --------
+    >>> from stream_bayes import BayesianRegression, streams
+    >>> rows = [({"wind": k % 7}, 20.0 - 2 * (k % 7)) for k in range(100)]
+    >>> figures = streams.evaluate_regression(rows, BayesianRegression(), level=0.5)["BayesianRegression"]
+    >>> figures.events, figures.r2 > 0.98
+    (99, True)
+    """
+
+    events: int
+    rmse: float
+    mae: float
+    r2: float
+    coverage: float
+    width: float
+    log_density: float
+    microseconds: float
+
+
+class RegressionEvaluation(Mapping[str, RegressionFigures]):
+    """The measures of regressors by name, those of two baselines last. As text it is a table.
+
+    Parameters
+    ----------
+    figures
+        The measures.
+    answers
+        By name, the answers in the order in which they were scored; empty if they were not kept.
+    level
+        The level of the intervals.
+    skipped
+        Number of records that could not be used, by reason.
+    waiting
+        Number of samples that were predicted, but whose target did not come.
+    unanswered
+        Number of samples that came before anything was learned; they are not scored.
+
+    Examples
+    --------
+    >>> from stream_bayes import BayesianRegression, streams
+    >>> rows = [({"wind": k % 7}, 20.0 - 2 * (k % 7) + k % 2) for k in range(200)]
+    >>> result = streams.evaluate_regression(rows, BayesianRegression())
+    >>> round(result["BayesianRegression"].rmse, 1), round(result["no change"].rmse, 1), result.unanswered
+    (0.5, 5.0, 1)
+    """
+
+    def __init__(
+        self,
+        figures: Mapping[str, RegressionFigures],
+        answers: Mapping[str, Sequence[NumberAnswer]],
+        level: float,
+        skipped: Counter[str],
+        waiting: int,
+        unanswered: int,
+    ) -> None:
+        self._figures = dict(figures)
+        self.answers = dict(answers)
+        self.level = level
+        self.skipped = skipped
+        self.waiting = waiting
+        self.unanswered = unanswered
+
+    def __getitem__(self, name: str) -> RegressionFigures:
+        return self._figures[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._figures)
+
+    def __len__(self) -> int:
+        return len(self._figures)
+
+    def __rich__(self) -> Table:
+        from rich.table import Table
+
+        table = Table("regressor", box=None, caption=self._caption())
+        heads = ("RMSE", "MAE", "R2", f"in {100 * self.level:g} %", "width", "log density", "us/event")
+        for head in heads:
+            table.add_column(head, justify="right")
+        for name, each in self.items():
+            row = (each.rmse, each.mae, each.r2, 100 * each.coverage, each.width, each.log_density)
+            texts = ["-" if math.isnan(value) else f"{value:.4g}" for value in row]
+            table.add_row(name, *texts, f"{each.microseconds:.1f}")
+        return table
+
+    def _caption(self) -> str:
+        events = max((each.events for each in self.values()), default=0)
+        parts = [f"{events:,} events, each predicted before it was learned"]
+        parts += [f"{count:,} skipped: {reason}" for reason, count in sorted(self.skipped.items())]
+        for number, what in (
+            (self.waiting, "targets did not come"),
+            (self.unanswered, "not scored, as nothing was learned before"),
+        ):
+            parts += [f"{number:,} {what}"] if number else []
+        return "; ".join(parts)
+
+    def __str__(self) -> str:
+        from rich.console import Console
+
+        console = Console(width=120, color_system=None)
+        with console.capture() as captured:
+            console.print(self)
+        return captured.get().rstrip("\n")
+
+    def __repr__(self) -> str:
+        return f"<RegressionEvaluation of {', '.join(self)}>"
+
+
+class _Scores:
+    """The sums of one regressor's measures."""
+
+    def __init__(self) -> None:
+        self.events = self.inside = self.densities = 0
+        self.square = self.absolute = self.log_density = self.seconds = 0.0
+        self.widths = array("d")  # 8 bytes for each event: a median that is updated would not be exact
+
+    def add(
+        self,
+        target: float,
+        prediction: float,
+        interval: tuple[float, float] | None = None,
+        log_density: float | None = None,
+    ) -> None:
+        """Score a prediction."""
+        error = prediction - target
+        self.events += 1
+        self.square += error * error
+        self.absolute += abs(error)
+        if interval is not None:
+            self.inside += interval[0] <= target <= interval[1]
+            self.widths.append(interval[1] - interval[0])
+        if log_density is not None:
+            self.densities += 1
+            self.log_density += log_density
+
+    def figures(self, variance: float, learned: int) -> RegressionFigures:
+        """Return the measures; `variance` is that of the targets."""
+        square = _share(self.square, self.events)
+        return RegressionFigures(
+            self.events,
+            math.sqrt(square),
+            _share(self.absolute, self.events),
+            1.0 - square / variance if variance > 0.0 else math.nan,
+            _share(self.inside, len(self.widths)),
+            median(self.widths) if self.widths else math.nan,
+            _share(self.log_density, self.densities),
+            1e6 * _share(self.seconds, learned),
+        )
+
+
+class _Forecast(NamedTuple):
+    """A prediction, and what a regressor can be asked besides."""
+
+    prediction: float
+    interval: tuple[float, float] | None
+    distribution: Any
+
+
+class _Regressor:
+    """One regressor on the stream: it answers, is scored, and learns."""
+
+    def __init__(self, name: str, model: Any, level: float, *, keeps_answers: bool) -> None:
+        self.name, self.model, self.level = name, model, level
+        self.keeps_answers = keeps_answers
+        self.answers: list[NumberAnswer] = []
+        self.scores = _Scores()
+        last = [*model.steps.values()][-1] if hasattr(model, "steps") else model
+        self._has_intervals = hasattr(model, "predict_interval_one")
+        self._has_densities = hasattr(model, "predict_distribution_one")
+        if not isinstance(last, base.Regressor):
+            raise BadValue(f"{name}: expected a regressor, got a {type(last).__name__}")
+
+    def answer(self, step: ReplayAction) -> _Forecast:
+        """Predict a sample."""
+        begin = time.perf_counter()
+        prediction = self.model.predict_one(step.x)
+        self.scores.seconds += time.perf_counter() - begin
+        interval = self.model.predict_interval_one(step.x, self.level) if self._has_intervals else None
+        distribution = self.model.predict_distribution_one(step.x) if self._has_densities else None
+        return _Forecast(float(prediction or 0.0), interval, distribution)
+
+    def score(self, step: ReplayAction, target: float, answer: _Forecast) -> None:
+        """Score an answer."""
+        prediction, interval, distribution = answer
+        log_density = None if distribution is None else float(distribution.log_density(target))
+        if log_density is not None and not math.isfinite(log_density):
+            log_density = None  # before two targets that differ, there is no density
+        self.scores.add(target, prediction, interval, log_density)
+        if self.keeps_answers:
+            self.answers.append(
+                NumberAnswer(step.number, step.x, target, prediction, interval, log_density, step.event)
+            )
+
+    def learn(self, step: ReplayAction, target: float) -> None:
+        """Learn a sample."""
+        begin = time.perf_counter()
+        if step.weight == 1.0:
+            self.model.learn_one(step.x, target)
+        else:
+            self.model.learn_one(step.x, target, w=step.weight)
+        self.scores.seconds += time.perf_counter() - begin
+
+
+class _Answers(NamedTuple):
+    """Answers given when a sample came."""
+
+    of_regressors: list[_Forecast]
+    of_baselines: tuple[float, float]
+
+
+class _Progress:
+    """All regressors and the baselines on the stream."""
+
+    def __init__(self, regressors: list[_Regressor]) -> None:
+        self.regressors = regressors
+        self.baselines = {name: _Scores() for name in BASELINES}
+        self.waiting: dict[int, _Answers | None] = {}
+        self.targets = Var(ddof=0)
+        self.learned = self.scored = self.unanswered = 0
+        self.last = self.total = 0.0
+
+    def take(self, step: ReplayAction) -> None:
+        """Do what a step says."""
+        if step.kind is FORGET:
+            self.waiting.pop(step.number, None)
+            return
+        if step.kind is not LEARN:
+            self.waiting[step.number] = self._answers(step) if self.learned else None
+            if step.kind is PREDICT:
+                return
+        target = _target_of(step)
+        answers = self.waiting.pop(step.number)
+        if answers is None:
+            self.unanswered += 1
+        else:
+            self.scored += 1
+            self.targets.update(target)
+            for each, answer in zip(self.regressors, answers.of_regressors, strict=True):
+                each.score(step, target, answer)
+            for name, prediction in zip(BASELINES, answers.of_baselines, strict=True):
+                self.baselines[name].add(target, prediction)
+        for each in self.regressors:
+            with _noting(each, step):
+                each.learn(step, target)
+        self.learned += 1
+        self.last, self.total = target, self.total + target
+
+    def _answers(self, step: ReplayAction) -> _Answers:
+        answers = []
+        for each in self.regressors:
+            with _noting(each, step):
+                answers.append(each.answer(step))
+        return _Answers(answers, (self.last, self.total / self.learned))
+
+
+@contextmanager
+def _noting(regressor: _Regressor, step: ReplayAction) -> Iterator[None]:
+    """Note on an error which regressor raised it, and at which sample."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"{regressor.name!r} raised this at sample {step.number} of the stream, from 0")
+        raise
+
+
+def evaluate_regression(
+    stream: Stream | str | PathLike[str],
+    regressors: Any,
+    *,
+    target: str | None = None,
+    ignore: Sequence[str] = (),
+    delay: int | timedelta = 0,
+    level: float = 0.9,
+    keep_answers: bool = True,
+    progress: Callable[[int], None] | None = None,
+    limit: int | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> RegressionEvaluation:
+    """Evaluate regressors prequentially: predict each sample of a stream, score the prediction, learn the sample.
+
+    Beside them stand two baselines: the last target learned, and the mean of all. The regressors learn the stream.
+
+    Parameters
+    ----------
+    stream
+        As of `evaluate`. Targets are numbers, or texts that are numbers, as in a CSV file.
+    regressors
+        A regressor of this package or of River's, a pipeline that ends in one, or `{name: regressor}`.
+    target
+        The field that holds the target, for a path and for dicts.
+    ignore
+        Fields that are no features, for a path and for dicts.
+    delay
+        Delay of the targets, as of `compare`.
+    level
+        The level of the intervals, between 0 and 1.
+    keep_answers
+        False to keep no answers, for streams that do not fit into memory.
+    progress
+        Called with the number of samples scored so far, every hundred.
+    limit
+        Maximum number of records to read.
+    should_stop
+        Called for each sample; once it returns True, no more of the stream is read.
+
+    Raises
+    ------
+    BadValue
+        If an argument is invalid, or the stream holds something else.
+    BadLabel
+        If a target is no number.
+
+    Examples
+    --------
+    >>> from river import linear_model
+    >>> from stream_bayes import AdaptiveRegression, streams
+    >>> rows = [({"wind": k % 7}, 20.0 - 2 * (k % 7) + k % 2) for k in range(300)]
+    >>> result = streams.evaluate_regression(
+    ...     rows, {"ours": AdaptiveRegression(), "SGD": linear_model.LinearRegression()}
+    ... )
+    >>> min(result, key=lambda name: result[name].rmse), 0.8 < result["ours"].coverage <= 1.0
+    ('ours', True)
+    """
+    check_delay(delay)
+    check_number("level", level, above=True)
+    if level >= 1.0:
+        raise BadValue(f"level lies between 0 and 1, not {level!r}")
+    if isinstance(regressors, (str, PathLike)):
+        raise BadValue(f"regressors: expected a regressor after the stream, got {shown(regressors)}")
+    named = regressors if isinstance(regressors, Mapping) else {type(regressors).__name__: regressors}
+    if taken := named.keys() & set(BASELINES):
+        raise BadValue(f"regressors: {shown(min(taken))} is the name of a baseline; give it another one")
+    run = _Progress(
+        [_Regressor(str(name), model, level, keeps_answers=keep_answers) for name, model in named.items()]
+    )
+    if not run.regressors:
+        raise BadValue("regressors: expected at least one, got none")
+    with open_stream(stream, target, ignore) as opened:
+        arrivals = Arrivals(opened, limit)
+        for step in delayed(arrivals, delay):
+            if step is not None:
+                run.take(step)
+                if progress is not None and run.scored % 100 == 0:
+                    progress(run.scored)
+            if should_stop is not None and should_stop():
+                break
+    scores = {each.name: each.scores for each in run.regressors} | run.baselines
+    return RegressionEvaluation(
+        {name: each.figures(run.targets.get(), run.learned) for name, each in scores.items()},
+        {each.name: each.answers for each in run.regressors},
+        level,
+        arrivals.skipped,
+        len(run.waiting),
+        run.unanswered,
+    )
+
+
+def _target_of(step: ReplayAction) -> float:
+    """Return the target of a sample; a text that is a number is one."""
+    y = step.y
+    if isinstance(y, str):
+        with suppress(ValueError):
+            y = float(y)
+    try:
+        return float(read_target(y))
+    except BadLabel as error:
+        error.add_note(f"sample {step.number} of the stream, from 0")
+        raise
+
+
+def _share(total: float, number: int) -> float:
+    return total / number if number else math.nan
