@@ -30,6 +30,7 @@ from stream_bayes.evaluation.checkpoints import Checkpoint, Figures
 from stream_bayes.evaluation.steps import FORGET, LEARN, PREDICT, ReplayAction
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.predictions import most_probable
+from stream_bayes.learners.catalogue import UNLABELLED
 
 if TYPE_CHECKING:  # it loads scipy's statistics
     from river.metrics.base import ClassificationMetric
@@ -282,6 +283,10 @@ def _kind_of(name: str, learner: Learner) -> type[Contestant]:
     last = learner
     while isinstance(last, compose.Pipeline):
         last = list(last.steps.values())[-1]
+    if type(last).__name__ in UNLABELLED:
+        raise BadValue(
+            f"{name!r} learns events without a label: expected a classifier, got a {type(last).__name__}"
+        )
     if isinstance(last, base.Regressor):
         raise BadValue(f"{name!r} is a regressor: streams.evaluate_regression measures learners of numbers")
     if hasattr(learner, "predict_learn_one"):

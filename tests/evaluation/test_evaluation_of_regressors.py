@@ -11,7 +11,14 @@ import numpy as np
 import pytest
 from river import compose, dummy, linear_model, preprocessing, stats
 
-from stream_bayes import AdaptiveRegression, BayesianRegression, NaiveBayes, streams
+from stream_bayes import (
+    AdaptiveRegression,
+    BayesianRegression,
+    MarkovChain,
+    MixedNetwork,
+    NaiveBayes,
+    streams,
+)
 from stream_bayes.errors import BadLabel, BadValue
 
 
@@ -94,6 +101,12 @@ def test_a_file_of_numbers_is_read_and_what_is_no_number_is_told_with_its_sample
 def test_bad_arguments_are_refused(model: Any, settings: dict[str, Any], said: str) -> None:
     with pytest.raises(BadValue, match=said):
         streams.evaluate_regression(rows(3), model, **settings)
+
+
+def test_models_without_a_label_are_refused_by_name() -> None:
+    for model in (MixedNetwork(), MarkovChain("sky")):
+        with pytest.raises(BadValue, match="expected a classifier, got a M"):
+            streams.evaluate([({"sky": "grey"}, "rain")], model)
 
 
 def test_measuring_a_regressor_by_classes_is_refused_and_leads_on() -> None:

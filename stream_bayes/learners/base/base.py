@@ -497,4 +497,4 @@ def check_learner(learner: object) -> None:
             "learner must be a learner of this package without steps before it; these go before what is made here: "
             f"StandardScaler() | ...({shown(learner[-1])})"  # type: ignore[index]  # as of a pipeline
         )
-    raise BadValue(f"learner must be a learner of this package, not {shown(learner)}")
+    raise BadValue(f"learner must be a classifier of this package, not {shown(learner)}")
