@@ -366,7 +366,7 @@ class DataFile:
             found.append(
                 f"warning: --target {self.target} has {profile.distinct:,} distinct numbers in the first "
                 f"{profile.values:,} rows; these models learn classes, so each number becomes one, and each class "
-                "costs time and memory. To learn numbers: `stream-bayes train --task regression`. For classes of "
+                "costs time and memory. To learn numbers: `train` or `compare --task regression`. For classes of "
                 "equally many rows: --bins 4"
             )
         elif profile.distinct > MANY_LABELS and profile.distinct * 2 > profile.values:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -11,7 +12,7 @@ from stream_bayes.errors import BadValue
 from stream_bayes.learners.catalogue import DEFAULT, DEFAULT_REGRESSOR, LEARNERS, REGRESSION, REGRESSORS
 from stream_bayes.names import check_known
 
-__all__ = ["Task", "chosen_model", "is_regressor"]
+__all__ = ["Task", "chosen_model", "is_regression", "is_regressor"]
 
 TASKS = ("classification", REGRESSION)
 MOST_CLEAR_CLASSES = (
@@ -37,6 +38,24 @@ def is_regressor(model: str) -> bool:
     (True, False)
     """
     return model not in LEARNERS and model in REGRESSORS
+
+
+def is_regression(models: Sequence[str] | None, task: str | None) -> bool:
+    """Return True if models of numbers are to be compared: by the task, or by the models that are named.
+
+    Raises
+    ------
+    BadValue
+        If there is no such task, or models of both kinds are named.
+    """
+    if task is not None:
+        check_known("task", task, TASKS)
+    kinds = {text.partition("=")[2] or text for text in models or ()}
+    numbers = {kind for kind in kinds if is_regressor(kind)}
+    if numbers and (numbers != kinds or task == "classification"):
+        others = ", ".join(sorted(kinds - numbers)) or "--task classification"
+        raise BadValue(f"{', '.join(sorted(numbers))} learn numbers and {others} classes: compare them apart")
+    return bool(numbers) or task == REGRESSION
 
 
 def chosen_model(table: DataFile, model: str | None, task: str | None) -> tuple[str, list[str]]:

@@ -37,7 +37,7 @@ from stream_bayes.streams.sources.constructors import open_stream
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["NumberAnswer", "RegressionEvaluation", "RegressionFigures", "evaluate_regression"]
+__all__ = ["BASELINES", "NumberAnswer", "RegressionEvaluation", "RegressionFigures", "evaluate_regression"]
 
 BASELINES = ("no change", "mean")  # the last target learned, and the mean of all
 
@@ -172,7 +172,8 @@ class RegressionEvaluation(Mapping[str, RegressionFigures]):
     def __rich__(self) -> Table:
         from rich.table import Table
 
-        table = Table("regressor", box=None, caption=self._caption())
+        table = Table(box=None, caption=self._caption())
+        table.add_column("regressor", no_wrap=True, min_width=max(map(len, self), default=0))
         heads = ("RMSE", "MAE", "R2", f"in {100 * self.level:g} %", "width", "log density", "us/event")
         for head in heads:
             table.add_column(head, justify="right")

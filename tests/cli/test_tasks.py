@@ -81,3 +81,46 @@ def test_a_model_and_a_target_that_do_not_fit_the_task_are_refused(houses: Path,
     assert result.exit_code == 3 and "for regression: --model adaptive-regression" in result.stderr
     result = run(*train, "--target", "city", "--model", "bayesian-regression")
     assert result.exit_code == 3 and "no row has a number in the column 'city'" in result.stderr
+
+
+def test_models_of_numbers_are_compared_by_their_errors_and_the_best_is_saved(
+    houses: Path, tmp_path: Path
+) -> None:
+    model = tmp_path / "best.zip"
+    done = run("compare", houses, "--target", "price", "--task", "regression", "--save", model)
+    assert done.exit_code == 0, done.output
+    assert "adaptive-regression" in done.stdout and "no change" in done.stdout
+    assert "1 rows skipped: it has no target" in done.stderr
+    answer = run(
+        *("compare", houses, "--target", "price", "--json", "--delay", "5", "--limit", "100"),
+        *("--model", "linear=bayesian-regression", "--arg", "linear.half_life=50"),
+    )
+    figures = json.loads(answer.stdout)["models"]
+    assert next(iter(figures)) == "linear" and figures["linear"]["rmse"] < figures["mean"]["rmse"] / 2
+    assert json.loads(answer.stdout)["skipped"] == {"it has no target": 1}
+    best = json.loads(run("compare", houses, "--target", "price", "--task", "regression", "--json").stdout)[
+        "models"
+    ]
+    assert type(load(model)).__name__.lower() == next(iter(best)).replace("-", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--target", "price", "--model", "aode", "--model", "adaptive-regression"], "compare them apart"),
+        (
+            ["--target", "price", "--model", "adaptive-regression", "--task", "classification"],
+            "compare them apart",
+        ),
+        (["--target", "price", "--task", "regression", "--bins", "4"], "--bins: is for models of classes"),
+        (["--target", "price", "--task", "regression", "--arg", "depth=3"], "no model has this argument"),
+        (["--target", "price", "--task", "regression", "--arg", "x.lags=3"], "no model 'x'"),
+        (["--target", "city", "--task", "regression"], "fewer than two rows have a number"),
+    ],
+)
+def test_what_does_not_fit_models_of_numbers_is_refused(
+    houses: Path, arguments: list[str], said: str
+) -> None:
+    done = run("compare", houses, *arguments)
+    assert done.exit_code != 0
+    assert said in " ".join(done.output.split())

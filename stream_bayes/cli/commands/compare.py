@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from stream_bayes.bugs import is_bug
 from stream_bayes.cli.commands.service import ServeOptions, wait_for_signal
 from stream_bayes.cli.commands.train import records_of
 from stream_bayes.cli.compared_models import MODELS, PEERS, SEED, compared_models
+from stream_bayes.cli.compared_regressors import compared_regressors, numeric_rows, standings
 from stream_bayes.cli.data_file import (
     DataFile,
     DataOptions,
@@ -39,6 +41,7 @@ from stream_bayes.cli.output import (
     print_json,
     print_table,
 )
+from stream_bayes.cli.tasks import Task, is_regression
 from stream_bayes.core.events.event import Event
 from stream_bayes.data.schema import Schema
 from stream_bayes.drift.adaptive import DriftAdaptive
@@ -49,8 +52,10 @@ from stream_bayes.evaluation.comparison import Comparison
 from stream_bayes.evaluation.comparison import compare as compare_learners
 from stream_bayes.evaluation.details import Details
 from stream_bayes.evaluation.network_comparison import NetworkStanding, compare_networks
+from stream_bayes.evaluation.regression import BASELINES as REGRESSION_BASELINES
+from stream_bayes.evaluation.regression import evaluate_regression
 from stream_bayes.evaluation.report import report
-from stream_bayes.learners.catalogue import class_named
+from stream_bayes.learners.catalogue import REGRESSION, class_named
 from stream_bayes.names import Imported, closest
 from stream_bayes.saving.model_files import save as save_model
 from stream_bayes.saving.snapshots.file_system import write_private
@@ -96,6 +101,7 @@ def compare(
             "majority and no-change are always compared."
         ),
     ] = None,
+    task: Task = None,
     arg: Annotated[
         list[str],
         typer.Option("--arg", help="Argument of the models, as NAME=VALUE or MODEL.NAME=VALUE. Repeatable."),
@@ -134,6 +140,7 @@ def compare(
 ) -> None:
     """Compare models on one stream: each predicts, then learns, every event. Report accuracy and speed.
 
+    With --task regression, models of numbers are compared by their errors and intervals.
     Without --target, networks (bayes-net, bayes-net+adwin) are compared by the mean surprise of the events, in nats.
     """
     with exit_on_error():
@@ -164,6 +171,19 @@ def compare(
             if given := [option for option, is_given in refused.items() if is_given]:
                 raise BadValue(f"{given[0]}: is for models of a class; name it with --target")
             _compare_networks(files, model or MODELS, arg, options, shuffle, limit, save, json)
+            return
+        if is_regression(model, task):
+            refused = {
+                "--bins": bins is not None,
+                "--html": html is not None,
+                "--picture": picture is not None,
+                "--checkpoints": checkpoints is not None,
+                "--serve": serve.is_wanted,
+                "--costs": costs is not None,
+            }
+            if given := [option for option, is_given in refused.items() if is_given]:
+                raise BadValue(f"{given[0]}: is for models of classes, not with --task {REGRESSION}")
+            _compare_regressors(files, target, model or [], arg, options, shuffle, delay, limit, save, json)
             return
         source, schema, table = _stream(files, target, options, bins)
         with closing(source), ExitStack() as around:
@@ -311,6 +331,58 @@ def _compare_networks(
             typer.echo(f"{name}: stopped after {each.events:,} events: {each.stopped}")
     for reason, count in bad.items():
         typer.echo(f"{count:,} records skipped: {reason}")
+
+
+def _compare_regressors(
+    files: Sequence[Path],
+    target: str | None,
+    models: Sequence[str],
+    arguments: Sequence[str],
+    options: DataOptions,
+    shuffle: bool,
+    delay: int,
+    limit: int | None,
+    save_to: Path | None,
+    json: bool,
+) -> None:
+    """Compare models of numbers by their errors and intervals, and print the result."""
+    if target is None or not files[0].exists():
+        raise BadValue(f"--task {REGRESSION}: needs a data file and its --target; got {files[0]}")
+    source, schema, table = _stream(files, target, options, None)
+    skipped: Counter[str] = Counter()
+    with closing(source):
+        if table is None:
+            raise BadValue(f"{files[0]}: expected a data file")
+        note(table.described(), quiet=json)
+        if len(files) > 1:
+            note([_merging(files, options.time)], quiet=json)
+        regressors = compared_regressors(models, arguments, schema)
+        records = _shuffled(source) if shuffle else records_of(source)
+        with _bar(_length(source, limit), quiet=json) as show:
+            result = evaluate_regression(
+                numeric_rows(records, label_amount(table), skipped),
+                regressors,
+                delay=delay,
+                limit=limit,
+                progress=show,
+                keep_answers=False,
+            )
+        warn_of_misfits(source, lambda line: note([line], quiet=json))
+    if not result["mean"].events:
+        raise BadValue(f"{files[0]}: fewer than two rows have a number in the column {target!r}")
+    if save_to is not None:
+        save_model(regressors[min(regressors, key=lambda name: result[name].rmse)], save_to)
+    if json:
+        print_json(standings(result) | {"skipped": skipped})
+        return
+    console().print(result)
+    note([f"{count:,} rows skipped: {reason}" for reason, count in skipped.items()])
+    for name, regressor in regressors.items():
+        note(f"{name}: {line}" for line in left_out_lines(regressor))
+    best = min(result[name].rmse for name in regressors)
+    for name in REGRESSION_BASELINES:
+        if result[name].rmse <= best:
+            note([f"warning: no model has a smaller error than the baseline {name!r}"])
 
 
 def _mean_or_infinity(standing: NetworkStanding) -> float:

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from stream_bayes.cli.arguments import learner_arguments
+from stream_bayes.cli.compared_regressors import number_of
 from stream_bayes.cli.data_file import (
     CSVOptions,
     DataOptions,
@@ -28,7 +29,6 @@ from stream_bayes.cli.output import JSON, checked_output, left_out_lines, note, 
 from stream_bayes.cli.tasks import Task, chosen_model, is_regressor
 from stream_bayes.core.events.event import Event
 from stream_bayes.core.values.values import shown
-from stream_bayes.data.schema import Amount
 from stream_bayes.errors import BadValue, BudgetExceeded, Exhausted, SchemaError, StreamBayesError
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.regressor import BayesRegressor
@@ -103,7 +103,7 @@ def train(
                         if learner.classes_:
                             learner.learn_one(record.x, None)
                         continue
-                    label = record.y if amount is None else _number(record.y, amount)
+                    label = record.y if amount is None else number_of(record.y, amount)
                     if label is None and target is not None:
                         bad["its target is not a number"] += 1
                         continue
@@ -147,15 +147,6 @@ def train(
         if target is None:
             next_step += f", or {join(['stream-bayes', 'network', 'export', str(out), 'network.bif'])}"
         typer.echo(f"{text}\nsaved to {out}; next: {next_step}")
-
-
-def _number(label: object, amount: Amount) -> float | None:
-    """Return a label as a number, as the column is written; None if it is none."""
-    try:
-        number = amount.read(label)[0]
-    except ValueError:
-        return None
-    return float(number) if isinstance(number, (int, float)) else None
 
 
 def records_of(source: Source) -> Iterator[Record]:
