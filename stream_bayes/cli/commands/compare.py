@@ -154,35 +154,24 @@ def compare(
             plots.check_can_draw(picture)
         serve.check()
         costs = decisions.costs()
+        for_classes = {
+            "--bins": bins is not None,
+            "--html": html is not None,
+            "--picture": picture is not None,
+            "--checkpoints": checkpoints is not None,
+            "--serve": serve.is_wanted,
+            "--costs": costs is not None,
+        }
         file = files[0]
         if target is None and (file.exists() or str(file) not in DATASETS):
             if not file.exists():
                 _refuse_absent(file)
             check_target(file, target, model or MODELS, options)
-            refused = {
-                "--bins": bins is not None,
-                "--delay": delay > 0,
-                "--html": html is not None,
-                "--picture": picture is not None,
-                "--checkpoints": checkpoints is not None,
-                "--serve": serve.is_wanted,
-                "--costs": costs is not None,
-            }
-            if given := [option for option, is_given in refused.items() if is_given]:
-                raise BadValue(f"{given[0]}: is for models of a class; name it with --target")
+            _refuse(for_classes | {"--delay": delay > 0}, "is for models of a class; name it with --target")
             _compare_networks(files, model or MODELS, arg, options, shuffle, limit, save, json)
             return
         if is_regression(model, task):
-            refused = {
-                "--bins": bins is not None,
-                "--html": html is not None,
-                "--picture": picture is not None,
-                "--checkpoints": checkpoints is not None,
-                "--serve": serve.is_wanted,
-                "--costs": costs is not None,
-            }
-            if given := [option for option, is_given in refused.items() if is_given]:
-                raise BadValue(f"{given[0]}: is for models of classes, not with --task {REGRESSION}")
+            _refuse(for_classes, f"is for models of classes, not with --task {REGRESSION}")
             _compare_regressors(files, target, model or [], arg, options, shuffle, delay, limit, save, json)
             return
         source, schema, table = _stream(files, target, options, bins)
@@ -276,6 +265,13 @@ def _stream(
     except BadValue:
         source.close()
         raise
+
+
+def _refuse(options: Mapping[str, bool], reason: str) -> None:
+    """Raise `BadValue` for the first of some options that is there."""
+    for option, is_there in options.items():
+        if is_there:
+            raise BadValue(f"{option}: {reason}")
 
 
 def _refuse_absent(file: Path) -> NoReturn:
