@@ -10,12 +10,11 @@ import numpy as np
 
 from stream_bayes.core.live_networks.hidden_chain import MISSING, HiddenChain, HiddenStep, HiddenWindow
 from stream_bayes.core.values.checks import expect
-from stream_bayes.core.values.inputs import no_features
-from stream_bayes.core.values.values import canonical, is_missing, shown
+from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, UnknownFeature
 from stream_bayes.learners.base.arguments import check_count, check_name, check_number
 from stream_bayes.learners.base.state import CountLearner
-from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences
+from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences, name_in
 
 __all__ = ["HiddenMarkov"]
 
@@ -162,22 +161,7 @@ class HiddenMarkov(CountLearner):
 
     def _read(self, x: X, at: float | None) -> tuple[Any, list[Any], int | None]:
         name = self._sequences.name_of(x)
-        return name, self._values_of(x), self._sequences.moment(at)
-
-    def _values_of(self, x: X) -> list[Any]:
-        """Return the values of an event, None for a missing one. Raise `BadValue` for what is no name."""
-        if not isinstance(x, Mapping):
-            raise no_features(x)
-        values: list[Any] = []
-        for name in self._names:
-            value = x.get(name)
-            values.append(None if is_missing(value) else canonical(value, feature=name))
-            if isinstance(values[-1], float):
-                raise BadValue(
-                    f"feature {shown(name)}: a state shows names and whole numbers, not {value!r}; cut it into bins "
-                    "first"
-                )
-        return values
+        return name, [name_in(x, feature) for feature in self._names], self._sequences.moment(at)
 
     # -- answers ------------------------------------------------------------------------------------------------------
 

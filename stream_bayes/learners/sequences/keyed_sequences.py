@@ -13,9 +13,24 @@ from stream_bayes.core.values.values import Value, canonical, is_missing, shown,
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.base.arguments import check_count, check_name, check_number
 
-__all__ = ["KeyedSequences"]
+__all__ = ["KeyedSequences", "name_in"]
 
 Memory = TypeVar("Memory")
+
+
+def name_in(x: Mapping[Any, Any], feature: Any) -> Value | None:
+    """Return an event's value of a feature, None if it is missing. Raise `BadValue` for what is no name."""
+    if not isinstance(x, Mapping):
+        raise no_features(x)
+    value = x.get(feature)
+    if is_missing(value):
+        return None
+    name = canonical(value, feature=feature)
+    if isinstance(name, float):
+        raise BadValue(
+            f"feature {shown(feature)}: a sequence is of names and whole numbers, not {name!r}; cut it into bins first"
+        )
+    return name
 
 
 class Last(NamedTuple, Generic[Memory]):
@@ -141,8 +156,8 @@ class KeyedSequences(Generic[Memory]):
         for name, memory, at in state["sequences"]:
             expect((name is None) == (self.key is None), "its sequences have other keys")
             expect(at is None or type(at) is int, "a sequence has no time")
-            known = None if name is None else untagged(name)
-            expect(known not in self._last, "it remembers a sequence twice")
-            self._last[known] = Last(loaded(memory), at)
+            sequence = None if name is None else untagged(name)
+            expect(sequence not in self._last, "it remembers a sequence twice")
+            self._last[sequence] = Last(loaded(memory), at)
         expect(len(self._last) <= self.max_sequences, "it remembers more than max_sequences")
         self.dropped = state["dropped"]

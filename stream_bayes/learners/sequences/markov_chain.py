@@ -10,12 +10,11 @@ from stream_bayes.core.counts.contexts import START, Context, ContextCounts
 from stream_bayes.core.encoding._features import read_weight
 from stream_bayes.core.readings.chain import ChainReading
 from stream_bayes.core.values.checks import expect
-from stream_bayes.core.values.inputs import no_features
 from stream_bayes.core.values.values import OTHER, canonical, is_missing, shown, tagged, untagged
 from stream_bayes.errors import BadValue, BadWeight
 from stream_bayes.learners.base.arguments import check_count, check_name, check_number
 from stream_bayes.learners.base.state import CountLearner
-from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences
+from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences, name_in
 
 __all__ = ["MarkovChain"]
 
@@ -195,7 +194,7 @@ class MarkovChain(CountLearner):
         BadValue
             If no such event was learned; nothing changes.
         """
-        unlearned = self._value_of(x)
+        unlearned = name_in(x, self.variable)
         weight = _whole(w)
         recent = AT_THE_START if len(after) < self.order else PAST_UNKNOWN
         for earlier in after:
@@ -238,22 +237,7 @@ class MarkovChain(CountLearner):
 
     def _read(self, x: X, at: float | None) -> tuple[Any, Any, int | None]:
         name = self._sequences.name_of(x)
-        return name, self._value_of(x), self._sequences.moment(at)
-
-    def _value_of(self, x: X) -> Any:
-        """Return an event's value, None if it is missing. Raise `BadValue` for what is no name."""
-        if not isinstance(x, Mapping):
-            raise no_features(x)
-        value = x.get(self.variable)
-        if is_missing(value):
-            return None
-        value = canonical(value, feature=self.variable)
-        if isinstance(value, float):
-            raise BadValue(
-                f"feature {shown(self.variable)}: a chain takes names and whole numbers, not {value!r}; cut it into "
-                "bins first"
-            )
-        return value
+        return name, name_in(x, self.variable), self._sequences.moment(at)
 
     # -- answers ------------------------------------------------------------------------------------------------------
 
@@ -303,7 +287,7 @@ class MarkovChain(CountLearner):
         A value that was never learned or declared counts with the share of values held once, at least half a one, among
         all events.
         """
-        value = self._value_of(x)
+        value = name_in(x, self.variable)
         if value is None:
             return 0.0
         value = self._store.read(value)
