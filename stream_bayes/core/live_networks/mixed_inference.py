@@ -87,14 +87,14 @@ class MixedInference:
         if self.families.unit(target).weight <= 0.0:
             raise _no_value(target)
         rest = {v: value for v, value in observed.items() if v != target}
-        found = [(log, each) for log, _, each in self._combinations(rest, target) if log > -math.inf]
-        if not found:
+        components = [(log, each) for log, _, each in self._combinations(rest, target) if log > -math.inf]
+        if not components:
             raise ImpossibleEvidence(f"the evidence has probability 0: {shown(dict(rest))}")
-        most = max(log for log, _ in found)
-        weights = [math.exp(log - most) for log, _ in found]
+        most = max(log for log, _ in components)
+        weights = [math.exp(log - most) for log, _ in components]
         whole = math.fsum(weights)
         return StudentMixture(
-            [weight / whole for weight in weights], [each for _, each in found if each is not None]
+            [weight / whole for weight in weights], [each for _, each in components if each is not None]
         )
 
     def _combinations(

@@ -127,9 +127,9 @@ class MixedScorer:
         np.add.at(table, (group, self.sample.codes[child][order]), 1.0)
         total = table.sum(axis=1)
         if not self.strength:
-            found = scipy.special.xlogy(table, table).sum() - scipy.special.xlogy(total, total).sum()
+            fit = scipy.special.xlogy(table, table).sum() - scipy.special.xlogy(total, total).sum()
             configurations = math.prod(self.sample.sizes[p] for p in names)
-            return float(found) - 0.5 * math.log(rows) * configurations * (values - 1)
+            return float(fit) - 0.5 * math.log(rows) * configurations * (values - 1)
         log_gamma, each = scipy.special.gammaln, self.strength / values
         whole = log_gamma(self.strength) - log_gamma(self.strength + total)
         return float(whole.sum() + (log_gamma(table + each) - log_gamma(each)).sum())
@@ -158,10 +158,10 @@ class MixedScorer:
             products + between[:, None, None] * means[:, :, None] * means[:, None, :] + prior * np.eye(size)
         )
         later = freedom + counts
-        found = 0.5 * freedom * size * math.log(prior) - 0.5 * later * np.linalg.slogdet(matrix)[1]
-        found += 0.5 * size * (np.log(prior / (prior + counts)) - counts * math.log(math.pi))
-        found += _multigamma(later, size) - _multigamma(np.array([freedom]), size)
-        return float(found.sum())
+        likelihood = 0.5 * freedom * size * math.log(prior) - 0.5 * later * np.linalg.slogdet(matrix)[1]
+        likelihood += 0.5 * size * (np.log(prior / (prior + counts)) - counts * math.log(math.pi))
+        likelihood += _multigamma(later, size) - _multigamma(np.array([freedom]), size)
+        return float(likelihood.sum())
 
     def _bic(self, counts: Floats, products: Floats, names: tuple[int, ...]) -> float:
         size = products.shape[1]
@@ -170,16 +170,16 @@ class MixedScorer:
             slopes = np.linalg.pinv(products[:, :-1, :-1], hermitian=True) @ products[:, :-1, -1:]
             variances -= (slopes * products[:, :-1, -1:]).sum(axis=(1, 2))
         variances = np.maximum(variances / counts, LEAST_VARIANCE)
-        found = -0.5 * (counts * (np.log(2.0 * math.pi * variances) + 1.0)).sum()
+        fit = -0.5 * (counts * (np.log(2.0 * math.pi * variances) + 1.0)).sum()
         configurations = math.prod(self.sample.sizes[p] for p in names)
-        return float(found - 0.5 * math.log(len(self.sample)) * configurations * (size + 1))
+        return float(fit - 0.5 * math.log(len(self.sample)) * configurations * (size + 1))
 
 
 def _multigamma(twice: Floats, size: int) -> Floats:
     """Return the logarithm of the multivariate gamma function of half of each number."""
     parts = scipy.special.gammaln(0.5 * (twice[:, None] - np.arange(size)))
-    found: Floats = parts.sum(axis=1) + 0.25 * size * (size - 1) * math.log(math.pi)
-    return found
+    logs: Floats = parts.sum(axis=1) + 0.25 * size * (size - 1) * math.log(math.pi)
+    return logs
 
 
 def _spread(column: Floats) -> float:

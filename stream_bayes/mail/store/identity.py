@@ -54,9 +54,9 @@ def id_of_mail(raw: bytes) -> str:
     raw = raw.replace(b"\r\n", b"\n")
     if raw.startswith((b"From ", b">From ")):
         raw = raw[raw.find(b"\n") + 1 :]
-    found = outline(raw, Limits(message=len(raw) + 1, text=len(raw) + 1))
+    parsed = outline(raw, Limits(message=len(raw) + 1, text=len(raw) + 1))
     stable: list[bytes] = []
-    for name, value in found.headers:
+    for name, value in parsed.headers:
         lower = name.lower().encode("latin-1")
         if lower in STABLE:
             text = b" ".join(value.split())
@@ -66,7 +66,7 @@ def id_of_mail(raw: bytes) -> str:
     if not stable:
         return hashlib.sha256(raw.strip()).hexdigest()
     digest = hashlib.sha256(b"\n".join(sorted(stable)) + b"\n\n")
-    leaves = found.leaves
+    leaves = parsed.leaves
     if len(leaves) > 1 and _is_footer(leaves[-1]):
         leaves = leaves[:-1]
     for leaf in leaves:
