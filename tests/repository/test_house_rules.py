@@ -36,6 +36,7 @@ core.drawing
 core.encoding
 core.counts
 core.readings
+core.regression
 core.measures
 core.networks
 core.inference

@@ -1,6 +1,6 @@
 from stream_bayes.core.encoding._rows cimport Row
 from stream_bayes.core.mixtures._forecast_mixture cimport ForecastMixture
-from stream_bayes.core.readings._fading_regression cimport FadingRegression
+from stream_bayes.core.regression._fading cimport FadingRegression
 
 cdef class RegressionPanel:
     cdef public Py_ssize_t lags

@@ -20,7 +20,7 @@ from cython.cimports.libc.math import cos, erfc, fabs, isnan, sqrt
 if not cython.compiled:
     from stream_bayes.core.encoding._rows import Row
     from stream_bayes.core.mixtures._forecast_mixture import ForecastMixture
-    from stream_bayes.core.readings._fading_regression import FadingRegression
+    from stream_bayes.core.regression._fading import FadingRegression
 
 KEPT = 1024  # newest events that are kept
 MOST_COLUMNS = 60  # of numbers, indicators, missing numbers and last targets

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core.readings._fading_regression import FadingRegression
+from stream_bayes.core.regression._fading import FadingRegression
 from stream_bayes.core.values.checks import expect
 from stream_bayes.learners.adaptive._regression_panel import KEPT, WAVES, RegressionPanel
 

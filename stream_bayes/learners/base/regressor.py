@@ -19,7 +19,7 @@ from stream_bayes.core.encoding._targets import TargetEncoder, is_column
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.measures.student_t import StudentT
 from stream_bayes.core.mixtures.forecast import Forecast
-from stream_bayes.core.readings._regression import RegressionReading
+from stream_bayes.core.regression._summed import RegressionReading
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.frames import Native, is_frame, labels_of, like_series
 from stream_bayes.data.schema import Nominal, Schema

@@ -11,7 +11,7 @@ import numpy as np
 import scipy  # its submodules load on first use
 
 from stream_bayes.core.counts.store import CountStore
-from stream_bayes.core.readings._regression import RegressionReading
+from stream_bayes.core.regression._summed import RegressionReading
 from stream_bayes.core.values.values import OTHER, is_missing, shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, NotLearned

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stream_bayes.core.readings._fading_regression import FadingRegression
+from stream_bayes.core.regression._fading import FadingRegression
 
 
 def taught(columns: np.ndarray, y: np.ndarray, ridge: float, half_life: float) -> FadingRegression:

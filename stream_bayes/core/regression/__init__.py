@@ -1,0 +1,5 @@
+"""From sums to lines: what a number is expected to be, given others.
+
+`_summed` reads the sums of a store, which unlearn and merge; `_fading` keeps a root of sums of its own, whose older
+events count less.
+"""
