@@ -71,6 +71,7 @@ def test_numbers_that_came_during_a_search_are_counted_in_the_bins_of_the_candid
     assert candidate._store.by_name() == alone._store.by_name()
 
 
+@pytest.mark.filterwarnings("ignore::stream_bayes.errors.NumbersMoved")  # they move: that is what is tested
 def test_a_network_is_searched_over_numbers_in_bins() -> None:
     model = DriftAdaptive(BayesNetClassifier(None, target="y"), search_delay=150)
     until_swapped(model, of_numbers())

@@ -108,6 +108,7 @@ def test_super_parents_get_new_weights() -> None:
     assert model.generation == 1 and heaviest == ["v6", "v5"]
 
 
+@pytest.mark.filterwarnings("ignore::stream_bayes.errors.NumbersMoved")  # they move: that is what is tested
 def test_numbers_get_new_cut_points() -> None:
     stream = in_numbers(drifting(2, 1500, 1200))
     model, stale = DriftAdaptive(TAN(), renew=False), TAN()

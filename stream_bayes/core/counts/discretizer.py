@@ -109,11 +109,11 @@ class Discretizer(OpenCuts):
         self.tables.observer = self if self.due or self.keeps_newest else None
 
     def has_left(self, slot: int) -> bool:
-        """Return True if a feature whose newest numbers are nearly all in two bins had more in others before, and its
-        cuts are not to be set again anyway.
+        """Return True if a feature whose newest numbers are nearly all in two bins had more in others before.
+
+        Not if its cuts were declared. Cuts that will be set again may be left, too: thousands of events later.
         """
-        if slot in self.fixed or slot in self.due:
-            self.bins.crowd[slot] = 0
+        if slot in self.fixed:
             return False
         values, layout = self.tables.values, self.tables.values.layout
         last, weight = len(self.bins.cuts[slot]), np.asarray(values.weight)

@@ -166,9 +166,9 @@ def warn_of_moved_numbers(name: Value, first: float, last: float) -> None:
     """Warn of a feature whose numbers have left the cuts of its bins."""
     warnings.warn(
         f"the newest numbers of feature {name!r} are nearly all in two of its bins, which were cut from {first!r} to "
-        f"{last!r}: they have moved since, and tell little any more. Cuts stay once they are set: take "
-        "Binning(moving=True), which sets them anew, or AdaptiveBayes, which follows numbers that move; or declare "
-        "cuts that hold, as Numeric(cuts=[...]) in a schema",
+        f"{last!r}: they have moved since, and tell little any more. Cuts are set from the first numbers, and stay: "
+        "take Binning(moving=True), which sets them anew, or AdaptiveBayes, which follows numbers that move; or "
+        "declare cuts that hold, as Numeric(cuts=[...]) in a schema",
         NumbersMoved,
         stacklevel=2,
     )

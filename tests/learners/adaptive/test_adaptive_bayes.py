@@ -115,6 +115,7 @@ def test_it_is_better_than_each_of_the_learners_it_is_made_of() -> None:
             assert mixed < loss_of(single, stream)
 
 
+@pytest.mark.filterwarnings("ignore::stream_bayes.errors.NumbersMoved")  # they move: that is what is tested
 def test_labels_that_repeat_and_numbers_that_wander_are_followed() -> None:
     rng = np.random.default_rng(1)
     repeating = list[Sample]()

@@ -77,6 +77,18 @@ def test_numbers_that_move_are_followed_where_cuts_move(make: Callable[[Binning]
         )
 
 
+def test_numbers_that_move_long_before_their_cuts_would_be_set_again_are_followed_or_told_of() -> None:
+    model, staying = (
+        AODE(binning=Binning(moving=True)),
+        AODE(),
+    )  # cuts are set at 2,560 numbers, and again at 5,120
+    for one in (model, staying):
+        right(one, events(1, 2_700))
+    with pytest.warns(NumbersMoved):
+        right(staying, events(2, 300, 10.0))
+    assert right(model, events(2, 900, 10.0)) > right(AODE(), events(2, 900, 10.0)) - 0.025
+
+
 @each
 @pytest.mark.parametrize(("level", "unit"), SHIFTS)
 def test_cuts_that_stay_are_said_to_be_left_once(
