@@ -46,7 +46,7 @@ def cost(client: str, rounds: int) -> None:
                 else:
                     worker = build_worker(config)
                     worker.run(until_end=True)
-                    assert worker.processed_in_run == events
+                    assert worker.counts.records == events
                 seconds.setdefault((shards, events), []).append(time.process_time() - began)
     plain = 0.0
     for shards in (None, 1, 16):
@@ -78,13 +78,13 @@ def _worker(config: dict[str, Any], spent: Any, core: int | None = None) -> None
     start: list[tuple[float, int]] = []
 
     def watch() -> None:
-        while worker.processed_in_run < WARM_UP:
+        while worker.counts.records < WARM_UP:
             time.sleep(0.01)
-        start.append((time.process_time(), worker.processed_in_run))
+        start.append((time.process_time(), worker.counts.records))
 
     threading.Thread(target=watch, daemon=True).start()
     worker.run()
-    (began, before), processed = start[0], worker.processed_in_run
+    (began, before), processed = start[0], worker.counts.records
     spent.put((time.process_time() - began, processed - before, processed))
 
 
@@ -162,7 +162,7 @@ def large(client: str, rounds: int, model: str, events: int) -> None:
     config = pipeline(topic, client, 16, workers={"publish_seconds": 5.0}, **counted_model(model))
     first = build_worker(checked(config))
     first.run(until_end=True)
-    print(f"{model}, {events} records: {first.bytes_published / 1e6:.0f} MB published in all", flush=True)
+    print(f"{model}, {events} records: {first.counts.published_bytes / 1e6:.0f} MB published in all", flush=True)
     size = 0
     for _ in range(rounds):
         began, busy = time.monotonic(), time.process_time()
@@ -210,12 +210,12 @@ def traffic(client: str) -> None:
         for shards in (1, 4):
             worker = build_worker(checked(pipeline(topic, client, shards, workers={"publish_events": 1000})))
             worker.run(until_end=True)
-            assert worker.processed_in_run == events
+            assert worker.counts.records == events
             last = worker.replicas.memory_bytes if worker.replicas is not None else 0
             print(
-                f"{name}, {shards} shards: {worker.publications} publications of "
-                f"{worker.bytes_published / worker.publications / 1000:.1f} kB, "
-                f"{worker.bytes_published / events:.0f} bytes a record; all counts are {last / 1e6:.2f} MB"
+                f"{name}, {shards} shards: {worker.counts.publications} publications of "
+                f"{worker.counts.published_bytes / worker.counts.publications / 1000:.1f} kB, "
+                f"{worker.counts.published_bytes / events:.0f} bytes a record; all counts are {last / 1e6:.2f} MB"
             )
 
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from prometheus_client import Metric
 
-from stream_bayes.streams.service.ops import counter, gauge, serving_collector
+from stream_bayes.streams.service.ops import (
+    counter,
+    dead_letter_counter,
+    gauge,
+    incident_counters,
+    seconds_behind,
+    serving_collector,
+)
+from stream_bayes.workers.shard import Shard
 from stream_bayes.workers.worker import Worker
 
 __all__ = ["WorkerMetrics", "serving_worker"]
@@ -31,31 +39,20 @@ class WorkerMetrics:
         worker = self.worker
         own = {"pipeline": worker.name}
         shards = list(worker.owned.values())
-        replicas = worker.replicas
-        dead: Counter[str] = Counter()
-        for shard in shards:
-            dead.update(dict(shard.engine.step.dead_letters.counts))
+        counts, replicas = worker.counts, worker.replicas
         restored = [shard.restore_seconds for shard in shards if shard.restore_seconds is not None]
         yield gauge("ready", "1 while the worker reads, and its results are accepted.", (own, worker.healthy))
-        yield counter("records", "Records processed in this run.", (own, worker.processed_in_run))
-        yield counter(
-            "dead_letters",
-            "Records of the present shards that could not be used.",
-            *((own | {"reason": reason}, count) for reason, count in sorted(dead.items())),
-        )
-        lags = {partition: lag for shard in shards for partition, lag in shard.engine.lag.items()}
-        yield gauge(
-            "lag",
-            "Positions between the model and the end of the partition.",
-            *(
-                (own | {"source": partition.source, "partition": str(partition.partition)}, lag)
-                for partition, lag in lags.items()
-            ),
-        )
+        yield counter("records", "Records processed in this run.", (own, counts.records))
+        yield dead_letter_counter(counts.dead_letters, own)
+        yield from incident_counters(counts.incidents, own)
+        yield from counts.timings.metrics(own)
+        failed = "Snapshots that could not be written in this run."
+        yield gauge("snapshots_failed", failed, (own, counts.failed_snapshots))
+        yield from _behind(shards, own)
         yield gauge("shards_owned", "Shards that run here.", (own, len(shards)))
         yield counter("rebalances", "Times that shards came or went.", (own, worker.rebalances))
-        yield counter("publications", "Publications that this worker has made.", (own, worker.publications))
-        yield counter("published_bytes", "Bytes of these publications.", (own, worker.bytes_published))
+        yield counter("publications", "Publications that this worker has made.", (own, counts.publications))
+        yield counter("published_bytes", "Bytes of these publications.", (own, counts.published_bytes))
         yield gauge(
             "total_memory_bytes",
             "Bytes of the counts of all shards and of their sum.",
@@ -76,6 +73,33 @@ class WorkerMetrics:
                 "Seconds from the assignment of a shard to its first record.",
                 (own, max(restored)),
             )
+
+
+def _behind(shards: Sequence[Shard], own: dict[str, str]) -> Iterator[Metric]:
+    """Yield how far the shards are behind their partitions and their snapshots: the slowest counts."""
+    lags = {partition: lag for shard in shards for partition, lag in shard.engine.lag.items()}
+    yield gauge(
+        "lag",
+        "Positions between the model and the end of the partition.",
+        *(
+            (own | {"source": partition.source, "partition": str(partition.partition)}, lag)
+            for partition, lag in lags.items()
+        ),
+    )
+    seconds = [behind for shard in shards if (behind := seconds_behind(shard.engine)) is not None]
+    if seconds:
+        yield gauge(
+            "lag_seconds", "Age of the last record of the shard that is furthest behind.", (own, max(seconds))
+        )
+    stores = [shard.engine.store for shard in shards]
+    written = [
+        newest.written for store in stores if store is not None and (newest := store.newest()) is not None
+    ]
+    if written:
+        age = max(0.0, time.time() - min(written))
+        yield gauge(
+            "snapshot_age_seconds", "Seconds since the oldest of the shards' newest snapshots.", (own, age)
+        )
 
 
 @contextmanager

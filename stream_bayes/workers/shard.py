@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,11 +16,14 @@ from stream_bayes.kafka.journal import JournalRecord
 from stream_bayes.kafka.recovery import JournalRecovery
 from stream_bayes.kafka.start_rules import ClusterState
 from stream_bayes.kafka.transactions import Transactions
+from stream_bayes.streams.contracts.incidents import total_incidents
 from stream_bayes.streams.contracts.recovery import ResumePoint
 from stream_bayes.streams.contracts.sink import Result
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.service.timings import Timings
 from stream_bayes.workers.model_topic import ModelPublisher
+from stream_bayes.workers.shard_counts import ShardCounts
 from stream_bayes.workers.snapshot_topic import SnapshotTopic
 from stream_bayes.workers.totals import ServedShard
 
@@ -203,6 +207,9 @@ class Shard:
         self._prepare = prepare
         self._until_end = until_end
         self._is_stopped = False
+        self._timings = Timings()
+        self._dead_before: Counter[str] | None = None  # dead letters of earlier runs; None during the start
+        self._failed_snapshots = 0  # kept, because the engine has none after its end
         self._began = time.monotonic()
         self._thread = threading.Thread(target=self._run, name=f"shard-{number}", daemon=True)
 
@@ -227,6 +234,22 @@ class Shard:
         return progress.processed_in_run - progress.replayed
 
     @property
+    def counts(self) -> ShardCounts:
+        """What it has counted in this run. Thread-safe."""
+        engine = self.engine
+        now = Counter(dict(engine.step.dead_letters.counts))
+        parts = (engine.source, engine.recovery, engine.predictions, engine.dead_letters, engine.times)
+        return ShardCounts(
+            self.processed,
+            self.publisher.published,
+            self.publisher.bytes_published,
+            max(self._failed_snapshots, engine.snapshots[1]),
+            Counter() if self._dead_before is None else now - self._dead_before,
+            Counter(total_incidents(parts)),
+            self._timings,
+        )
+
+    @property
     def has_ended(self) -> bool:
         """True once it has ended."""
         return not self._thread.is_alive()
@@ -242,6 +265,8 @@ class Shard:
             self._prepare()
             if self._is_stopped:
                 self.engine.stop()
+            self.engine.at_start(self._begin_counting)
+            self.engine.watch(lambda _: self._timings.observe(self.engine))
             self.engine.attend(self._record_start)
             self.engine.run(until_end=self._until_end)
         except BaseException as error:  # reported by the worker, in its own thread
@@ -254,8 +279,12 @@ class Shard:
             self._delivery.close()
             self.engine.source.close()
 
+    def _begin_counting(self) -> None:
+        self._dead_before = Counter(dict(self.engine.step.dead_letters.counts))
+
     def _record_start(self) -> None:
         """Record the time that the start took, at the end of the first batch."""
+        self._failed_snapshots = self.engine.snapshots[1]
         if self.restore_seconds is not None:
             return
         self.restore_seconds = time.monotonic() - self._began

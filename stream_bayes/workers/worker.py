@@ -16,6 +16,7 @@ from stream_bayes.kafka.membership import Membership, Subscription, join
 from stream_bayes.workers.assignment_check import AssignmentCheck
 from stream_bayes.workers.replicas import Replicas
 from stream_bayes.workers.shard import Shard
+from stream_bayes.workers.shard_counts import ShardCounts
 from stream_bayes.workers.totals import ModelTotal
 
 __all__ = ["Worker"]
@@ -87,8 +88,7 @@ class Worker:
         self._running: dict[int, Shard] = {}
         self._restart_at: dict[int, float] = {}
         self._ended: set[int] = set()
-        # Records, publications and their bytes of shards that have ended.
-        self._finished = self._publications = self._bytes_published = 0
+        self._past = ShardCounts()  # of shards that have ended
         self._is_stopping = False
         self._is_running = False
         self._until_end = False
@@ -111,19 +111,14 @@ class Worker:
         )
 
     @property
-    def processed_in_run(self) -> int:
-        """Number of records that this worker has processed."""
-        return self._finished + sum(shard.processed for shard in self.owned.values())
-
-    @property
-    def publications(self) -> int:
-        """Number of publications that this worker has made."""
-        return self._publications + sum(shard.publisher.published for shard in self.owned.values())
-
-    @property
-    def bytes_published(self) -> int:
-        """Bytes of these publications."""
-        return self._bytes_published + sum(shard.publisher.bytes_published for shard in self.owned.values())
+    def counts(self) -> ShardCounts:
+        """What this worker's shards have counted in this run, those included that have ended. Thread-safe."""
+        total = ShardCounts()
+        with self._lock:
+            total.add(self._past)
+            for shard in self._running.values():
+                total.add(shard.counts)
+        return total
 
     def stop(self) -> None:
         """Let the worker end: each shard commits, publishes, and is left to the others. For signal handlers."""
@@ -239,9 +234,7 @@ class Worker:
     def _forget(self, shard: Shard) -> None:
         if self._running.get(shard.number) is shard:
             del self._running[shard.number]
-            self._finished += shard.processed
-            self._publications += shard.publisher.published
-            self._bytes_published += shard.publisher.bytes_published
+            self._past.add(shard.counts)
             assert self.replicas is not None
             self.replicas.release(shard.number)
 
@@ -289,7 +282,7 @@ class Worker:
     def summary(self) -> dict[str, Any]:
         """Return the figures of a run as JSON values."""
         return {
-            "records": self.processed_in_run,
+            "records": self.counts.records,
             "shards": sorted(self.owned),
             "rebalances": self.rebalances,
             "publications": 0 if self.replicas is None else self.replicas.applied,

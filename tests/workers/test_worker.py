@@ -13,6 +13,7 @@ from stream_bayes.kafka.clients.client import Interrupted
 from stream_bayes.kafka.clients.connection import Connection
 from stream_bayes.workers import worker as module
 from stream_bayes.workers.assignment_check import AssignmentCheck
+from stream_bayes.workers.shard_counts import ShardCounts
 from stream_bayes.workers.total import Total
 from stream_bayes.workers.worker import Worker
 
@@ -24,8 +25,8 @@ class Ending:
         self.number, self.failure = number, failure
         self.has_ended = failure is not None
         self.is_fenced = isinstance(failure, Fenced)
-        self.processed = 0
-        self.publisher: Any = type("Publisher", (), {"published": 0, "bytes_published": 0})()
+        self.counts = ShardCounts()
+        self.publisher: Any = type("Publisher", (), {})()
 
     def start(self) -> None:
         pass

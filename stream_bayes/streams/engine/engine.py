@@ -88,7 +88,7 @@ class Engine:
     batch
         Maximum number of events between two commits.
     clock, sleep
-        Return seconds, and wait. Only the schedule of snapshots depends on them.
+        Return seconds, and wait. Only the schedule of snapshots and the times that are reported depend on them.
 
     Examples
     --------
@@ -138,6 +138,7 @@ class Engine:
         self.replayed = 0
         self.reached: float | None = None  # event time of the last record committed or replayed in this run
         self.committed: Sequence[Record] = ()  # the last batch
+        self.predict_seconds = self.commit_seconds = 0.0  # that it took
         if isinstance(source, HasRawRecords):
             step.raw_of = source.raw_of
         self._sinks = [sink for sink in (predictions, dead_letters, drifts) if sink is not None]
@@ -304,11 +305,13 @@ class Engine:
     def _process(self, records: Sequence[Record]) -> None:
         """Process one batch and commit its results."""
         slices = slices_of(records, self.positions, self.source.may_skip)
+        began = self._clock()
         self.times.inspect(records)  # first: wrong times may be why records cannot be processed
         for sink in self._sinks:
             sink.begin()
         try:
             self._learn(records, slices)
+            predicted = self._clock()
             self._write()
             for sink in self._sinks:
                 sink.commit(slices)
@@ -316,6 +319,7 @@ class Engine:
             for sink in self._sinks:
                 sink.abort()
             raise
+        self.predict_seconds, self.commit_seconds = predicted - began, self._clock() - predicted
         self.committed = records
         self.reached = records[-1].time
         for watcher in self._watchers:

@@ -10,21 +10,19 @@ delays the stream. Labels hold the pipeline's name, sources, partitions and reas
 
 from __future__ import annotations
 
-import math
+import platform
 import socket
 import time
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http.server import ThreadingHTTPServer
-from itertools import accumulate
 from threading import Thread
 from typing import Any, Protocol, TypeAlias
 
-from prometheus_client import CollectorRegistry, Metric, MetricsHandler
-from prometheus_client.utils import floatToGoString
+from prometheus_client import CollectorRegistry, Metric, MetricsHandler, ProcessCollector
 
-from stream_bayes.core.events.event import Partition, Position
+from stream_bayes._build import VERSION, is_compiled
+from stream_bayes.core.events.event import Partition
 from stream_bayes.core.events.pending import OUTCOMES, Pending
 from stream_bayes.door.connections import AdmittedTo, ConnectionLimits, Connections
 from stream_bayes.drift.log import KINDS
@@ -43,18 +41,26 @@ from stream_bayes.streams.contracts.incidents import (
     WRONG_UNIT,
     total_incidents,
 )
-from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.dead_letters import REASONS
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.served_models.river import ServedAdaptive
+from stream_bayes.streams.service.timings import Timings
 
-__all__ = ["Metrics", "counter", "gauge", "serving", "serving_collector"]
+__all__ = [
+    "Metrics",
+    "counter",
+    "dead_letter_counter",
+    "gauge",
+    "incident_counters",
+    "seconds_behind",
+    "serving",
+    "serving_collector",
+]
 
 Labels: TypeAlias = dict[str, str]
 
-LATENCY_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600, 86_400)  # seconds
 SECONDS_BETWEEN_MEASURES = 1.0  # computing measures costs more than a commit
 REQUEST_TIMEOUT = 5.0  # seconds for a client to send its request
 LIMITS = ConnectionLimits(most=64, most_each=32, for_probes=0)
@@ -110,11 +116,10 @@ class Metrics:
         self.engine = engine
         self._labels: Labels = {"pipeline": engine.step.name}
         self._clock = clock
-        self._wall_clock = wall_clock
         self._measured_at = float("-inf")
         self._measures: list[Metric] = []
         self._recorded: list[Metric] = []  # replaced as a whole, because other threads read it
-        self._latency = _Latency()
+        self._timings = Timings(wall_clock)
         engine.watch(self.record)
         engine.at_start(self._begin)
 
@@ -130,29 +135,18 @@ class Metrics:
             self._measures = _measures(step, own)
             self._measured_at = self._clock()
         pending = step.pending
-        self._observe(engine.committed)
+        self._timings.observe(engine)
         self._recorded = [
             counter("records", "Records processed.", (own, progress.processed)),
             counter("samples_learned", "Samples learned.", (own, step.learned + step.unlearned)),
             counter("samples_unlearned", "Samples unlearned.", (own, step.unlearned)),
             counter("replayed_records", "Records replayed in this run.", (own, progress.replayed)),
-            counter(
-                "dead_letters",
-                "Records that could not be used.",
-                *(
-                    (own | {"reason": reason}, step.dead_letters.counts.get(reason, 0))
-                    for reason in sorted({*REASONS, *step.dead_letters.counts})
-                ),
-            ),
+            dead_letter_counter(step.dead_letters.counts, own),
             *([] if pending is None else _labels(pending, own)),
             *_drift(step, own),
             *_challengers(engine, own),
             *self._measures,
         ]
-
-    def _observe(self, records: Sequence[Record]) -> None:
-        now = self._wall_clock()
-        self._latency.observe([now - record.time for record in records if record.time is not None])
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics with their values. Thread-safe."""
@@ -163,46 +157,15 @@ class Metrics:
         incidents = total_incidents(parts)
         now = [
             *_positions(engine, own),
-            self._latency.metric(own),
+            *self._timings.metrics(own),
             gauge("ready", "1 while the engine reads and its snapshots are written.", (own, engine.healthy)),
             gauge("snapshots_written", "Snapshots written in this run.", (own, written)),
             gauge("snapshots_failed", "Snapshots that could not be written.", (own, failed)),
             *_snapshots(engine.store, own),
             *_lag_seconds(engine, own),
-            *(
-                counter(name, text, (own, incidents.get(name, 0)))
-                for name, text in sorted(INCIDENT_HELP.items())
-            ),
+            *incident_counters(incidents, own),
         ]
         yield from (metric for metric in (*self._recorded, *now) if metric.samples)
-
-
-class _Latency:
-    """Histogram of the seconds from a record's time to the commit of its result."""
-
-    def __init__(self) -> None:
-        self._counts = [0] * (len(LATENCY_BUCKETS) + 1)  # the last one: above all bounds
-        self._sum = 0.0
-
-    def observe(self, seconds: Sequence[float]) -> None:
-        counts = self._counts[:]  # replaced as a whole, because other threads read it
-        for value in seconds:
-            counts[bisect_left(LATENCY_BUCKETS, value)] += 1
-        self._sum += sum(max(0.0, value) for value in seconds)  # clocks differ; a sum must not fall
-        self._counts = counts
-
-    def metric(self, own: Labels) -> Metric:
-        name = "stream_bayes_latency_seconds"
-        text = "Seconds from the time of a record to the commit of its result; replayed records do not count."
-        metric = Metric(name, text, "histogram")
-        counts = list(accumulate(self._counts))
-        if counts[-1]:
-            bounds = [*map(float, LATENCY_BUCKETS), math.inf]
-            for bound, count in zip(bounds, counts, strict=True):
-                metric.add_sample(f"{name}_bucket", own | {"le": floatToGoString(bound)}, count)
-            metric.add_sample(f"{name}_count", own, counts[-1])
-            metric.add_sample(f"{name}_sum", own, self._sum)
-        return metric
 
 
 @contextmanager
@@ -244,6 +207,8 @@ def serving_collector(collector: Any, engine: HasHealth, host: str, port: int) -
     """Serve a collector's metrics and the health of an engine, as `serving` does."""
     registry = CollectorRegistry()
     registry.register(collector)
+    registry.register(_Build())
+    ProcessCollector(registry=registry)
     refused = dict.fromkeys((f"do_{method}" for method in REFUSED_METHODS), _Handler.refuse)
     handler = type("Handler", (_Handler,), {"registry": registry, "engine": engine, **refused})
     try:
@@ -350,6 +315,15 @@ class _Handler(MetricsHandler):
         """Log nothing: requests come every few seconds."""
 
 
+class _Build:
+    """A collector of one gauge that says which program this is."""
+
+    def collect(self) -> Iterator[Metric]:
+        build = {"version": VERSION, "python": platform.python_version()}
+        build["kernels"] = "compiled" if is_compiled() else "pure"
+        yield gauge("build_info", "1; its labels are the program's version.", (build, 1))
+
+
 def _measures(step: Step, own: Labels) -> list[Metric]:
     fading = step.losses.fading
     return [
@@ -417,13 +391,11 @@ def _positions(engine: Engine, own: Labels) -> list[Metric]:
             "Positions between the model and the end of the partition.",
             *((where[partition], lag[partition]) for partition in positions if partition in lag),
         ),
-        *_consumer_group(engine, positions, lag),
+        *_consumer_group(engine, lag),
     ]
 
 
-def _consumer_group(
-    engine: Engine, positions: Mapping[Partition, Position], lag: Mapping[Partition, int]
-) -> list[Metric]:
+def _consumer_group(engine: Engine, lag: Mapping[Partition, int]) -> list[Metric]:
     """Return the lag over Kafka under the names that dashboards of consumer groups use."""
     if engine.source.medium != "kafka":
         return []
@@ -432,7 +404,7 @@ def _consumer_group(
     for partition, behind in lag.items():
         where = {"topic": partition.source, "partition": str(partition.partition)}
         lags.add_sample(f"{name}_lag", group | where, behind)
-    seconds = _seconds_behind(engine, positions, lag)
+    seconds = seconds_behind(engine)
     if seconds is None:
         return [lags]
     longest = Metric(f"{name}_max_lag_seconds", "As stream_bayes_lag_seconds.", "gauge")
@@ -441,17 +413,16 @@ def _consumer_group(
 
 
 def _lag_seconds(engine: Engine, own: Labels) -> list[Metric]:
-    seconds = _seconds_behind(engine, dict(engine.positions), engine.lag)
+    seconds = seconds_behind(engine)
     text = "Age of the last record that was processed; 0 at the end of the source."
     return [] if seconds is None else [gauge("lag_seconds", text, (own, seconds))]
 
 
-def _seconds_behind(
-    engine: Engine, positions: Mapping[Partition, Position], lag: Mapping[Partition, int]
-) -> float | None:
+def seconds_behind(engine: Engine) -> float | None:
     """Return the age of the last record, 0 at the end; None before one, and for records without times."""
     if engine.reached is None:
         return None
+    positions, lag = dict(engine.positions), engine.lag
     # An unknown end is not the end: a catch-up begins before the first request for the ends is answered.
     caught_up = bool(positions) and lag.keys() >= positions.keys() and not any(lag.values())
     return 0.0 if caught_up else max(0.0, time.time() - engine.reached)
@@ -484,6 +455,19 @@ def counter(name: str, text: str, *values: tuple[Labels, float]) -> Metric:
     for labels, value in values:
         metric.add_sample(f"stream_bayes_{name}_total", labels, value)
     return metric
+
+
+def incident_counters(incidents: Mapping[str, int], own: Labels) -> Iterator[Metric]:
+    """Yield a counter for each kind of incident, with 0 for those that have not happened."""
+    for name, text in sorted(INCIDENT_HELP.items()):
+        yield counter(name, text, (own, incidents.get(name, 0)))
+
+
+def dead_letter_counter(counts: Mapping[str, int], own: Labels) -> Metric:
+    """Return the counter of dead letters, with 0 for reasons that have none."""
+    reasons = sorted({*REASONS, *counts})
+    values = ((own | {"reason": reason}, counts.get(reason, 0)) for reason in reasons)
+    return counter("dead_letters", "Records that could not be used.", *values)
 
 
 def gauge(name: str, text: str, *values: tuple[Labels, float]) -> Metric:

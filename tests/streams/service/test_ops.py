@@ -88,6 +88,11 @@ def test_the_figures_are_those_of_the_last_commit(tmp_path: Path) -> None:
     assert seen[-1][f"stream_bayes_snapshots_written{{{name}}}"] == 1
     assert seen[-1][f"stream_bayes_replayed_records_total{{{name}}}"] == 0
     assert seen[-1][f"stream_bayes_accuracy{{{name}}}"] == 1.0  # the first record had no answer
+    for what in ("predict", "commit"):
+        assert seen[-1][f"stream_bayes_{what}_seconds_count{{{name}}}"] == 3
+        assert 0 < seen[-1][f"stream_bayes_{what}_seconds_sum{{{name}}}"] < 60
+    assert any(series.startswith("stream_bayes_build_info{") for series in seen[-1])
+    assert seen[-1]["process_resident_memory_bytes{}"] > 1e6
 
 
 def test_every_counter_begins_at_0_before_its_first_event_and_where_it_was_after_a_restart(
