@@ -162,7 +162,9 @@ def large(client: str, rounds: int, model: str, events: int) -> None:
     config = pipeline(topic, client, 16, workers={"publish_seconds": 5.0}, **counted_model(model))
     first = build_worker(checked(config))
     first.run(until_end=True)
-    print(f"{model}, {events} records: {first.counts.published_bytes / 1e6:.0f} MB published in all", flush=True)
+    print(
+        f"{model}, {events} records: {first.counts.published_bytes / 1e6:.0f} MB published in all", flush=True
+    )
     size = 0
     for _ in range(rounds):
         began, busy = time.monotonic(), time.process_time()
