@@ -488,6 +488,7 @@ DECLARED: dict[str, Declaration] = {
 # Models of events without a label, by class: imported and saved as learners are, with verbs of their own.
 UNLABELLED = {
     "BayesNet": "stream_bayes.networks.bayes_net:BayesNet",
+    "DynamicNetwork": "stream_bayes.networks.dynamic_network:DynamicNetwork",
     "HiddenMarkov": "stream_bayes.learners.sequences.hidden_markov:HiddenMarkov",
     "MixedNetwork": "stream_bayes.networks.mixed_network:MixedNetwork",
     "MarkovChain": "stream_bayes.learners.sequences.markov_chain:MarkovChain",

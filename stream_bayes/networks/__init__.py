@@ -2,6 +2,7 @@
 
 Learn and query
     BayesNet                a joint model of all variables, learned one event at a time
+    DynamicNetwork          a joint model of events and the newest ones before them: forecasts
     MixedNetwork            a joint model of names and numbers: densities, forecasts, anomalies
     BayesNetClassifier      River's classifier over a graph that contains the class
     ConditionalTable        P(variable | parents) with credible intervals, from `BayesNet.cpt`
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from stream_bayes.networks.bayes_net import BayesNet
     from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
     from stream_bayes.networks.conditional_table import ConditionalTable
+    from stream_bayes.networks.dynamic_network import DynamicNetwork
     from stream_bayes.networks.files.bif import read_bif, write_bif
     from stream_bayes.networks.files.other_tools import from_pgmpy, from_pyagrum, to_pgmpy, to_pyagrum
     from stream_bayes.networks.mixed_network import MixedNetwork
@@ -87,6 +89,7 @@ __all__ = [
     "ConstraintResult",
     "Difference",
     "DiscreteNetwork",
+    "DynamicNetwork",
     "EquivalenceClass",
     "ExactSearch",
     "FamilyScorer",
@@ -178,6 +181,7 @@ __getattr__, __dir__ = front(
         "networks.bayes_net": ("BayesNet",),
         "networks.bayes_net_classifier": ("BayesNetClassifier",),
         "networks.conditional_table": ("ConditionalTable",),
+        "networks.dynamic_network": ("DynamicNetwork",),
         "networks.mixed_network": ("MixedNetwork",),
         "networks.mixed_search": ("mixed_structure",),
         "networks.samples": ("sample_of",),

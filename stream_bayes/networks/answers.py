@@ -33,9 +33,12 @@ __all__ = [
     "conditional_table",
     "credible_intervals",
     "explain",
+    "label_of",
     "log_likelihood",
     "marginals",
     "most_probable",
+    "name_of_state",
+    "no_value_of",
     "probabilities",
     "probability_of_evidence",
     "query",
@@ -355,11 +358,16 @@ def _value(network: CountedNetwork, variable: Any, given: Any) -> Any:
     return OTHER if values.find(value) < 0 <= values.other else value
 
 
+def label_of(network: CountedNetwork, variable: Value, given: Any) -> Value:
+    """Return what a value of an event counts as: itself, its bin, or `<other>`."""
+    return name_of_state(_value(network, variable, given))
+
+
 def as_network(network: Network, given: DiscreteNetwork | None = None) -> DiscreteNetwork:
     """Return a learned network as a `DiscreteNetwork`, with the name and properties of one given beforehand."""
     for variable in network.structure.variables:
         _check_has_value(variable, network)
-    states = {v: tuple(map(_label, network.states[v])) for v in network.structure.variables}
+    states = {v: tuple(map(name_of_state, network.states[v])) for v in network.structure.variables}
     if given is None:
         return DiscreteNetwork(network.structure, states, network.tables)
     return DiscreteNetwork(
@@ -376,10 +384,16 @@ def as_network(network: Network, given: DiscreteNetwork | None = None) -> Discre
 def _check_has_value(variable: Any, network: Network) -> None:
     """Raise `NoValueKnown` unless the network has a value of the variable."""
     if not network.states[variable] or network.states[variable][0] is None:
-        raise NoValueKnown(
-            f"no value of {shown(variable)} is known yet; learn events that have it, or declare its values in a schema"
-        )
+        raise no_value_of(variable)
 
 
-def _label(value: Any) -> Value:
+def no_value_of(variable: Any) -> NoValueKnown:
+    """Return the error for a question about a variable that has no value yet."""
+    return NoValueKnown(
+        f"no value of {shown(variable)} is known yet; learn events that have it, or declare its values in a schema"
+    )
+
+
+def name_of_state(value: Any) -> Value:
+    """Return a value as networks and files name it."""
     return "<other>" if value is OTHER else value

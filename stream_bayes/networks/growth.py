@@ -238,6 +238,10 @@ class StructureGrowth(ABC):
         self.changes: list[StructureChange] = []
         self.generation = 0
 
+    def limit_to(self, search: ScoreSearch) -> None:
+        """Search with these limits from the next search on."""
+        self._limits = search
+
     # -- the networks -------------------------------------------------------------------------------------------------
 
     @property

@@ -1,0 +1,475 @@
+"""A dynamic Bayesian network: lagged copies of earlier values are variables of a network that learns from a stream."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
+
+from stream_bayes.core.encoding._features import read_weight
+from stream_bayes.core.inference.inference import Inference
+from stream_bayes.core.live_networks.counted_network import CountedNetwork
+from stream_bayes.core.live_networks.family_counts import FamilyCounts
+from stream_bayes.core.networks.discrete_network import DiscreteNetwork
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.networks.unrolling import Node, unrolled
+from stream_bayes.core.search.hill_climbing import HillClimbing
+from stream_bayes.core.values.checks import expect
+from stream_bayes.core.values.inputs import no_features
+from stream_bayes.core.values.payloads import tagged_payload, untagged_payload
+from stream_bayes.core.values.unknown_names import check_variables
+from stream_bayes.core.values.values import canonical, is_missing, shown
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
+from stream_bayes.learners.base.arguments import check_count, check_name
+from stream_bayes.learners.base.state import CountLearner
+from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences
+from stream_bayes.networks.answers import label_of, name_of_state, no_value_of
+from stream_bayes.networks.bayes_net import BayesNet
+from stream_bayes.networks.conditional_table import ConditionalTable
+from stream_bayes.networks.growth import LEARN
+
+__all__ = ["DynamicNetwork"]
+
+X = Mapping[Any, Any]
+MOST_COPIES = 64
+History = tuple[tuple[Any, ...], ...]  # the lagged variables' values in the newest events, newest first
+
+
+class SequenceMoment(NamedTuple):
+    """The sequence that an event belongs to, its time in microseconds, and the newest values before it."""
+
+    name: Any
+    at: int | None
+    history: History
+
+
+class DynamicNetwork(CountLearner):
+    """A Bayesian network over an event and the newest events before it: `sky@-1` is the sky of the event before.
+
+    Parameters
+    ----------
+    lags
+        The lags of each variable that is remembered, `{"sky": [1, 2]}`: copies `sky@-1` and `sky@-2` are variables.
+    structure
+        The parents of each variable of an event, `{"rain": ["sky", "rain@-1"]}`, or edges, or a `Structure`. Edges into
+        copies may come from copies that are as old or older. `"learn"`, the default: the structure grows as that of a
+        `BayesNet` does, and no edge leads back in time; all features but the key are variables.
+    key
+        The feature that names the sequence of an event, such as `"city"`; None: all events are one sequence.
+    strength
+        The weight of the smoothing, in fresh samples.
+    half_life
+        The number of events after which a sample weighs half; None keeps everything.
+    schema
+        The declared values or cuts of the variables; those of a copy are those of its variable.
+    max_values
+        The number of values of a variable after which new ones share one, `<other>`.
+    max_parents
+        With `structure="learn"`: the most parents of a variable.
+    window
+        With `structure="learn"`: the number of newest events that are searched. None: 20,000.
+    pause
+        The time without events after which a sequence starts anew, in seconds or as `"30min"`; each event then needs
+        its time, `at`. None: only `reset` ends a sequence.
+    max_sequences
+        The number of sequences whose newest values are remembered. The one that has not moved for longest starts anew
+        with its next event; `dropped_sequences` counts them.
+
+    Notes
+    -----
+    Promises: replaying the same events gives the same answers, and forecasts are exact. A missing value, and one from
+    before the start of a sequence, is missing in the copies: families with it are not counted, and answers sum it out.
+    Steps in time are not modelled: give an event without values for each step that nobody saw.
+
+    A forecast unrolls the network over the events to come, so it needs memory and time in steps times variables.
+
+    Examples
+    --------
+    >>> from stream_bayes import DynamicNetwork
+    >>> model = DynamicNetwork({"sky": [1]}, {"sky": ["sky@-1"], "road": ["sky"]}, key="city")
+    >>> for k in range(200):
+    ...     for city in ("Bonn", "Lima"):
+    ...         sky = "wet" if k % 4 == 3 else "dry"
+    ...         model.learn_one({"city": city, "sky": sky, "road": "slick" if sky == "wet" else "fine"})
+    >>> {sky: round(p, 2) for sky, p in model.forecast_one(1, {"city": "Bonn"}, variable="sky").items()}
+    {'dry': 0.99, 'wet': 0.01}
+    >>> {road: round(p, 2) for road, p in model.forecast_one(3, {"city": "Bonn"}, variable="road").items()}
+    {'fine': 0.78, 'slick': 0.22}
+    >>> round(model.score_one({"city": "Bonn", "sky": "wet", "road": "slick"}), 1)
+    5.3
+    """
+
+    _store: FamilyCounts
+
+    def __init__(
+        self,
+        lags: Mapping[Any, Sequence[int]],
+        structure: Any = LEARN,
+        key: Any = None,
+        strength: float = 1.0,
+        half_life: float | None = None,
+        schema: Schema | None = None,
+        max_values: int | None = None,
+        max_parents: int = 3,
+        window: int | None = None,
+        pause: float | str | None = None,
+        max_sequences: int = 10_000,
+    ) -> None:
+        self.lags = _read_lags(lags)
+        self.key = key
+        self.strength = strength
+        self.half_life = half_life
+        self.schema = schema
+        self.max_values = max_values
+        self.max_parents = max_parents
+        self.window = window
+        self.pause = pause
+        self.max_sequences = max_sequences
+        check_count("max_parents", max_parents)
+        self._copies = {copy_name(v, lag): (v, lag) for v, lags in self.lags.items() for lag in lags}
+        self._columns = {v: k for k, v in enumerate(self.lags)}
+        self._longest = max(lag for _, lag in self._copies.values())
+        if key is not None and key in self.lags:
+            raise BadValue(f"{shown(key)} is the key of sequences, and cannot be one of lags")
+        if both := [v for v in self._copies if v in self.lags]:
+            raise BadValue(f"lags: {shown(both)} are names of copies; rename these variables")
+        self._sequences: KeyedSequences[History] = KeyedSequences(key, pause, max_sequences, tuple)
+        self.is_growing = isinstance(structure, str) and structure == LEARN
+        self._search = HillClimbing(max_parents=max_parents)
+        self._net = BayesNet(
+            LEARN if self.is_growing else self._read_structure(structure),
+            strength=strength,
+            half_life=half_life,
+            schema=self._with_copies(schema),
+            max_values=max_values,
+            window=window if self.is_growing else None,
+            search=self._search if self.is_growing else None,
+        )
+        self._store = self._net._store
+        self._order_in_time()
+
+    def _read_structure(self, given: Any) -> Structure:
+        if isinstance(given, Mapping):
+            named = [v for v, parents in given.items() for v in (v, *parents)]
+            copies: Iterable[Any] = (v for v in named if v in self._copies or _is_copy(v))
+            given = {**dict.fromkeys(copies, ()), **given}
+        structure = BayesNet(given).structure
+        for v in structure.variables:
+            if v not in self._copies and _is_copy(v):
+                raise BadStructure(f"the structure has {shown(v)}, which lags does not: {shown(self.lags)}")
+        for parent, child in structure.edges:
+            if self._lag(parent) < self._lag(child):
+                raise BadStructure(
+                    f"the edge from {shown(parent)} to {shown(child)} leads back in time; turn it"
+                )
+        if missing := [v for v in self.lags if v not in structure]:
+            raise BadStructure(
+                f"lags has {shown(missing)}, which the structure has not; add them, or leave them out"
+            )
+        if self.key in structure and self.key is not None:
+            raise BadStructure(f"{shown(self.key)} is the key of sequences, and cannot be a variable")
+        return Structure(
+            {v: structure.parents(v) if v in structure else () for v in (*structure.variables, *self._copies)}
+        )
+
+    def _with_copies(self, schema: Schema | None) -> Schema | None:
+        if schema is None:
+            return None
+        if not isinstance(schema, Schema):
+            raise BadValue(f"schema must be a Schema, as Schema({{'sky': Nominal()}}), not {shown(schema)}")
+        check_variables(self.lags, schema.features, "lags", whole="the schema")
+        copies = {name: schema.features[v] for name, (v, _) in self._copies.items()}
+        features = {v: spec for v, spec in schema.features.items() if v != self.key}
+        return Schema({**features, **copies}, target=schema.target, unknown=schema.unknown)
+
+    def _lag(self, v: Any) -> int:
+        return self._copies[v][1] if v in self._copies else 0
+
+    def _order_in_time(self) -> None:
+        """Let no edge of a structure that grows lead back in time."""
+        if self._net._joint_growth is not None:
+            names = [*self._copies, *(v for v in self._net.structure.variables if v not in self._copies)]
+            tiers = [[v for v in names if self._lag(v) == lag] for lag in range(self._longest, -1, -1)]
+            self._net._joint_growth.limit_to(replace(self._search, tiers=tiers))
+
+    # -- learning -----------------------------------------------------------------------------------------------------
+
+    def learn_one(self, x: X, w: float = 1.0, at: float | None = None) -> None:
+        """Learn the next event of a sequence: all of it, or nothing if any part is refused.
+
+        Parameters
+        ----------
+        x
+            The event. A variable that is absent, None or NaN is missing.
+        w
+            The weight; 2.0 counts the event twice, and moves its sequence by one.
+        at
+            The time of the event in seconds since 1970, which `pause` needs.
+        """
+        moment = self._moment(x, at)
+        before = len(self._net.structure)
+        self._net.learn_one(self._joined(x, moment.history), w)
+        if len(self._net.structure) != before:
+            self._order_in_time()
+        newest = tuple(None if is_missing(x.get(v)) else canonical(x[v], feature=v) for v in self.lags)
+        self._sequences.remember(moment.name, (newest, *moment.history)[: self._longest], moment.at)
+
+    def learn_many(self, X: Iterable[X], at: Iterable[float] | None = None) -> None:
+        """Learn many events in their order; stop at the first that is refused."""
+        events = [*X]
+        times: list[float | None] = [None] * len(events) if at is None else [*at]
+        if len(times) != len(events):
+            raise BadValue(f"{len(events)} events, but {len(times)} times")
+        for x, time in zip(events, times, strict=True):
+            self.learn_one(x, at=time)
+
+    def reset(self, *keys: Any) -> None:
+        """End the sequences of these keys, so that their next events start anew; without keys, all sequences."""
+        self._sequences.reset(*keys)
+
+    def merge(self, other: Self) -> Self:
+        """Add the counts of another network of the same arguments, which stays unchanged.
+
+        A sequence that both remember goes on from where it moved last by time, and without times from here. Structures
+        that are learned do not merge.
+        """
+        super().merge(other)
+        if other is not self:
+            self._sequences.join(other._sequences)
+        return self
+
+    def _merged(self) -> None:
+        self._net._merged()
+
+    def _moment(self, x: X | None, at: float | None) -> SequenceMoment:
+        name, moment = self._sequences.name_of(x), self._sequences.moment(at)
+        return SequenceMoment(name, moment, self._sequences.memory(name, moment))
+
+    def _joined(self, x: X, history: History) -> dict[Any, Any]:
+        """Return an event with the copies of its past, without its key. Raise `BadValue` if it has such copies."""
+        if not isinstance(x, Mapping):
+            raise no_features(x)
+        if own := [name for name in x if name in self._copies]:
+            raise BadValue(
+                f"an event has {shown(own)}, the names of lagged copies, which are remembered here"
+            )
+        return {v: value for v, value in x.items() if v != self.key or v is None} | self._past(history)
+
+    def _past(self, history: History) -> dict[Any, Any]:
+        """Return the copies of a past that are not missing."""
+        past = {}
+        for name, (v, lag) in self._copies.items():
+            value = history[lag - 1][self._columns[v]] if lag <= len(history) else None
+            if value is not None:
+                past[name] = value
+        return past
+
+    # -- answers ------------------------------------------------------------------------------------------------------
+
+    def predict_proba_one(self, x: X, variable: Any, at: float | None = None) -> dict[Any, float]:
+        """Return P(variable | the other values of the next event, and those before it); for `x` see `learn_one`."""
+        self._check_variable(variable)
+        return self._net.predict_proba_one(self._joined(x, self._moment(x, at).history), variable)
+
+    def forecast_one(
+        self,
+        k: int,
+        x: X | None = None,
+        at: float | None = None,
+        variable: Any = None,
+        evidence: X | None = None,
+    ) -> dict[Any, float]:
+        """Return the probability of each value of a variable in the k-th event from now.
+
+        Parameters
+        ----------
+        k
+            1 is the next event.
+        x, at
+            An event that names the sequence, and the present time if there is a `pause`.
+        variable
+            The variable; not needed if there is one.
+        evidence
+            What is supposed of the events to come, `{"sky@+1": "dry"}`.
+
+        Raises
+        ------
+        UnknownFeature
+            If the network has no such variable, or a name of the evidence is none of an event up to the k-th.
+        BudgetExceeded
+            If exact inference over so many events needs more than 2**28 bytes.
+        """
+        check_count("k", k)
+        present = [v for v in self._net.structure.variables if v not in self._copies]
+        if variable is None and len(present) == 1:
+            variable = present[0]
+        self._check_variable(variable)
+        engine, past = self._ahead(k, x, at)
+        if (variable, k) not in engine.structure:
+            raise no_value_of(variable)
+        return {**engine.query((variable, k), past | self._supposed(evidence, present, k))}
+
+    def most_probable_path(
+        self, k: int, x: X | None = None, at: float | None = None
+    ) -> tuple[list[dict[Any, Any]], float]:
+        """Return the most probable next k events together, and the logarithm of their probability given the past."""
+        check_count("k", k)
+        engine, past = self._ahead(k, x, at)
+        # What is missing of the past is part of the path's probability; its values are not returned.
+        best = engine.most_probable(past)
+        present = [v for v in self._net.structure.variables if v not in self._copies]
+        log_past = engine.log_probability(past) if past else 0.0
+        path = [{v: best[v, step] for v in present if (v, step) in best} for step in range(1, k + 1)]
+        return path, best.log_probability - log_past
+
+    def _ahead(self, k: int, x: X | None, at: float | None) -> tuple[Inference, dict[Node, Any]]:
+        """Return an engine of the next k events, and what is known of those before."""
+        network = _with_values(self._net._live.network())
+        marginals: dict[Any, Any] = Inference(network).marginals()
+        ahead = unrolled(network, self._copies, marginals, k)
+        copy_at: dict[Node, Any] = {(v, 1 - lag): name for name, (v, lag) in self._copies.items()}
+        past = {}
+        for back, values in enumerate(self._moment(x, at).history):
+            for v, value in zip(self.lags, values, strict=True):
+                node = (v, -back)
+                if value is None or node not in ahead.structure:
+                    continue
+                label = label_of(self._net._live.network(), v, value)
+                copy = copy_at.get(node, v)
+                # Nothing follows from a value that no event has come after, or that was forgotten with a half-life.
+                if label in network.states[copy if copy in network.structure else v]:
+                    past[node] = label
+        return Inference(ahead), past
+
+    def _supposed(self, evidence: X | None, present: list[Any], k: int) -> dict[Node, Any]:
+        if evidence is None:
+            return {}
+        if not isinstance(evidence, Mapping):
+            raise BadValue(f"evidence comes as a dict {{'sky@+1': value}}, not as {shown(evidence)}")
+        nodes = {f"{v}@+{step}": (v, step) for v in present for step in range(1, k + 1)}
+        check_variables(evidence, nodes, "evidence", whole="the forecast")
+        network = self._net._live.network()
+        return {nodes[name]: label_of(network, nodes[name][0], value) for name, value in evidence.items()}
+
+    def log_likelihood_one(self, x: X, at: float | None = None) -> float:
+        """Return the logarithm of the probability of an event given those before it; missing values are summed out."""
+        history = self._moment(x, at).history
+        whole = self._joined(x, history)
+        past = {v: value for v, value in self._past(history).items() if v in self._net.structure}
+        total = self._net.log_likelihood_one(whole) if whole else 0.0
+        if not past or total == -math.inf:
+            return total
+        return total - self._net.log_likelihood_one(past)
+
+    def score_one(self, x: X, at: float | None = None) -> float:
+        """Return minus the log-likelihood of an event given those before it: the larger, the more unexpected."""
+        return 0.0 - self.log_likelihood_one(x, at)
+
+    def score_learn_one(self, x: X, w: float = 1.0, at: float | None = None) -> float:
+        """Return `score_one` of an event, then learn it."""
+        read_weight(w)
+        score = self.score_one(x, at)
+        self.learn_one(x, w, at)
+        return score
+
+    def _check_variable(self, variable: Any) -> None:
+        present = [v for v in self._net.structure.variables if v not in self._copies]
+        if variable is None or variable in self._copies:
+            raise UnknownFeature(f"variable must be one of {shown(present)}, not {shown(variable)}")
+        check_variables([variable], present, "variable", whole="the network")
+
+    # -- the model ----------------------------------------------------------------------------------------------------
+
+    @property
+    def structure(self) -> Structure:
+        """The graph as it is now, over the variables and their copies."""
+        return self._net.structure
+
+    def cpt(self, variable: Any) -> ConditionalTable:
+        """Return P(variable | its parents), as `BayesNet.cpt` does."""
+        return self._net.cpt(variable)
+
+    def to_network(self) -> DiscreteNetwork:
+        """Return the network over an event and its copies, as it is now."""
+        return self._net.to_network()
+
+    @property
+    def clock(self) -> int:
+        """The number of events learned."""
+        return self._net.clock
+
+    @property
+    def dropped_sequences(self) -> int:
+        """The number of sequences that started anew because there were more than `max_sequences`."""
+        return self._sequences.dropped
+
+    # -- keeping ------------------------------------------------------------------------------------------------------
+
+    def _get_params(self) -> dict[str, Any]:
+        params = super()._get_params()
+        return params | {"structure": LEARN} if self.is_growing else params
+
+    def _derived(self) -> dict[str, Any]:
+        return {"network": self._net._derived(), "sequences": self._sequences.state(tagged_payload)}
+
+    def _load(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
+        expect(set(derived) == {"network", "sequences"}, "it remembers no sequences")
+        self._net._load(store, derived["network"])
+        self._order_in_time()
+        super()._load_derived({})
+        self._sequences.load(derived["sequences"], self._loaded)
+
+    def _loaded(self, saved: Any) -> History:
+        history = tuple(map(tuple, untagged_payload(saved)))
+        fits = len(history) <= self._longest and all(len(values) == len(self.lags) for values in history)
+        expect(fits, "a sequence remembers other values than its newest ones")
+        return history
+
+
+def _with_values(network: CountedNetwork) -> DiscreteNetwork:
+    """Return a network without the variables that have no value yet: theirs are tables of a single row, None."""
+    states = {v: [name_of_state(state) for state in network.states[v]] for v in network.structure.variables}
+    parents, tables = {}, {}
+    for v in (v for v, values in states.items() if values != [None]):
+        family = network.structure.parents(v)
+        empty = tuple(k for k, p in enumerate(family) if states[p] == [None])
+        parents[v] = [p for p in family if states[p] != [None]]
+        tables[v] = network.tables[v].squeeze(empty)
+    return DiscreteNetwork(Structure(parents), {v: states[v] for v in parents}, tables)
+
+
+def copy_name(v: Any, lag: int) -> str:
+    """Return the name of a lagged copy, `sky@-1`."""
+    return f"{v}@-{lag}"
+
+
+def _is_copy(v: Any) -> bool:
+    name, _, lag = v.rpartition("@-") if isinstance(v, str) else ("", "", "")
+    return bool(name) and lag.isdecimal()
+
+
+def _read_lags(given: Any) -> dict[Any, tuple[int, ...]]:
+    if not isinstance(given, Mapping) or not given:
+        raise BadValue(
+            f"lags must be a dict {{variable: [1, 2]}} of at least one variable, not {shown(given)}"
+        )
+    lags: dict[Any, tuple[int, ...]] = {}
+    for v, each in given.items():
+        check_name("lags", v)
+        if isinstance(each, (str, bytes)) or not isinstance(each, Sequence) or not each:
+            raise BadValue(
+                f"lags of {shown(v)}: expected a list of whole numbers, as [1, 2], not {shown(each)}"
+            )
+        for lag in each:
+            check_count(f"a lag of {shown(v)}", lag)
+        lags[v] = tuple(sorted(set(map(int, each))))
+    names = [copy_name(v, lag) for v in lags for lag in lags[v]]
+    if len(names) > MOST_COPIES:
+        raise BadValue(
+            f"lags make {len(names):,} copies; at most {MOST_COPIES} are variables. Leave some out"
+        )
+    if len(set(names)) < len(names):
+        raise BadValue(f"lags: two variables have copies of one name, among {shown(names)}; rename one")
+    return lags
