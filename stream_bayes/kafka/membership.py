@@ -52,10 +52,6 @@ class Membership(Protocol):
         """The id that the group gave to this member; empty before it joined."""
         ...
 
-    def rejoin(self) -> None:
-        """Give everything back, and join again."""
-        ...
-
     def close(self) -> None:
         """Leave the group; a static member stays in it until its session ends."""
         ...
@@ -154,7 +150,6 @@ class PythonMember:
             def on_partitions_revoked(self, revoked: Any) -> None:
                 subscription.on_revoked(revoked)
 
-        self._listener = Listener()
         settings: dict[str, Any] = {
             "group_id": subscription.group,
             "group_instance_id": subscription.instance_id,
@@ -172,10 +167,7 @@ class PythonMember:
             **settings | connection.python_settings() | connection.further_settings(KafkaConsumer),
         )
         self._await_partitions()
-        self._subscribe()
-
-    def _subscribe(self) -> None:
-        self._consumer.subscribe([self._subscription.topic], listener=self._listener)
+        self._consumer.subscribe([subscription.topic], listener=Listener())
 
     def _await_partitions(self) -> None:
         """Wait until the client has the partitions: until then it assigns none, and would not assign them later."""
@@ -195,8 +187,12 @@ class PythonMember:
     def poll(self, seconds: float) -> None:
         from kafka import errors as kafka_errors
 
+        from stream_bayes.kafka.clients import kafka_python_parts as inner
+
         try:
             with self._translated():
+                if inner.are_tried():
+                    inner.finish_join(self._consumer)
                 bounded(partial(self._consumer.poll, int(1000 * seconds)), seconds + JOIN_SECONDS)
         except Interrupted as error:
             if isinstance(error.__cause__, kafka_errors.FencedInstanceIdError):
@@ -208,11 +204,6 @@ class PythonMember:
     @property
     def member_id(self) -> str:
         return str(self._consumer.group_metadata().member_id or "")
-
-    def rejoin(self) -> None:
-        with suppress(Interrupted), self._translated():
-            self._consumer.unsubscribe()
-            self._subscribe()
 
     def close(self) -> None:
         close = partial(self._consumer.close, autocommit=False, timeout_ms=1000 * CLOSE_SECONDS)
@@ -242,12 +233,9 @@ class ConfluentMember:
         if subscription.instance_id is not None:
             settings["group.instance.id"] = subscription.instance_id
         self._consumer: Any = Consumer(settings, logger=logger)
-        self._subscribe()
-
-    def _subscribe(self) -> None:
         with self._translated():
             self._consumer.subscribe(
-                [self._subscription.topic],
+                [subscription.topic],
                 on_assign=self._on_assign,
                 on_revoke=self._on_revoke,
                 on_lost=self._on_revoke,
@@ -279,11 +267,6 @@ class ConfluentMember:
     @property
     def member_id(self) -> str:
         return str(self._consumer.memberid() or "")
-
-    def rejoin(self) -> None:
-        with self._translated():
-            self._consumer.unsubscribe()
-        self._subscribe()
 
     def close(self) -> None:
         with suppress(BrokerError), self._translated():

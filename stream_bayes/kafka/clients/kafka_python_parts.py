@@ -4,6 +4,7 @@
     KafkaProducer._transaction_manager: maybe_add_partition_to_transaction, send_offsets_to_transaction, begin_commit,
         begin_abort
     KafkaConsumer._fetcher._next_partition_records
+    KafkaConsumer._coordinator.rejoining, .request_rejoin
     KafkaAdminClient._manager.run and .send, ._async_get_leader_for_partitions, and OffsetForLeaderEpochRequest
     KafkaNetClient, its ._net.stop and ._net.close, its .cluster.config
 
@@ -26,7 +27,7 @@ from stream_bayes.core.events.event import Position
 from stream_bayes.kafka.clients.client import Send
 from stream_bayes.kafka.clients.time_limits import CLOSE_SECONDS
 
-__all__ = ["NetworkParts", "ProducerParts", "are_tried", "drop_exhausted", "fetch_epoch_ends"]
+__all__ = ["NetworkParts", "ProducerParts", "are_tried", "drop_exhausted", "fetch_epoch_ends", "finish_join"]
 
 TRIED = ("3.0",)
 
@@ -69,6 +70,18 @@ def drop_exhausted(consumer: Any) -> None:
     fetcher = consumer._fetcher
     if not fetcher._next_partition_records:
         fetcher._next_partition_records = None
+
+
+def finish_join(consumer: Any) -> None:
+    """Let a consumer's next poll finish a join that an earlier poll began.
+
+    A join outlasts a short poll. Meanwhile the reason for it may be gone, as when the partitions that the client has
+    learned of are those that it assigns as leader. No poll would then take the answer, and without heartbeats, which
+    stop for the time of a join, the member drops out of its group for good.
+    """
+    coordinator = consumer._coordinator
+    if coordinator.rejoining:
+        coordinator.request_rejoin()
 
 
 class ProducerParts:
