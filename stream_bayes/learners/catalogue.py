@@ -163,7 +163,7 @@ DECLARED: dict[str, Declaration] = {
         estimator="AdaptiveClassifier",
         unordered={"label_memory": 0},
         can_be_wrapped=False,
-        cannot=("unlearn", "merge", "explains features", "half-life", "workers"),
+        cannot=("unlearn", "merge", "half-life", "workers"),
     ),
     "nb": Declaration(
         "stream_bayes.learners.classifiers.naive_bayes:NaiveBayes",

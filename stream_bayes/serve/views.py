@@ -16,9 +16,10 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, NotLearned, NotSupported, StreamBayesError, UnknownFeature
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
+from stream_bayes.learners.adaptive.mixture_explanation import MixtureExplanation
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.edges import dependences_of, edges_of
-from stream_bayes.learners.base.explanation import explained_by_omission
+from stream_bayes.learners.base.explanation import Explanation, explained_by_steps
 from stream_bayes.learners.base.predictions import most_probable
 from stream_bayes.learners.base.samples import process_samples
 from stream_bayes.learners.classifiers.one_dependence import A2DE, AODE
@@ -195,20 +196,19 @@ class Copy:
 
         `is_read` is True for an event of the history, whose columns the source has read.
 
-        Behind transformers the features are those that they make. A model without evidence of its own, as a mixture, is
-        explained by the difference that leaving a feature out makes.
+        Behind transformers the features are those that they make. A model that explains nothing itself is explained by
+        what each feature changes when it is added to others.
         """
         x = x if is_read else self._read(x)
         answer = self._predicted(x, ignore_unknown)
         given = {name: value for name, value in x.items() if name not in answer["ignored"]}
-        if isinstance(self.answering, BayesClassifier):
+        if isinstance(self.answering, (BayesClassifier, AdaptiveBayes)):
             given = dict(features_within(self.model, given))
             why = self.answering.explain_one(given)
         else:
-            joint = self._logarithms(given)
-            if not joint:
-                raise NotLearned("the model has not learned anything yet")
-            why = explained_by_omission(self._logarithms, given, joint)
+            why = explained_by_steps(self._logarithms, given, self._logarithms(given))
+        if not why.baseline:
+            raise NotLearned("the model has not learned anything yet")
         evidence = [
             {
                 "feature": label_name(name),
@@ -218,15 +218,14 @@ class Copy:
             for name, by_label in sorted(why.evidence.items(), key=lambda item: -_spread(item[1]))
         ]
         baseline = {label_name(label): as_json(v) for label, v in why.baseline.items()}
-        found = answer | {"kind": why.kind, "baseline": baseline, "evidence": evidence}
-        return found | self._experts(features_within(self.model, given))
+        return answer | {"kind": why.kind, "baseline": baseline, "evidence": evidence} | self._experts(why)
 
     def _logarithms(self, x: Mapping[str, Any]) -> dict[Any, float]:
         return {label: math.log(max(p, LEAST)) for label, p in self._probabilities(x).items()}
 
-    def _experts(self, x: Mapping[str, Any]) -> dict[str, Any]:
+    def _experts(self, why: Explanation) -> dict[str, Any]:
         """Return the weight and probabilities of each expert of a mixture that is awake; nothing for other models."""
-        if not isinstance(self.answering, AdaptiveBayes):
+        if not isinstance(why, MixtureExplanation):
             return {}
         experts = [
             {
@@ -234,7 +233,7 @@ class Copy:
                 "weight": opinion.weight,
                 "probabilities": {label_name(label): p for label, p in opinion.probabilities.items()},
             }
-            for name, opinion in self.answering.explain_one(x).items()
+            for name, opinion in why.experts.items()
         ]
         return {"experts": experts, "asleep": list(self.answering.asleep_)}
 

@@ -255,7 +255,7 @@ def _typed(values: Any) -> list[tuple[str, Any]]:
 
 
 def explanations_add_up(learner: BayesClassifier, streams: Streams) -> None:
-    """Check that the explanation of an additive model sums to the joint log-likelihood."""
+    """Check that baseline and evidence of an explanation add up to the joint log-likelihood."""
     model = learn_all(learner.clone(), streams.samples(40))
     for probe in streams.probes():
         explanation, joint = model.explain_one(probe), model.joint_log_likelihood(probe)
@@ -264,7 +264,8 @@ def explanations_add_up(learner: BayesClassifier, streams: Streams) -> None:
             continue  # impossible rows add nothing
         for label, score in joint.items():
             size = max([1.0, *map(abs, scores_of_evidence), abs(score)])
-            total = explanation.total[label]
+            evidence = [scores[label] for scores in explanation.evidence.values()]
+            total = math.fsum([explanation.baseline[label], *evidence])
             require(
                 abs(total - score) <= FLOAT * size, f"{probe!r}: {label!r} adds up to {total}, not {score}"
             )

@@ -143,7 +143,7 @@ def test_the_spam_filter_of_a_pipeline_explains_its_verdict_on_a_message(tmp_pat
     assert result.exit_code == 3 and "a file with a message" in result.stderr
 
 
-def test_the_default_model_is_trained_saved_and_explained_by_its_experts(tmp_path: Path) -> None:
+def test_the_default_model_is_trained_saved_and_explained_by_its_features_and_experts(tmp_path: Path) -> None:
     file, saved = tmp_path / "events.csv", tmp_path / "model.zip"
     rows = [f"{number % 11 / 3},{'ab'[number % 2]},{'no yes'.split()[number % 2]}" for number in range(80)]
     file.write_text("\n".join(["size,letter,answer", *rows]) + "\n")
@@ -154,8 +154,10 @@ def test_the_default_model_is_trained_saved_and_explained_by_its_experts(tmp_pat
     model = load_learner(saved)
     assert isinstance(model, AdaptiveBayes)
     assert dict(zip(report["labels"], report["probabilities"], strict=True)) == model.predict_proba_one(x)
-    assert [part["expert"] for part in report["experts"]] == list(model.explain_one(x))
-    assert "last label again" in run("explain", saved, json.dumps(x)).stdout
+    assert [part["expert"] for part in report["experts"]] == list(model.explain_one(x).experts)
+    assert {part["feature"] for part in report["evidence"]} == {"size", "letter"}
+    told = run("explain", saved, json.dumps(x)).stdout
+    assert "last label again" in told and "step-by-step of AdaptiveBayes" in told
     unseen = run("explain", saved, '{"size": 1.0, "letter": "q"}')
     assert unseen.exit_code == 0 and "warning: letter: 'q' (never learned)" in unseen.stderr
     assert run("explain", saved, '{"letter": "q"}').exit_code == 3

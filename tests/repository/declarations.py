@@ -23,7 +23,7 @@ PAGE = ROOT / "docs" / "which-learner.md"
 # What is no learner of the catalogue: the verbs that it does not have, or has in a way of its own.
 RELATIVES: dict[str, dict[str, str]] = {
     "DriftAdaptive": dict.fromkeys(("unlearn", "merge", "half-life", "loads alone", "workers"), "no"),
-    "DecidingClassifier": dict.fromkeys(("merge", "explains features", "half-life", "loads alone"), "no"),
+    "DecidingClassifier": dict.fromkeys(("merge", "half-life", "loads alone"), "no"),
     "PredictionSets": dict.fromkeys(
         (
             "unlearn",

@@ -160,7 +160,10 @@ def test_the_experts_of_the_adaptive_learner_are_explained(tmp_path: Path) -> No
         wait_until(lambda: client.get("/v1/model")["model"]["processed"] == engine.step.processed)
         x = {"sky": "grey", "wind": 2.5}
         answer = client.post("/v1/explain", {"x": x})
-        own = engine.step.model.model.explain_one(x)
+        why = engine.step.model.model.explain_one(x)
+        own = why.experts
+        assert answer["kind"] == "step-by-step"
+        assert {each["feature"]: each["evidence"] for each in answer["evidence"]} == why.evidence
         assert [each["expert"] for each in answer["experts"]] == list(own)
         assert answer["experts"][0]["weight"] == next(iter(own.values())).weight
         assert answer["experts"][0]["probabilities"] == next(iter(own.values())).probabilities

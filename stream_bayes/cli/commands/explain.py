@@ -15,8 +15,8 @@ from stream_bayes.cli.commands.snapshots import Key, key_of
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, note, print_json, print_table
 from stream_bayes.errors import BadValue, NotSupported
-from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes, Opinion
 from stream_bayes.learners.adaptive.adaptive_regression import AdaptiveRegression
+from stream_bayes.learners.adaptive.mixture_explanation import MixtureExplanation
 from stream_bayes.learners.base.explanation import Explanation
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.factory import Learner
@@ -72,10 +72,7 @@ def explain(
         if not answer:
             raise NotSupported("the model has not learned anything yet")
         intervals = model.predict_interval_one(x)
-        if isinstance(model, AdaptiveBayes):
-            _print_opinions(model.explain_one(x), answer, intervals, json)
-        else:
-            _print_evidence(model, model.explain_one(x), x, answer, intervals, json)
+        _print_evidence(model, model.explain_one(x), x, answer, intervals, json)
         _check_learned(model, x)
 
 
@@ -128,6 +125,7 @@ def _print_evidence(
                 "baseline": [explanation.baseline[label] for label in answer],
                 "evidence": parts,
             }
+            | _experts(explanation, list(answer))
         )
         return
     rows: list[dict[str, Any]] = [
@@ -147,6 +145,8 @@ def _print_evidence(
         {"": "95 % interval", "value": "", **_ranges(intervals)},
     ]
     print_table(f"{explanation.kind} of {type(model).__name__}", rows, right=tuple(percent))
+    if isinstance(explanation, MixtureExplanation):
+        _print_experts(explanation, list(percent))
 
 
 def _print_unknown(x: Mapping[str, Any], known: Collection[Any]) -> None:
@@ -249,43 +249,32 @@ def _finite(nats: float) -> float | None:
     return nats if math.isfinite(nats) else None
 
 
-def _print_opinions(
-    opinions: dict[str, Opinion],
-    answer: dict[Any, float],
-    intervals: Mapping[Any, tuple[float, float]],
-    json: bool,
-) -> None:
+def _experts(explanation: Explanation, labels: list[Any]) -> dict[str, Any]:
+    """Return the weight and the probabilities of each expert of a mixture for JSON; nothing of another model."""
+    if not isinstance(explanation, MixtureExplanation):
+        return {}
+    experts = [
+        {
+            "expert": name,
+            "weight": opinion.weight,
+            "probabilities": [opinion.probabilities[label] for label in labels],
+        }
+        for name, opinion in explanation.experts.items()
+    ]
+    return {"experts": experts}
+
+
+def _print_experts(explanation: MixtureExplanation, labels: list[str]) -> None:
     """Print the probabilities that each expert of a mixture gives, and its weight in the answer."""
-    if json:
-        experts = [
-            {
-                "expert": name,
-                "weight": opinion.weight,
-                "probabilities": [opinion.probabilities[label] for label in answer],
-            }
-            for name, opinion in opinions.items()
-        ]
-        print_json(
-            {
-                "labels": list(answer),
-                "probabilities": list(answer.values()),
-                "intervals": [intervals[label] for label in answer],
-                "experts": experts,
-            }
-        )
-        return
-    percent = {str(label): f"{p:.1%}" for label, p in answer.items()}
     rows: list[dict[str, Any]] = [
         {
             "expert": name,
             "weight": f"{opinion.weight:.1%}",
             **{str(label): f"{p:.1%}" for label, p in opinion.probabilities.items()},
         }
-        for name, opinion in opinions.items()
+        for name, opinion in explanation.experts.items()
     ]
-    rows.append({"expert": "probability", "weight": "", **percent})
-    rows.append({"expert": "95 % interval", "weight": "", **_ranges(intervals)})
-    print_table("experts of AdaptiveBayes", rows, right=("weight", *percent))
+    print_table("experts of AdaptiveBayes", rows, right=("weight", *labels))
 
 
 def _features(text: str) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Never
+from typing import Any, Never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,17 +33,19 @@ from stream_bayes.learners.adaptive.experts import (
 )
 from stream_bayes.learners.adaptive.information import by_information
 from stream_bayes.learners.adaptive.inputs import TREND, LabelMemory, Trends, is_number, trend_name, value_of
+from stream_bayes.learners.adaptive.mixture_explanation import MixtureExplanation, Opinion
 from stream_bayes.learners.adaptive.moved_numbers import moved_numbers
 from stream_bayes.learners.adaptive.newest_events import MOST_EVENTS, NewestEvents
 from stream_bayes.learners.adaptive.sleeping import Sleep
 from stream_bayes.learners.base.arguments import ReadOnlyArguments, check_count, check_number
 from stream_bayes.learners.base.base import BayesClassifier, X
 from stream_bayes.learners.base.batches import row_count
+from stream_bayes.learners.base.explanation import explained_by_steps
 from stream_bayes.learners.base.intervals import Intervals, ends_of, odds_interval
 from stream_bayes.learners.base.predictions import labels_like, most_probable, probabilities_like
 from stream_bayes.learners.base.samples import intervals_of_rows, rows_of, samples_of
 
-__all__ = ["AdaptiveBayes", "Opinion"]
+__all__ = ["AdaptiveBayes"]
 
 SWITCHING = (0.005, 0.02)
 RATES = (0.0005, 0.002, 0.005, 0.02)
@@ -55,13 +58,6 @@ FIRST_CHOICE = (
 SHIFTED = 30  # events after an alarm, of which is asked if their numbers have left the bins
 BEFORE_ALARM = 10  # events of the shift that came before the alarm
 MOST_NAMED = 10_000  # features left out that `left_out_` names
-
-
-class Opinion(NamedTuple):
-    """An expert's part in an answer: its weight, and the probabilities it gives."""
-
-    weight: float
-    probabilities: dict[Any, float]
 
 
 class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
@@ -254,24 +250,44 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         )
         return answer
 
-    def explain_one(self, x: X) -> dict[str, Opinion]:
-        """Return each expert's weight and probabilities, the weightiest first; empty before any learning.
+    def explain_one(self, x: X) -> MixtureExplanation:
+        """Return what each feature adds to log P(y | x), and what each expert answers.
 
-        The weight is the expert's share in the answer: what all mixers together give it, without signs. Experts that
-        sleep are left out (`asleep_`).
+        The baseline is the answer without any feature, by the labels before.
+
+        Examples
+        --------
+        >>> model = AdaptiveBayes()
+        >>> for number in range(100):
+        ...     model.learn_one({"light": "on" if number % 3 else "off"}, "day" if number % 3 else "night")
+        >>> why = model.explain_one({"light": "off"})
+        >>> first, second, [(feature, nats)] = why.contrast()
+        >>> first, second, feature, nats > 0
+        ('night', 'day', 'light', True)
+        >>> list(why.experts)[0] in model.experts_
+        True
         """
         if not self.predict_proba_one(x):
-            return {}
+            return MixtureExplanation("step-by-step", {}, {name: {} for name in x}, {}, {})
         labels = self.classes_
-        given = np.asarray(self._panel.given)[:, : self._known].tolist()
+        opinions = np.asarray(self._panel.given)[:, : self._known].tolist()
         shares = self._shares()
         asleep = set(self.asleep_)
-        ranked = sorted(range(len(shares)), key=lambda place: -shares[place])
-        return {
-            self.experts_[place]: Opinion(shares[place], dict(zip(labels, given[place], strict=True)))
-            for place in ranked
-            if self.experts_[place] not in asleep
+        ranked = sorted(range(len(shares)), key=lambda expert: -shares[expert])
+        experts = {
+            self.experts_[expert]: Opinion(shares[expert], dict(zip(labels, opinions[expert], strict=True)))
+            for expert in ranked
+            if self.experts_[expert] not in asleep
         }
+        features = self.features_of(x)
+        before = {name: value for name, value in x.items() if name not in features}  # that `hold` added
+
+        def logarithms(part: dict[Any, Any]) -> dict[Any, float]:
+            answer = self.predict_proba_one(part | before)
+            return {label: math.log(share) if share > 0.0 else -math.inf for label, share in answer.items()}
+
+        why = explained_by_steps(logarithms, features, logarithms(dict(features)))
+        return MixtureExplanation(why.kind, why.baseline, why.evidence, why.joint, experts)
 
     def hold(self, x: X) -> X:
         """Return an event with the last labels and departures as they are now, to be learned when its label comes.

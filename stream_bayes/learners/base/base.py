@@ -38,7 +38,7 @@ from stream_bayes.learners.base.edges import edges_of
 from stream_bayes.learners.base.explanation import (
     Explanation,
     explained_by_addition,
-    explained_by_omission,
+    explained_by_steps,
 )
 from stream_bayes.learners.base.intervals import Intervals, beta_interval, ends_of
 from stream_bayes.learners.base.predictions import labels_like, most_probable, probabilities_like
@@ -360,13 +360,13 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
     def explain_one(self, x: X) -> Explanation:
         """Return the evidence of each feature for each class.
 
-        It is log-evidence that adds up to `joint_log_likelihood(x)` if the model is a sum over features, and otherwise
-        the difference that leaving the feature out makes.
+        It adds up to `joint_log_likelihood(x)`: log-evidence if the model is a sum over features, and otherwise what
+        each feature changes when it is added to others.
         """
         joint = self.joint_log_likelihood(x)
         if self.additive:
             return explained_by_addition(self._evidence, x, joint)
-        return explained_by_omission(self.joint_log_likelihood, x, joint)
+        return explained_by_steps(self.joint_log_likelihood, x, joint)
 
     def _evidence(self, x: X) -> dict[Any, float]:
         """Return log P(y, x) of each class; impossible classes keep minus infinity even if all are impossible."""

@@ -12,7 +12,7 @@ from stream_bayes.core.drawing.text import text_of
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BadLabel
 
-__all__ = ["Contributions", "Explanation", "explained_by_addition", "explained_by_omission"]
+__all__ = ["Contributions", "Explanation", "explained_by_addition", "explained_by_steps"]
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class Explanation:
     Parameters
     ----------
     kind
-        `"log-evidence"`: `evidence[feature][label]` is log P(value | label). Evidence and baseline add up to
-        log P(y, x). `"leave-one-out"`: it is the difference that leaving the feature out makes to log P(y, x). Such
-        differences need not add up.
+        `"log-evidence"`: `evidence[feature][label]` is log P(value | label). `"step-by-step"`: of a model that is no
+        sum over features, it is what adding the feature changes in log P(y, x), or in log P(y | x), averaged over the
+        order of the names and its reverse. Evidence and baseline add up to the score either way.
     baseline
         The log prior of each class (for Bernoulli models, with the absent words).
     evidence
@@ -216,12 +216,35 @@ def explained_by_addition(
     return Explanation("log-evidence", baseline, evidence, joint)
 
 
-def explained_by_omission(
-    log_joint: LogJoint, x: Mapping[Any, Any], joint: dict[Value, float]
-) -> Explanation:
-    """Return the difference that leaving out each feature makes to log P(y, x)."""
-    evidence = {name: _difference(joint, log_joint({n: v for n, v in x.items() if n != name})) for name in x}
-    return Explanation("leave-one-out", log_joint({}), evidence, joint)
+def explained_by_steps(log_joint: LogJoint, x: Mapping[Any, Any], joint: dict[Value, float]) -> Explanation:
+    """Return the evidence of each feature of a model that is no sum over features.
+
+    The features are added one at a time, in the order of their names and in the reverse, and the two changes are
+    averaged. So two features that only tell something together, or that tell the same, have equal parts of it.
+    """
+    baseline = log_joint({})
+    features = sorted(x.items(), key=lambda item: repr(item[0]))
+    there = _steps(log_joint, features, baseline, joint)
+    back = _steps(log_joint, features[::-1], baseline, joint)
+    evidence = {
+        name: {label: _mean(change, back[name][label]) for label, change in there[name].items()} for name in x
+    }
+    return Explanation("step-by-step", baseline, evidence, joint)
+
+
+def _steps(
+    log_joint: LogJoint,
+    features: list[tuple[Any, Any]],
+    baseline: dict[Value, float],
+    joint: dict[Value, float],
+) -> dict[Any, dict[Value, float]]:
+    """Return what each feature changes, added in this order; the scores of none and of all are there already."""
+    changes, last = {}, baseline
+    for count, (name, _) in enumerate(features, start=1):
+        scores = joint if count == len(features) else log_joint(dict(features[:count]))
+        changes[name] = _difference(scores, last)
+        last = scores
+    return changes
 
 
 def _difference(scores: Mapping[Value, float], others: Mapping[Value, float]) -> dict[Value, float]:
@@ -229,6 +252,10 @@ def _difference(scores: Mapping[Value, float], others: Mapping[Value, float]) ->
     return {
         label: 0.0 if score == others[label] else score - others[label] for label, score in scores.items()
     }
+
+
+def _mean(one: float, other: float) -> float:
+    return one if one == other else (one + other) / 2
 
 
 def _gap(per_class: Mapping[Value, float]) -> float:

@@ -13,6 +13,7 @@ from stream_bayes.data.frames import Native, is_frame, iter_dicts, like_series
 from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.base.arguments import ReadOnlyArguments
 from stream_bayes.learners.base.batches import row_count
+from stream_bayes.learners.base.explanation import Explanation
 from stream_bayes.learners.base.intervals import Intervals
 from stream_bayes.learners.base.predictions import Probabilities
 from stream_bayes.learners.wrappers.decision_rules import Costs, Rule, Thresholds
@@ -109,6 +110,10 @@ class DecidingClassifier(ReadOnlyArguments, base.Wrapper[base.Estimator], base.M
     def predict_interval_many(self, X: Native, level: float = 0.95) -> Intervals:
         """Return the classifier's intervals of many rows; raise `NotSupported` if it has none."""
         return cast("Intervals", self._verb("predict_interval_many")(X, level))
+
+    def explain_one(self, x: dict[Any, Any]) -> Explanation:
+        """Return the classifier's evidence for each class; raise `NotSupported` if it explains nothing."""
+        return cast("Explanation", self._verb("explain_one")(x))
 
     def predict_many(self, X: Native, **kwargs: Any) -> Any:  # a series of X's library, or a list
         """Return the decision of each row: a series for a data frame, a list for anything else.

@@ -133,14 +133,36 @@ def test_labels_that_repeat_and_numbers_that_wander_are_followed() -> None:
 def test_the_explanation_names_the_experts_by_weight() -> None:
     model = learned()
     x, _ = drifting(1, seed=9)[0]
-    opinions = model.explain_one(x)
+    opinions = model.explain_one(x).experts
     assert set(opinions) == set(model.experts_)
     weights = [opinion.weight for opinion in opinions.values()]
     assert weights == sorted(weights, reverse=True)
     assert sum(weights) == pytest.approx(1.0)
     assert {label for opinion in opinions.values() for label in opinion.probabilities} == {"yes", "no"}
     assert list(model.weights_) == list(opinions)
-    assert AdaptiveBayes().explain_one(x) == {}
+    assert AdaptiveBayes().explain_one(x).experts == {}
+    assert "nothing has been learned" in str(AdaptiveBayes().explain_one(x))
+
+
+def test_the_explanation_adds_up_feature_by_feature_whoever_tells_the_same() -> None:
+    rng = random.Random(3)
+    model = AdaptiveBayes()
+    for _ in range(1_500):
+        sky, coin = rng.choice(["grey", "blue"]), rng.choice(["heads", "tails"])
+        rain = "rain" if (sky == "grey") == (rng.random() < 0.9) else "dry"
+        model.learn_one({"sky": sky, "clouds": sky == "grey", "coin": coin}, rain)
+    x = {"sky": "grey", "clouds": True, "coin": "heads"}
+    why = model.explain_one(x)
+    assert {label: math.exp(score) for label, score in why.total.items()} == pytest.approx(
+        model.predict_proba_one(x)
+    )
+    for label in model.classes_:
+        added = math.fsum([why.baseline[label], *(row[label] for row in why.evidence.values())])
+        assert added == pytest.approx(math.log(model.predict_proba_one(x)[label]), abs=1e-9)
+    nats = dict(why.contrast()[2])
+    assert nats["sky"] > 0.5 and nats["clouds"] > 0.5 > 0.1 > abs(nats["coin"])  # each alone would do
+    assert model.explain_one(model.hold(x)).evidence == why.evidence  # held for its label: the same
+    assert "sky" in str(why) and why.experts.keys() <= set(model.experts_)
 
 
 def test_there_are_at_most_twelve_stores_and_their_memory_is_known() -> None:
@@ -306,7 +328,7 @@ def test_experts_that_do_not_help_sleep_and_wake_at_a_drift() -> None:
         model.learn_one(*sample(False))
     asleep = model.asleep_
     assert asleep
-    assert not set(asleep) & set(model.explain_one(sample(False)[0]))
+    assert not set(asleep) & set(model.explain_one(sample(False)[0]).experts)
     assert all(model.weights_[name] == 0.0 for name in asleep)
     assert {member.clock for member in model.members} == {2600}  # who sleeps, learns
     other = restore_model(AdaptiveBayes(label_memory=0), model_state(model))

@@ -373,7 +373,7 @@ def test_explanations_and_intervals_are_those_of_the_answer():
     model.rederive()
     x = {"a": "1", "b": "1", "c": "0", "d": "x"}
     explanation = model.explain_one(x)
-    assert explanation.kind == "leave-one-out"
+    assert explanation.kind == "step-by-step"
     assert explanation.joint == model.joint_log_likelihood(x)
     for y, (low, high) in model.predict_interval_one(x).items():
         assert low <= model.predict_proba_one(x)[y] <= high
