@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
     from stream_bayes.core.networks.discrete_network import DiscreteNetwork
     from stream_bayes.core.networks.structure import Structure
     from stream_bayes.data.columns import CodedColumns
-    from stream_bayes.data.schema import Amount, Date, Nominal, Numeric, Schema
+    from stream_bayes.data.schema import Amount, Date, Nominal, Numeric, Schema, Text
     from stream_bayes.drift.adaptive import DriftAdaptive
     from stream_bayes.errors import StreamBayesError
     from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
@@ -85,6 +85,7 @@ __all__ = [
     "SlidingWindow",
     "StreamBayesError",
     "Structure",
+    "Text",
     "Thresholds",
     "__version__",
     "compiled",
@@ -116,7 +117,7 @@ _get, __dir__ = front(
         "core.networks.discrete_network": ("DiscreteNetwork",),
         "core.networks.structure": ("Structure",),
         "data.columns": ("CodedColumns",),
-        "data.schema": ("Amount", "Date", "Nominal", "Numeric", "Schema"),
+        "data.schema": ("Amount", "Date", "Nominal", "Numeric", "Schema", "Text"),
         "drift.adaptive": ("DriftAdaptive",),
         "errors": ("StreamBayesError",),
         "learners.base.binning": ("Binning",),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,8 +13,9 @@ import typer
 
 from stream_bayes.cli.leaks import leak_warnings, leaks_in
 from stream_bayes.core.events.event import BadRecord, Event
+from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.prequential_gain import PrequentialGain
-from stream_bayes.data.schema import Amount, Date, Nominal, Numeric, Schema, usual_target
+from stream_bayes.data.schema import Amount, Date, Nominal, Numeric, Schema, Text, usual_target
 from stream_bayes.errors import BadValue, Exhausted, SchemaError
 from stream_bayes.names import closest
 from stream_bayes.streams.contracts.source import Record, Source
@@ -23,6 +24,7 @@ from stream_bayes.streams.files.column_profile import (
     LEAST_ROWS,
     MAX_CELLS,
     ColumnProfile,
+    compare_columns,
     profile_of,
 )
 from stream_bayes.streams.files.csv_cells import Misfits
@@ -264,6 +266,11 @@ class DataFile:
             return self.profiles[name].is_numeric
         return isinstance(self.schema.columns.get(name), (Amount, Numeric))
 
+    def text_of(self, name: str) -> Text | None:
+        """Return the kind of a column of running text; None for another column."""
+        column = None if self.schema is None else self.schema.columns.get(name)
+        return column if isinstance(column, Text) else None
+
     def date_of(self, name: str) -> Date | None:
         """Return the kind of a column of dates; None for another column."""
         column = None if self.schema is None else self.schema.columns.get(name)
@@ -285,8 +292,10 @@ class DataFile:
         """Return the guessed kinds of the columns, one per line."""
         shown = self.features
         numbers = [name for name in shown if self.is_numeric(name)]
-        dates = {name: column for name in shown if (column := self.date_of(name)) is not None}
-        names = [name for name in shown if not self.is_numeric(name) and name not in dates]
+        dates = {name: date for name in shown if (date := self.date_of(name)) is not None}
+        texts = {name: text for name in shown if (text := self.text_of(name)) is not None}
+        others = {*numbers, *dates, *texts}
+        names = [name for name in shown if name not in others]
         rows = max((each.values + each.missing.total() for each in self.profiles.values()), default=0)
         lines = [f"by the first {rows:,} rows of {self.path}"]
         if self.form is not None and str(self.form):
@@ -295,19 +304,22 @@ class DataFile:
         lines.append(f"  numbers ({len(numbers)}): {listed(numbers)}")
         lines.append(f"  names ({len(names)}): {listed(names)}")
         if dates:
-            read = [f"{name} ({', '.join(column.parts)})" for name, column in dates.items()]
+            read = [f"{name} ({', '.join(date.parts)})" for name, date in dates.items()]
             lines.append(f"  dates ({len(dates)}): {listed(read)}")
+        if texts:
+            read = [f"{name} ({len(text.words)} words are features)" for name, text in texts.items()]
+            lines.append(f"  texts ({len(texts)}): {listed(read)}")
         if self.target in self.profiles:
             lines.append(f"  target {self.target}: {self._labels()}")
         missing = {
             name: each.missing.total() for name, each in self.profiles.items() if each.missing and each.values
         }
         if missing:
-            texts: dict[str, None] = {}
+            marks: dict[str, None] = {}
             for name in missing:
-                texts |= dict.fromkeys(text.strip() or "blank" for text in self.profiles[name].missing)
+                marks |= dict.fromkeys(text.strip() or "blank" for text in self.profiles[name].missing)
             counts = [f"{name} {count:,}" for name, count in missing.items()]
-            lines.append(f"  missing ({', '.join(texts)}): {listed(counts)}")
+            lines.append(f"  missing ({', '.join(marks)}): {listed(counts)}")
         for name, each in shown.items():
             misfits, examples = each.kind.misfits
             if not self.is_numeric(name) and name not in dates:
@@ -429,43 +441,32 @@ def open_table(file: Path, target: str | None, options: DataOptions) -> DataFile
             with closing(CSVSource(file, form=form)) as opened:
                 first_records(file, opened)
     else:
-        with closing(_typed_source(kind, file, fields)) as typed:
+        with closing(_source(kind, file, fields, None)) as typed:
             profiles = _profiles_of(first_records(file, typed), file, target)
     kept = {*fields.roles.values(), *ignore, *left_out, *options.nominal}
     suspects = [name for name, profile in profiles.items() if profile.is_id and name not in kept]
     measured: dict[str, PrequentialGain] = {}
     blanks: dict[str, PrequentialGain] = {}
     if suspects:
-        plain = CSVSource(file, fields, form=form) if form is not None else _typed_source(kind, file, fields)
-        with closing(plain):
+        with closing(_source(kind, file, fields, None, form)) as plain:
             measured = _measured(plain, suspects)
     if options.drop_ids:
         left_out |= {
             name: f"an identifier: {_recurrence(each)}" for name, each in measured.items() if not each.tells
         }
     fields = Fields(target=target, time=options.time, ignore=(*ignore, *left_out))
-    if form is not None:
-        specs = {name: each.kind.column for name, each in profiles.items() if fields.is_feature(name)}
+    schema = _schema_of(kind, file, fields, profiles, form)
+    if schema is not None:
         if options.blanks and target is not None:
-            with closing(CSVSource(file, fields, form=form)) as unread:
-                blanks = _telling_blanks(unread, [name for name in specs if profiles[name].missing])
-        schema: Schema | None = with_nominal(
-            Schema(specs, target=target or usual_target(specs), blanks=[*blanks]), options.nominal
-        )
-        source: Any = CSVSource(file, fields, schema, form=form, misfits="missing", name=SOURCE)
-    else:
-        source = _typed_source(kind, file, fields)
-        schema = getattr(source, "schema", None)
-        if schema is not None and options.nominal:
-            schema = with_nominal(schema, options.nominal)
+            with closing(_source(kind, file, fields, schema, form)) as unread:
+                suspected = [name for name in schema.columns if name in profiles and profiles[name].missing]
+                blanks = _telling_blanks(unread, schema, suspected)
+        declared = with_nominal(schema, options.nominal)
+        schema = Schema(declared.columns, schema.classes, schema.target, schema.unknown, blanks=[*blanks])
+    source = _source(kind, file, fields, schema, form)
     leaks: dict[Any, bool] = {}
     if target is not None:
-        again = (
-            CSVSource(file, fields, schema, form=form, misfits="missing")
-            if form is not None
-            else _typed_source(kind, file, fields)
-        )
-        with closing(again):
+        with closing(_source(kind, file, fields, schema, form)) as again:
             rows = min(FIRST_ROWS, max(LEAST_ROWS, MAX_CELLS // max(len(profiles), 1)))
             leaks = leaks_in(
                 record for record in first_records(file, again, rows) if isinstance(record, Event)
@@ -473,39 +474,97 @@ def open_table(file: Path, target: str | None, options: DataOptions) -> DataFile
     return DataFile(file, target, source, schema, profiles, form, left_out, leaks, measured, blanks)
 
 
+def _source(
+    kind: str,
+    file: Path,
+    fields: Fields,
+    schema: Schema | None,
+    form: CSVFormat | None = None,
+    name: str = SOURCE,
+) -> Any:
+    """Return a file as a source whose cells that do not fit the schema are missing."""
+    if kind == "csv":
+        return CSVSource(file, fields, schema, form=form or CSVFormat(), misfits="missing", name=name)
+    if kind == "jsonl":
+        lenient = fields if schema is None else replace(fields, on_bad_field="missing")
+        return JSONLinesSource(file, JSONDecoder(lenient, schema), name=name)
+    return TYPED_SOURCES[kind](file, fields, name, schema=schema)
+
+
+def _schema_of(
+    kind: str, file: Path, fields: Fields, profiles: dict[str, ColumnProfile], form: CSVFormat | None
+) -> Schema | None:
+    """Return the columns as their profiles show them; None for JSON whose values are features as they are.
+
+    Files that declare their types keep these; texts are read as the profile says.
+    """
+    target = fields.target
+    if kind == "csv":
+        specs = {name: each.kind.column for name, each in profiles.items() if fields.is_feature(name)}
+        return Schema(specs, target=target or usual_target(specs))
+    if kind == "jsonl":
+        if not any(isinstance(each.kind.column, ColumnKind) for each in profiles.values()):
+            return None
+        _profile_later_fields(file, fields, profiles)
+        specs = {name: each.kind.column for name, each in profiles.items() if fields.is_feature(name)}
+        return Schema(specs, target=target or usual_target(specs))
+    with closing(_source(kind, file, fields, None, form)) as source:
+        own: Schema = source.schema
+    shown_kinds = {name: each.kind.column for name, each in profiles.items()}
+    columns = {
+        name: shown_kinds.get(name, column) if column == Nominal() else column
+        for name, column in own.columns.items()
+    }
+    return Schema(columns, own.classes, own.target, own.unknown)
+
+
+def _profile_later_fields(file: Path, fields: Fields, profiles: dict[str, ColumnProfile]) -> None:
+    """Add the profiles of fields that come after the first rows of a JSON file: a schema drops undeclared ones."""
+    later: dict[str, ColumnProfile] = {}
+    with closing(_source("jsonl", file, fields, None)) as source:
+        for record in _first_of(source, MEASURED_ROWS):
+            if isinstance(record, Event):
+                for name in record.x.keys() - profiles.keys():
+                    later.setdefault(name, ColumnProfile(str(name))).add_value(record.x[name])
+    compare_columns(later.values())
+    profiles |= later
+
+
+def _first_of(source: Source, rows: int) -> Iterator[Record]:
+    """Yield the first records of a source."""
+    while rows > 0:
+        try:
+            records = source.poll(min(MEASURED_BATCH, rows))
+        except Exhausted:
+            return
+        rows -= len(records)
+        yield from records
+
+
 def _measured(source: Source, names: Sequence[str]) -> dict[str, PrequentialGain]:
     """Return whether the values of columns recur in a source, and what they tell about its labels."""
     measured = {name: PrequentialGain() for name in names}
-    rows = 0
-    while rows < MEASURED_ROWS:
-        try:
-            records = source.poll(min(MEASURED_BATCH, MEASURED_ROWS - rows))
-        except Exhausted:
-            break
-        rows += len(records)
-        for record in records:
-            if isinstance(record, Event):
-                for name, each in measured.items():
-                    if (value := record.x.get(name)) is not None:
-                        each.add(value, record.y)
+    for record in _first_of(source, MEASURED_ROWS):
+        if isinstance(record, Event):
+            for name, each in measured.items():
+                if (value := record.x.get(name)) is not None:
+                    each.add(value, record.y)
     return measured
 
 
-def _telling_blanks(source: Source, names: Sequence[str]) -> dict[str, PrequentialGain]:
+def _telling_blanks(source: Source, schema: Schema, names: Sequence[str]) -> dict[str, PrequentialGain]:
     """Return the columns of which it tells something about the label whether their cell is missing.
 
     Of columns that are missing together, one is enough.
     """
-    rows: list[Event] = []
-    while names and len(rows) < MEASURED_BATCH:
-        try:
-            rows += [record for record in source.poll(MEASURED_BATCH) if isinstance(record, Event)]
-        except Exhausted:
-            break
+    rows = [
+        record for record in _first_of(source, MEASURED_BATCH if names else 0) if isinstance(record, Event)
+    ]
     telling: dict[str, PrequentialGain] = {}
     patterns: set[bytes] = set()
     for name in names:
-        pattern = bytes(event.x.get(name) is None for event in rows)
+        feature = schema.features_of[name][0]
+        pattern = bytes(event.x.get(feature) is None for event in rows)
         gain = PrequentialGain()
         for event, is_missing in zip(rows, pattern, strict=True):
             gain.add(is_missing, event.y)
@@ -546,12 +605,9 @@ def merged_with(table: DataFile, files: Sequence[Path], options: DataOptions) ->
             kind, name = format_of(file), f"{SOURCE}-{number}"
             if kind != format_of(table.path):
                 raise BadValue(f"expected files of one format, got {table.path} and {file}")
-            if isinstance(first, CSVSource):
-                settings: Any = {"form": table.form, "misfits": "missing", "name": name}
-                opened.append(CSVSource(file, first.fields, table.schema, **settings))
-            else:
-                fields = Fields(target=table.target, time=options.time, ignore=tuple(options.ignore))
-                opened.append(_typed_source(kind, file, fields, name))
+            left_out = (*options.ignore, *table.left_out)
+            fields = Fields(target=table.target, time=options.time, ignore=left_out)
+            opened.append(_source(kind, file, fields, table.schema, table.form, name))
         return MergedSource(opened, SOURCE)
     except BaseException:
         for source in opened:
@@ -582,12 +638,6 @@ def label_amount(table: DataFile) -> Amount:
     return column if isinstance(column, Amount) else Amount()
 
 
-def _typed_source(kind: str, file: Path, fields: Fields, name: str = SOURCE) -> Any:
-    if kind == "jsonl":
-        return JSONLinesSource(file, JSONDecoder(fields), name=name)
-    return TYPED_SOURCES[kind](file, fields, name)
-
-
 def _profiles_of(records: Iterable[Record], file: Path, target: str | None) -> dict[str, ColumnProfile]:
     """Return the profiles of records of typed values. Raise `SchemaError` if none of them has the target."""
     events = [record for record in records if isinstance(record, Event)]
@@ -598,6 +648,7 @@ def _profiles_of(records: Iterable[Record], file: Path, target: str | None) -> d
     for event in events:
         for name, profile in profiles.items():
             profile.add_value(event.y if name == target else event.x.get(name))
+    compare_columns(profiles.values())
     if events and target is not None and target not in profiles:
         raise SchemaError(
             f"{file}: target: none of the first {len(events):,} records has a field {target!r}"
@@ -644,6 +695,8 @@ def misfits_of(source: object) -> Mapping[str, Misfits]:
                 own = total.setdefault(name, Misfits(0, misfits.first))
                 own.count += misfits.count
         return total
+    if isinstance(source, JSONLinesSource):
+        return {name: Misfits(count) for name, count in source.decoder.bad_fields.items()}
     found: Mapping[str, Misfits] = getattr(source, "misfits", {})
     return found
 
@@ -654,4 +707,5 @@ def warn_of_misfits(source: object, write: Callable[[str], None]) -> None:
         cells = (
             "cell is not of its kind and counts" if each.count == 1 else "cells are not of its kind and count"
         )
-        write(f"warning: column {name}: {each.count:,} {cells} as missing, the first one {each.first!r}")
+        first = f", the first one {each.first!r}" if each.first else ""
+        write(f"warning: column {name}: {each.count:,} {cells} as missing{first}")

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import ClassVar
 
 from stream_bayes.core.values.values import JSONValue, Value, shown
@@ -293,6 +294,8 @@ def _factors(units: Sequence[str]) -> Mapping[str, float] | None:
 class Amount(ColumnKind):
     """A column of numbers as people write them: `$1,037.50`, `5%`, `(11)`, `12 kg`, `1.234,5`, `2.5M`.
 
+    With a unit of time it also reads `timedelta` objects.
+
     It becomes a numeric feature of its name. Percents stay as written: `5%` is 5. Parentheses and a minus at the end
     mean a negative number. A number without a unit has the first one. Units of one quantity, as kg and lb, are
     converted to the first; others, as two currencies, make a second feature, `NAME unit`, for the numbers
@@ -342,6 +345,8 @@ class Amount(ColumnKind):
 
     def read(self, cell: object) -> tuple[Value | None, ...]:
         factors = self._factors
+        if isinstance(cell, timedelta) and self.units and is_time(self.units[0]):
+            return (cell.total_seconds() / TIME[self.units[0]],)
         if isinstance(cell, (int, float)) and not isinstance(cell, bool) and math.isfinite(cell):
             return (float(cell),) if factors is not None else (float(cell), None)
         parts = written_number(cell) if isinstance(cell, str) else None

@@ -11,6 +11,7 @@ from stream_bayes.data.amounts import Amount
 from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.dates import Date
 from stream_bayes.data.features import Numeric, Spec, feature_from_json, spec_of, spec_to_json
+from stream_bayes.data.texts import Text
 from stream_bayes.errors import BadState, SchemaError
 
 __all__ = [
@@ -27,7 +28,7 @@ __all__ = [
 ]
 
 Declared: TypeAlias = Spec | ColumnKind
-KINDS: dict[str, type[ColumnKind]] = {kind.word: kind for kind in (Amount, Date)}
+KINDS: dict[str, type[ColumnKind]] = {kind.word: kind for kind in (Amount, Date, Text)}
 
 
 def declared(name: object, given: object) -> Declared:

@@ -20,6 +20,8 @@ from stream_bayes.data.amounts import (
 from stream_bayes.data.dates import Date, century_pivot, date_order, written_moment
 from stream_bayes.data.declarations import Declared
 from stream_bayes.data.features import Nominal, Numeric
+from stream_bayes.data.ranges import range_order
+from stream_bayes.data.texts import Text, frequent_words, words_of
 
 __all__ = ["LEAST_SHARE", "InferredKind", "inferred_kind", "marked_alike", "sure_mark", "typed_kind"]
 
@@ -29,6 +31,10 @@ EXAMINED = 20  # texts, before a column cannot be one of dates
 LEAST_UNIT_SHARE = 0.01  # of the numbers have a unit; rarer ones are misfits
 SHOWN_MISFITS = 3
 UNIT = ""  # of a number without one
+LEAST_TEXTS, LEAST_DIFFERENT = 20, 1 / 3  # cells, and the share of different ones, of a column of text
+WORDS, MANY_WORDS = 4.0, 8.0  # a cell, on average: of texts, and of texts that may repeat more often
+LEAST_FREQUENT = 10  # words that many cells hold, or these are no texts to learn from
+FLAGS = ({"yes", "no"}, {"y", "n"}, {"true", "false"}, {"t", "f"}, {"on", "off"}, {"0", "1"}, {"0.0", "1.0"})
 
 
 @dataclass(frozen=True)
@@ -38,7 +44,7 @@ class InferredKind:
     Parameters
     ----------
     word
-        The kind in a word: number, money, percent, duration, date, time, category, empty.
+        The kind in a word: number, money, percent, duration, date, time, text, range, flag, constant, category, empty.
     column
         The declaration for a schema.
     reason
@@ -81,17 +87,51 @@ def inferred_kind(texts: Counter[str], decimal: str = ".", likely: str | None = 
     """
     if not texts:
         return InferredKind("empty", Nominal(), "no value", {})
-    return _date(texts) or _number(texts, decimal) or _amount(texts, decimal, likely) or _category(texts)
+    return _special(
+        _date(texts)
+        or _number(texts, decimal)
+        or _amount(texts, decimal, likely)
+        or _text(texts)
+        or _range(texts)
+        or _category(texts),
+        texts,
+    )
 
 
-def typed_kind(texts: Counter[str], numbers: Mapping[str, float]) -> InferredKind:
-    """Return the kind of a column whose values have a type, from their texts and the number in each that is one."""
+def typed_kind(texts: Counter[str], numbers: Mapping[str, float], likely: str | None = None) -> InferredKind:
+    """Return the kind of a column whose values have a type, from their texts and the number in each that is one.
+
+    Texts are read as cells are, but whole numbers that are texts by their type stay names.
+
+    Examples
+    --------
+    >>> typed_kind(Counter(["$1,200", "0"]), {"0": 0.0}).column
+    Amount(units=('$',), decimal='.', cuts=None)
+    >>> typed_kind(Counter(["80331", "10115"]), {}).reason
+    'whole numbers that are texts by their type'
+    """
     if not texts:
         return InferredKind("empty", Nominal(), "no value", {})
-    if not _enough(numbers, texts):
-        return InferredKind("category", Nominal(), "names by their type", {})
-    reason = _share(numbers, texts, "numbers by their type")
-    return InferredKind("number", Numeric(), reason, numbers, _misfits(numbers, texts))
+    if _enough(numbers, texts):
+        reason = _share(numbers, texts, "numbers by their type")
+        return _special(InferredKind("number", Numeric(), reason, numbers, _misfits(numbers, texts)), texts)
+    kind = inferred_kind(texts, ".", likely)
+    if not isinstance(kind.column, Numeric):
+        return kind
+    if not numbers and all(map(str.isdecimal, texts)):
+        reason = "whole numbers that are texts by their type"
+        return _special(InferredKind("category", Nominal(), reason, {}), texts)
+    return replace(kind, column=Amount())  # reads numbers, and the texts that are some
+
+
+def _special(kind: InferredKind, texts: Counter[str]) -> InferredKind:
+    """Return a kind with the word for columns of one value, or of two that mean yes and no."""
+    total = texts.total()
+    if len(texts) == 1 and total > 1:
+        return replace(kind, word="constant", reason=f"one value in {total:,} rows")
+    if kind.word in ("number", "category") and {text.strip().casefold() for text in texts} in FLAGS:
+        return replace(kind, word="flag", reason=f"{' and '.join(texts)}")
+    return kind
 
 
 def _number(texts: Counter[str], decimal: str) -> InferredKind | None:
@@ -243,6 +283,31 @@ def _units(parts: Mapping[str, WrittenNumber], texts: Counter[str]) -> list[str]
     if strange and (len(units) > 1 or counts[UNIT] > (1 - LEAST_SHARE) * total):
         return None
     return units
+
+
+def _text(texts: Counter[str]) -> InferredKind | None:
+    """Return the kind of a column of running text; None for names."""
+    total = texts.total()
+    if total < LEAST_TEXTS:
+        return None
+    words = sum(len(words_of(text)) * count for text, count in texts.items()) / total
+    is_varied = len(texts) >= LEAST_DIFFERENT * total or (words >= MANY_WORDS and len(texts) >= 0.1 * total)
+    if words < WORDS or not is_varied or len(texts) < LEAST_TEXTS:
+        return None
+    frequent = frequent_words(texts)
+    if len(frequent) < LEAST_FREQUENT:
+        return None
+    reason = f"{words:.0f} words on average, {len(texts):,} of {total:,} different"
+    return InferredKind("text", Text(frequent), reason, {})
+
+
+def _range(texts: Counter[str]) -> InferredKind | None:
+    """Return the kind of a column of ranges such as 10-19, whose names are declared in ascending order."""
+    order = range_order(texts)
+    if not order:
+        return None
+    column = Nominal(order)
+    return InferredKind("range", column, f"{order[0]} < {order[1]} < ... < {order[-1]}", {})
 
 
 def _category(texts: Counter[str]) -> InferredKind:

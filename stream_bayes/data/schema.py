@@ -50,6 +50,8 @@ from stream_bayes.data.features import (
 )
 from stream_bayes.data.frame_columns import Cells, factorise, python_values
 from stream_bayes.data.frames import NamedColumns, Native, read_table
+from stream_bayes.data.temporal import temporal_kind
+from stream_bayes.data.texts import Text
 from stream_bayes.errors import BadLabel, BadState, BadValue, SchemaError, UnknownFeature
 
 __all__ = [
@@ -59,6 +61,7 @@ __all__ = [
     "Nominal",
     "Numeric",
     "Schema",
+    "Text",
     "usual_target",
 ]  # what a schema is written with
 
@@ -74,7 +77,7 @@ class Schema:
     Parameters
     ----------
     features
-        Each column's `Nominal` or `Numeric`, or the kind by which its cells are read, such as `Amount` or `Date`. Short
+        Each column's `Nominal` or `Numeric`, or the kind by which its cells are read: `Amount`, `Date` or `Text`. Short
         for these are a list of values, the types str, bool, float and int, and "nominal", "numeric", "amount" and
         "date". Order is kept.
     classes
@@ -159,7 +162,7 @@ class Schema:
         """Return the schema inferred from a frame's columns.
 
         Columns of str, bool, bytes, tuples or categories are nominal, with the values found in order of
-        appearance; int and float are numeric.
+        appearance; int and float are numeric. Dates and times become calendar features.
 
         Parameters
         ----------
@@ -194,7 +197,7 @@ class Schema:
                 raise SchemaError(f"column {shown(target)}, the target, holds no label")
             check_classes(classes)
         features = {
-            _name("feature", name): inferred_spec(name, cells, limit)
+            _name("feature", name): temporal_kind(cells) or inferred_spec(name, cells, limit)
             for name, cells in table.columns.items()
             if target is None or name != target
         }

@@ -1,11 +1,11 @@
 """The columns of a scikit-learn input as codes: arrays, lists of rows, data frames and sparse matrices.
 
-The first batch decides which columns are nominal; later batches are read in the same way.
+The first batch decides which columns are nominal, and which hold dates; later batches are read in the same way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
@@ -15,10 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.values.values import Value, canonical, shown
+from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.columns import CodedColumns, Codes, SparseCounts
+from stream_bayes.data.declarations import Declared, expanded
 from stream_bayes.data.features import Nominal, Numeric, Spec
-from stream_bayes.data.frame_columns import Cells, factorise, numbers, value_types
+from stream_bayes.data.frame_columns import Cells, factorise, numbers, python_values, value_types
 from stream_bayes.data.frames import Native, read_table
+from stream_bayes.data.temporal import temporal_kind
 from stream_bayes.errors import BadValue
 
 __all__ = ["FROM_DTYPE", "Categorical", "ColumnKinds"]
@@ -35,14 +38,17 @@ Column: TypeAlias = "Cells | NDArray[Any]"
 
 @dataclass(frozen=True)
 class ColumnKinds:
-    """The names of the columns, and which of them are nominal.
+    """The columns of an input, the features that they become, and which of these are nominal.
 
     Parameters
     ----------
     names
-        A name for each column.
+        A name for each feature.
     nominal
-        True for each nominal column.
+        True for each nominal feature.
+    kinds
+        The kind by which each column of dates, times or durations is read; None for a column that is a feature as it
+        is. Empty if all are.
 
     Examples
     --------
@@ -57,14 +63,29 @@ class ColumnKinds:
 
     names: tuple[str, ...]
     nominal: tuple[bool, ...]
+    kinds: tuple[ColumnKind | None, ...] = ()
 
     @classmethod
     def of(cls, X: Native, names: tuple[str, ...], categorical: Categorical = FROM_DTYPE) -> ColumnKinds:
         """Return the columns of a first batch."""
+        columns = _columns_of(X)
+        kinds = tuple(None if isinstance(column, np.ndarray) else temporal_kind(column) for column in columns)
         if isinstance(categorical, str) and categorical == FROM_DTYPE:
-            columns = zip(names, _columns_of(X), strict=True)
-            return cls(names, tuple(_is_nominal(name, column) for name, column in columns))
-        return cls(names, _chosen(categorical, names))
+            nominal = tuple(
+                kind is None and _is_nominal(name, column)
+                for name, column, kind in zip(names, columns, kinds, strict=True)
+            )
+        else:
+            nominal = _chosen(categorical, names)
+        if not any(kinds):
+            return cls(names, nominal)
+        specs: list[Declared] = [Nominal() if is_nominal else Numeric() for is_nominal in nominal]
+        columns_read = dict(
+            zip(names, (kind or spec for kind, spec in zip(kinds, specs, strict=True)), strict=True)
+        )
+        made, _ = expanded(columns_read)
+        features = {feature: spec for name in names for feature, spec in made[name].items()}
+        return cls(tuple(features), tuple(isinstance(spec, Nominal) for spec in features.values()), kinds)
 
     @property
     def features(self) -> dict[str, Spec]:
@@ -89,7 +110,7 @@ class ColumnKinds:
             measured[:] = X
         else:
             numeric = 0
-            for name, is_nominal, column in zip(self.names, self.nominal, _columns_of(X), strict=True):
+            for name, is_nominal, column in zip(self.names, self.nominal, self._features_of(X), strict=True):
                 if is_nominal:
                     codes[:, len(vocabularies)], vocabulary = _coded(name, column)
                     vocabularies.append(vocabulary)
@@ -105,6 +126,30 @@ class ColumnKinds:
             labels,
             classes,
         )
+
+    def _features_of(self, X: Native) -> Iterator[Column]:
+        """Yield the column of each feature."""
+        for position, (column, kind) in enumerate(
+            zip(_columns_of(X), self.kinds or (None,) * len(self.names), strict=True)
+        ):
+            if kind is None:
+                yield column
+                continue
+            values = column.tolist() if isinstance(column, np.ndarray) else python_values(column)
+            rows = [_read(position, kind, value) for value in values]
+            yield from map(list, zip(*rows, strict=True)) if rows else ([] for _ in kind.features(""))
+
+
+def _read(position: int, kind: ColumnKind, value: object) -> tuple[Value | None, ...]:
+    """Return the features of a value, by the kind that its column had in the first batch."""
+    if value is None:
+        return (None,) * len(kind.features(""))
+    try:
+        return kind.read(value)
+    except ValueError as error:
+        raise BadValue(
+            f"column {position}: expected {error}, as in the first batch, got {shown(value)}"
+        ) from None
 
 
 def _is_sparse(X: Native) -> bool:
@@ -131,11 +176,6 @@ def _is_nominal(name: str, column: Column) -> bool:
             return False
         if isinstance(kind, (nw.String, nw.Boolean, nw.Categorical, nw.Enum)):
             return True
-        if kind.is_temporal():
-            raise BadValue(
-                f"column {shown(name)} holds {kind}: expected names or numbers; convert it to numbers, such as the "
-                "hour or the day of the week, or to strings"
-            )
     types = value_types(column, name)
     if types & {int, float} and types - {int, float}:
         found = ", ".join(sorted(kind.__name__ for kind in types))

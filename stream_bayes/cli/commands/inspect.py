@@ -14,6 +14,7 @@ from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.options import arguments_of
 from stream_bayes.cli.output import JSON, print_json, print_table
 from stream_bayes.data.declarations import features_table
+from stream_bayes.data.schema import Nominal
 from stream_bayes.streams.files.column_profile import ColumnProfile
 
 __all__ = ["inspect"]
@@ -75,10 +76,11 @@ def kind_of_column(table: DataFile, name: str, profile: ColumnProfile) -> str:
         return "target"
     if name not in table.features:
         return "left out"
-    is_read = table.is_numeric(name) or table.date_of(name) is not None
-    kind = profile.kind.word if is_read else "category"
     if not profile.values:
         return "empty"
+    declared = None if table.schema is None else table.schema.columns.get(name)
+    is_changed = declared == Nominal() and profile.kind.column != declared  # by --nominal
+    kind = "category" if is_changed else profile.kind.word
     if name in table.ids:
         return "row id" if not table.ids[name].recurring else f"{kind}, identifier?"
     if name in table.entities:

@@ -45,7 +45,7 @@ from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
-from stream_bayes.streams.sources.constructors import format_of, from_file
+from stream_bayes.streams.sources.constructors import TYPED_SOURCES, format_of, from_file
 
 __all__ = ["predict"]
 
@@ -275,10 +275,16 @@ def _source(file: Path, learner: Learner | BayesRegressor, key: str | None, opti
         return CSVSource(file, Fields(key=key, only=known), schema, form=form, misfits="missing")
     options.refuse(file)
     if kind == "jsonl" and schema is not None:
-        return JSONLinesSource(file, JSONDecoder(Fields(key=key, only=known), schema))
+        lenient = Fields(key=key, only=known, on_bad_field="missing")
+        return JSONLinesSource(file, JSONDecoder(lenient, schema))
     source = from_file(file, key=key)
     if hasattr(source, "columns"):
         _check_features(file, known, source.columns)
+        if (
+            schema is not None
+        ):  # the cells are read as those that were learned, whatever the types of this file
+            source.close()
+            return TYPED_SOURCES[kind](file, Fields(key=key, only=known), schema=schema)
     return source
 
 

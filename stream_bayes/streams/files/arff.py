@@ -83,6 +83,8 @@ class ARFFSource(FileSource):
         As of a `FileSource`.
     fields
         Roles of the attributes.
+    schema
+        The columns, in place of those that the heading declares: texts are then read as cells of a CSV file are.
 
     Raises
     ------
@@ -94,7 +96,7 @@ class ARFFSource(FileSource):
     Attributes
     ----------
     schema
-        The schema that the heading declares.
+        The schema, as given or declared by the heading.
     misfits
         Counts of cells of numeric attributes that were no numbers and are missing, by name.
 
@@ -122,7 +124,9 @@ class ARFFSource(FileSource):
         block_bytes: int = BLOCK_BYTES,
         sleep: Callable[[float], None] = time.sleep,
         encoding: str = "utf-8",
+        schema: Schema | None = None,
     ) -> None:
+        self._given = schema
         self.fields = Fields() if fields is None else fields
         self.misfits: dict[str, Misfits] = {}
         self._attributes: list[Attribute] = []
@@ -184,7 +188,8 @@ class ARFFSource(FileSource):
             )
         classes = next((each.values for each in attributes if each.name == target), None)
         features = {name: spec for name, spec in specs.items() if self.fields.is_feature(name)}
-        self.schema = Schema(features, classes=classes, target=target or usual_target(features))
+        by_heading = Schema(features, classes=classes, target=target or usual_target(features))
+        self.schema = by_heading if self._given is None else self._given
         try:
             names = [attribute.name for attribute in attributes]
             self._columns = CSVColumns(names, self.fields, self.schema, (MISSING,), misfits=self.misfits)

@@ -19,6 +19,7 @@ from stream_bayes.data.declarations import Declared
 from stream_bayes.data.features import Numeric
 from stream_bayes.data.inference import InferredKind, inferred_kind, sure_mark, typed_kind
 from stream_bayes.data.schema import Schema
+from stream_bayes.data.texts import MOST_WORDS, Text
 from stream_bayes.errors import Exhausted, SchemaError
 from stream_bayes.streams.files.csv_cells import BLANKS
 from stream_bayes.streams.files.csv_format import CSVFormat
@@ -26,7 +27,7 @@ from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.records.fields import Fields
 
 __all__ = [
-    *("FIRST_ROWS", "ColumnProfile", "first_rows", "has_rows"),
+    *("FIRST_ROWS", "ColumnProfile", "compare_columns", "first_rows", "has_rows"),
     *("inferred_features", "inferred_schema", "profile_of", "profiled_columns"),
 ]
 
@@ -39,6 +40,7 @@ ID_NAME = re.compile(
 FEW_NUMBERS = 12  # distinct whole numbers; more are not codes
 ID_SHARE = 1 / 3  # share of distinct values from which a column identifies rows rather than classes
 ID_EVENTS = 20
+LEAST_WORDS = 10  # of a text, where a table has many
 
 
 @dataclass
@@ -101,7 +103,7 @@ class ColumnProfile:
         """The kind of the column. It is inferred once, after the last cell was added."""
         if self.typed_numbers is None:
             return inferred_kind(self.counts, self.form.decimal, self.decimal)
-        return typed_kind(self.counts, self.typed_numbers)
+        return typed_kind(self.counts, self.typed_numbers, self.decimal)
 
     @property
     def is_numeric(self) -> bool:
@@ -137,7 +139,11 @@ class ColumnProfile:
     @property
     def is_id(self) -> bool:
         """True if the values look like identifiers of rows: names that hardly repeat, or consecutive whole numbers."""
-        if self.values < ID_EVENTS or isinstance(self.kind.column, Date):
+        if (
+            self.values < ID_EVENTS
+            or self.kind.word in ("range", "flag", "constant")
+            or isinstance(self.kind.column, (Date, Text))
+        ):
             return False
         if not self.is_numeric:
             return self.distinct > MAX_DISTINCT or self.distinct >= max(ID_EVENTS, ID_SHARE * self.values)
@@ -149,8 +155,8 @@ class ColumnProfile:
     @property
     def may_be_codes(self) -> bool:
         """True for a numeric column of few distinct whole numbers: they may be names."""
-        few = self.distinct <= FEW_NUMBERS and self.values >= 5 * self.distinct
-        return isinstance(self.kind.column, Numeric) and self.is_whole and few
+        few = 1 < self.distinct <= FEW_NUMBERS and self.values >= 5 * self.distinct
+        return self.kind.word != "flag" and isinstance(self.kind.column, Numeric) and self.is_whole and few
 
 
 def profiled_columns(
@@ -161,11 +167,23 @@ def profiled_columns(
     for row in rows:
         for name, profile in profiles.items():
             profile.add(row.get(name) or "")
-    marks = Counter(mark for profile in profiles.values() if (mark := sure_mark(profile.counts)) is not None)
-    if marks["."] != marks[","]:
-        for profile in profiles.values():
-            profile.decimal = max(marks, key=lambda mark: marks[mark])
+    compare_columns(profiles.values())
     return profiles
+
+
+def compare_columns(profiles: Iterable[ColumnProfile]) -> None:
+    """Settle what the columns of a table show together: the likely decimal mark, and the number of words of a text."""
+    profiles = [*profiles]
+    marks = Counter(mark for profile in profiles if (mark := sure_mark(profile.counts)) is not None)
+    if marks["."] != marks[","]:
+        for profile in profiles:
+            profile.decimal = max(marks, key=lambda mark: marks[mark])
+    texts = [profile for profile in profiles if isinstance(profile.kind.column, Text)]
+    for profile in texts if len(texts) > 1 else ():
+        column = profile.kind.column
+        assert isinstance(column, Text)
+        fewer = Text(column.words[: max(LEAST_WORDS, MOST_WORDS // len(texts))])
+        profile.kind = replace(profile.kind, column=fewer)
 
 
 def profile_of(

@@ -11,7 +11,7 @@ from stream_bayes._build import install_command
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import MissingPackage, SourceError
 from stream_bayes.streams.files.csv_cells import Misfits
-from stream_bayes.streams.files.typed import DATE, NUMBER, TEXT, TIME, TypedFile
+from stream_bayes.streams.files.typed import CLOCK, DATE, DURATION, NUMBER, TEXT, TIME, TypedFile
 
 if TYPE_CHECKING:
     import pyarrow
@@ -94,7 +94,7 @@ class ParquetSource(TypedFile):
                 return [None if value is not None and math.isinf(value) else value for value in values]
         elif Decimal in kinds:
             return [None if value is None else float(value) for value in values]
-        elif kinds and kinds != {bytes} and name not in self.schema.kinds:  # times of roles, and durations
+        elif kinds and kinds != {bytes} and name not in self.schema.kinds:  # times of roles
             return [None if value is None else str(value) for value in values]
         return values
 
@@ -112,4 +112,8 @@ def _kind_of(column: pyarrow.DataType) -> str:
         return DATE
     if types.is_timestamp(column):
         return TIME
+    if types.is_time(column):
+        return CLOCK
+    if types.is_duration(column):
+        return DURATION
     return NUMBER if is_number else TEXT

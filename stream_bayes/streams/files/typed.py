@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.core.values.values import shown
+from stream_bayes.data.amounts import Amount, number
+from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.dates import Date
 from stream_bayes.data.declarations import Declared
 from stream_bayes.data.features import Nominal, Numeric
@@ -23,15 +25,18 @@ from stream_bayes.streams.files.source import checked_name
 from stream_bayes.streams.records.bad_records import bad_record
 from stream_bayes.streams.records.fields import Assembler, Fields
 
-__all__ = ["DATE", "NUMBER", "TEXT", "TIME", "TypedFile"]
+__all__ = ["CLOCK", "DATE", "DURATION", "NUMBER", "TEXT", "TIME", "TypedFile"]
 
-NUMBER, TEXT, DATE, TIME = "number", "text", "date", "time"  # the kinds of fields that are features
+# The kinds of fields that are features.
+NUMBER, TEXT, DATE, TIME, CLOCK, DURATION = "number", "text", "date", "time", "time of day", "duration"
 
 SPECS: dict[str, Declared] = {
     NUMBER: Numeric(),
     TEXT: Nominal(),
     DATE: Date(parts=["date", "month", "day", "weekday"]),
     TIME: Date(),
+    CLOCK: Date(parts=["hour"]),
+    DURATION: Amount(["s"]),
 }
 
 
@@ -48,6 +53,8 @@ class TypedFile(ABC):
         Roles of the fields. Fields of other kinds than numbers and texts must be ignored.
     name
         Name of the source; by default the file's.
+    schema
+        The columns, in place of those by the types of the fields: texts are then read as cells are.
 
     Raises
     ------
@@ -61,11 +68,11 @@ class TypedFile(ABC):
     Attributes
     ----------
     schema
-        The schema by the types of the fields.
+        The schema, as given or by the types of the fields.
     columns
         The names of the fields.
     misfits
-        Counts of infinite numbers, which are missing, by field.
+        Counts of values that are not of their column's kind, and of infinite numbers, which are missing, by field.
     """
 
     medium = "local"
@@ -76,7 +83,11 @@ class TypedFile(ABC):
     record_word: ClassVar[str] = "records"
 
     def __init__(
-        self, path: str | os.PathLike[str], fields: Fields | None = None, name: str | None = None
+        self,
+        path: str | os.PathLike[str],
+        fields: Fields | None = None,
+        name: str | None = None,
+        schema: Schema | None = None,
     ) -> None:
         self.path = Path(path)
         self.name = checked_name(self.path.name if name is None else name)
@@ -87,12 +98,14 @@ class TypedFile(ABC):
         kinds = self._open()
         try:
             self.columns = tuple(kinds)
-            self.schema = self._declared(kinds)
+            by_types = self._declared(kinds)
+            self.schema = by_types if schema is None else schema
         except SchemaError:
             self.close()
             raise
         used = {*self.schema.columns, *self.fields.roles.values()}
         self._used = [name for name in kinds if name in used]
+        self._is_read = bool(schema or self.schema.kinds or self.schema.missing_features)
         self._position: Position = 0
         self._records = self._read(0)
 
@@ -140,7 +153,23 @@ class TypedFile(ABC):
             return bad_record(error, b"", position, self._partition, 1)
 
     def _read_row(self, row: dict[str, Any]) -> dict[str, Any]:
-        return self.schema.read(row) if self.schema.kinds or self.schema.missing_features else row
+        """Return the features of a row; values that are not of their column's kind are missing and counted."""
+        if not self._is_read:
+            return row
+        fitting = dict(row)
+        for name, column in self.schema.columns.items():
+            value = row.get(name)
+            if value is None or (isinstance(column, Numeric) and isinstance(value, (int, float))):
+                continue
+            try:
+                if isinstance(column, Numeric):
+                    fitting[name] = number(str(value))
+                elif isinstance(column, ColumnKind):
+                    column.read(value)
+            except ValueError:
+                fitting[name] = None
+                self.misfits.setdefault(name, Misfits()).add(str(value))
+        return self.schema.read(fitting)
 
     def _check_length(self, length: int, position: Position) -> None:
         """Raise `SourceError` if the file has fewer records than were read before."""

@@ -96,12 +96,13 @@ FORMAT = (
     *("delimiter", "decimal", "thousands", "encoding", "missing", "misfits"),
     *("header", "skip", "units", "comment", "sheet"),
 )  # of a CSV file
-ColumnWord: TypeAlias = Literal["nominal", "numeric", "amount", "date"]
+ColumnWord: TypeAlias = Literal["nominal", "numeric", "amount", "date", "text"]
 OPTIONS = {  # of the declaration of a column, by its kinds
     ("values", "closed", "max_values"): ("nominal",),
     ("cuts",): ("numeric", "amount"),
     ("units", "decimal"): ("amount",),
     ("order", "parts", "pivot"): ("date",),
+    ("words",): ("text",),
 }
 LEAST_TOKEN = 16  # characters
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"  # of a pipeline: it becomes part of topics, groups and files
@@ -120,6 +121,7 @@ class FeatureConfig(ConfigTable):
     order: Literal["ymd", "dmy", "mdy"] | None = None
     parts: list[str] | None = None
     pivot: int | None = None
+    words: list[str] | None = None
 
     def declared(self) -> Declared:
         if self.kind == "nominal":

@@ -183,7 +183,7 @@ def test_a_file_is_inspected_learned_from_explained_and_predicted_from_the_comma
         "left_out": [],
     }
     explained = json.loads(run("explain", model, '{"sky": "grey", "to.city": "Bonn"}', "--json").stdout)
-    assert [part["feature"] for part in explained["evidence"]] == ["sky", "to.city"]
+    assert [part["feature"] for part in explained["evidence"]] == ["sky", "to.city", "sky missing"]
     assert all(part["seen"] for part in explained["evidence"])
     predicted = run("predict", model, path, "--out", tmp_path / "answers.csv")
     assert predicted.exit_code == 0, predicted.stderr

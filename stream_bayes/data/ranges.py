@@ -1,0 +1,65 @@
+"""Ranges of numbers that are names with an order, such as `10-19`, `$25,000 to $49,999`, `<18` and `60+`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+
+__all__ = ["range_order"]
+
+NUMBER = r"[$€£]?\s*(\d[\d,]*(?:\.\d+)?)\s*([kKmM]?)\s*(?:%|[$€£]|years?|yrs?|days?|months?|hours?|mins?|minutes?)?"
+BOTH = re.compile(rf"(?:between\s+)?{NUMBER}\s*(?:-|–|—|\.\.|to|and)\s*{NUMBER}(?:\s+old)?", re.IGNORECASE)
+BELOW = re.compile(
+    rf"(?:(?:<=?|under|below|less than|fewer than|up to)\s*{NUMBER}(?:\s+old)?"
+    rf"|{NUMBER}\s*(?:(?:and|or)\s+(?:less|under|below|younger|fewer)))",
+    re.IGNORECASE,
+)
+ABOVE = re.compile(
+    rf"(?:(?:>=?|over|above|more than)\s*{NUMBER}(?:\s+old)?"
+    rf"|{NUMBER}\s*(?:\+|plus|(?:and|or)\s+(?:more|over|above|older|up|greater)))",
+    re.IGNORECASE,
+)
+ONE = re.compile(NUMBER, re.IGNORECASE)
+LEAST, MOST = 3, 60  # different texts
+LEAST_SHARE = 0.75  # of the texts are ranges or numbers; a few may be names, as `unknown`
+SCALES = {"": 1.0, "k": 1e3, "m": 1e6}
+
+
+def range_order(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the ranges of a column in ascending order; empty if these are no ranges.
+
+    Examples
+    --------
+    >>> range_order(["30-39", "<20", "20-29", "40+", "unknown"])
+    ('<20', '20-29', '30-39', '40+')
+    >>> range_order(["2-1", "0-3", "1-0"])  # results of matches
+    ()
+    """
+    different = [*dict.fromkeys(texts)]
+    if not LEAST <= len(different) <= MOST:
+        return ()
+    bounds: dict[str, tuple[float, float]] = {}
+    closed = 0
+    for text in different:
+        if (match := BOTH.fullmatch(text.strip())) is not None:
+            low, high = _number(match[1], match[2] or match[4]), _number(match[3], match[4])
+            if low > high:
+                low = _number(match[1], match[2])  # 500-1k
+            if low >= high:
+                return ()
+            bounds[text] = (low, high)
+            closed += 1
+        elif (match := BELOW.fullmatch(text.strip())) is not None:
+            bounds[text] = (-math.inf, _number(match[1] or match[3], match[2] or match[4] or ""))
+        elif (match := ABOVE.fullmatch(text.strip())) is not None:
+            bounds[text] = (_number(match[1] or match[3], match[2] or match[4] or ""), math.inf)
+        elif (match := ONE.fullmatch(text.strip())) is not None:
+            bounds[text] = (_number(match[1], match[2]),) * 2
+    if closed < 2 or len(bounds) < LEAST_SHARE * len(different):
+        return ()
+    return tuple(sorted(bounds, key=lambda text: bounds[text]))
+
+
+def _number(digits: str, scale: str) -> float:
+    return float(digits.replace(",", "")) * SCALES[scale.lower()]
