@@ -241,6 +241,10 @@ class Cluster:
             for member in described["members"]
         )
 
+    def has_members(self, group: str) -> bool:
+        """Return True if a consumer group has members, those included that are silent for less than a session."""
+        return bool(self._call(lambda admin: admin.describe_groups([group]))[group]["members"])
+
     def remove_member(self, group: str, member: GroupMember, seconds: float | None = None) -> None:
         """Remove a member from a consumer group, which rebalances then; one that lives joins again.
 

@@ -64,8 +64,8 @@ def keys_moved(what: str, before: int, now: int) -> str:
     """Return the text of the error for partitions that were added to topics with keys of samples and labels."""
     return (
         f"{what} had {before} partitions, and has {now} now: keys are in other partitions than before, so a label "
-        "would not come to the shard with its sample. With [labels] the number of partitions stays. Write to topics "
-        f"with {before} partitions, or give the pipeline another name, and it begins anew with {now}"
+        "would not come to the shard with its sample. Stop the workers, and move the shards with `stream-bayes rescale "
+        f"FILE --shards N`, where N divides both {before} and {now}"
     )
 
 

@@ -19,6 +19,7 @@ from stream_bayes.kafka.clients.client import (
     EpochLost,
     Interrupted,
     Send,
+    Writer,
 )
 from stream_bayes.kafka.clients.connection import Connection
 from stream_bayes.kafka.clients.factory import make_writer
@@ -167,10 +168,13 @@ class Transactions(Delivery):
             self._make_writer()
 
     def _make_writer(self) -> None:
-        self._writer = make_writer(
-            self.connection, self.transactional_id, self.transaction_seconds, self.max_message_bytes
-        )
+        self._writer = self._writer_of(self.transactional_id)
         self._writer.fence()
+
+    def _writer_of(self, transactional_id: str) -> Writer:
+        return make_writer(
+            self.connection, transactional_id, self.transaction_seconds, self.max_message_bytes
+        )
 
     def _end_in_doubt(self) -> None:
         outputs = [Partition(name, n) for name, count in self._partitions.items() for n in range(count)]

@@ -10,6 +10,7 @@ from stream_bayes.errors import BadState, BrokerError, NoSnapshot
 from stream_bayes.kafka.clients.connection import Connection
 from stream_bayes.kafka.cluster import Cluster
 from stream_bayes.workers.replicas import Replicas
+from stream_bayes.workers.shard_topics import present_topics
 from stream_bayes.workers.state_parts import joined
 from stream_bayes.workers.topic_reader import TopicReader
 from stream_bayes.workers.total import Total
@@ -52,9 +53,9 @@ class Follower:
         filter_key: bytes | None = None,
     ) -> None:
         self.name = name
-        topic = f"{name}.model"
         cluster = Cluster(connection)
         try:
+            topic = present_topics(cluster, name, key).model
             found_topics = cluster.topics([topic])
             if topic not in found_topics:
                 raise BrokerError(

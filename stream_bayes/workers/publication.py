@@ -3,6 +3,7 @@
     key            value
     3/array/...    a part; no value: the part is gone
     3/end          {"format": 1, "shard": 3, "shards": 16, ..., "parts": {name: digest}, "signature": ...}
+    3/moved        {"format": 1, "pipeline": ..., "generation": 2, "shards": 32, ...}: the last record, after a rescale
 
 A publication is the parts that changed, and at its end a record with the digest of every part. It is one transaction.
 Values are current ones and never increments, so compaction may drop older records, and a record may be read again. A
@@ -15,16 +16,17 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from stream_bayes.errors import BadState
 
-__all__ = ["END", "FORMAT", "Assembly", "End", "Origin", "Publisher"]
+__all__ = ["END", "FORMAT", "MOVED", "Assembly", "End", "Moved", "Origin", "Publisher"]
 
 FORMAT = 1
 END = "end"
+MOVED = "moved"
 DIGEST_BYTES = 16
 
 
@@ -80,11 +82,50 @@ class End(msgspec.Struct, frozen=True):
 
     def signed(self, key: bytes | None) -> End:
         """Return it with its signature under a key."""
-        plain = msgspec.structs.replace(self, signature="")
-        if key is None:
-            return plain
-        text = msgspec.json.encode(plain, order="deterministic")
-        return msgspec.structs.replace(plain, signature=hmac.digest(key, text, "sha256").hex())
+        return _signed(self, key)
+
+
+class Moved(msgspec.Struct, frozen=True):
+    """The last record of a partition whose pipeline was rescaled.
+
+    Parameters
+    ----------
+    format
+        `FORMAT`, when it was written.
+    pipeline
+        The pipeline's name.
+    generation, shards
+        Its next topics, and the number of shards there.
+    signature
+        As of an `End`.
+    """
+
+    format: int
+    pipeline: str
+    generation: int
+    shards: int
+    signature: str = ""
+
+    def signed(self, key: bytes | None) -> Moved:
+        """Return it with its signature under a key."""
+        return _signed(self, key)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.pipeline!r} was rescaled to {self.shards} shards: set workers.shards = {self.shards} in its file, "
+            "and start again"
+        )
+
+
+R = TypeVar("R", End, Moved)
+
+
+def _signed(record: R, key: bytes | None) -> R:
+    plain = msgspec.structs.replace(record, signature="")
+    if key is None:
+        return plain
+    text = msgspec.json.encode(plain, order="deterministic")
+    return msgspec.structs.replace(plain, signature=hmac.digest(key, text, "sha256").hex())
 
 
 class PublicationRecord(NamedTuple):
@@ -220,6 +261,16 @@ class Assembly:
         BadState
             If it is another.
         """
+        end = self._decoded(value, End)
+        if end.shard != self.shard:
+            raise BadState(f"the records of shard {end.shard} are in the partition of shard {self.shard}")
+        return end
+
+    def checked_move(self, value: bytes | None) -> Moved:
+        """Return the record of a rescale that was made with this key. Raise `BadState` if it is another."""
+        return self._decoded(value, Moved)
+
+    def _decoded(self, value: bytes | None, kind: type[R]) -> R:
         try:
             form = msgspec.json.decode(value or b"", type=_Form).format
             if form > FORMAT:
@@ -227,21 +278,19 @@ class Assembly:
                     f"shard {self.shard} was published by a newer version, in format {form}; this version reads "
                     f"{FORMAT}; upgrade this worker"
                 )
-            end = msgspec.json.decode(value or b"", type=End)
+            record = msgspec.json.decode(value or b"", type=kind)
         except msgspec.DecodeError as error:
             raise BadState(
                 f"shard {self.shard} holds an end that this package did not write: {error}"
             ) from error
-        if end.shard != self.shard:
-            raise BadState(f"the records of shard {end.shard} are in the partition of shard {self.shard}")
-        if self._key is None and end.signature:
+        if self._key is None and record.signature:
             raise BadState(f"shard {self.shard} is signed; give the key under which the workers publish")
-        if not hmac.compare_digest(end.signed(self._key).signature, end.signature):
+        if not hmac.compare_digest(record.signed(self._key).signature, record.signature):
             raise BadState(
                 f"shard {self.shard} is not signed with this key: it was written with another one, without one, or "
                 "altered"
             )
-        return end
+        return record
 
 
 class _Form(msgspec.Struct):

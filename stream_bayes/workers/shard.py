@@ -12,6 +12,7 @@ from typing import Any
 from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.errors import Fenced
 from stream_bayes.kafka.clients.client import Send
+from stream_bayes.kafka.in_doubt import is_in_doubt
 from stream_bayes.kafka.journal import JournalRecord
 from stream_bayes.kafka.recovery import JournalRecovery
 from stream_bayes.kafka.start_rules import ClusterState
@@ -24,6 +25,7 @@ from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.service.timings import Timings
 from stream_bayes.workers.model_topic import ModelPublisher
 from stream_bayes.workers.shard_counts import ShardCounts
+from stream_bayes.workers.shard_topics import rescale_id, shard_id
 from stream_bayes.workers.snapshot_topic import SnapshotTopic
 from stream_bayes.workers.totals import ServedShard
 
@@ -65,7 +67,20 @@ class ShardTransactions(Transactions):
 
     @property
     def transactional_id(self) -> str:
-        return f"{self.name}.shard-{self.shard}"
+        return shard_id(self.name, self.shard)
+
+    def _end_in_doubt(self) -> None:
+        """End what is open in the journal: that of a rescale which was killed, or one of this shard.
+
+        A rescale that still runs then fails, and has changed nothing.
+        """
+        writer = self._writer_of(rescale_id(self.name))
+        try:
+            writer.fence()
+        finally:
+            writer.close()
+        if is_in_doubt(self.cluster, self.journal, self._sleep):
+            super()._end_in_doubt()
 
     def flush(self, positions: Mapping[Partition, Position], *, at_end: bool) -> None:
         """Commit what is due and has no batch to go with."""

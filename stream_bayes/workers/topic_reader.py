@@ -16,14 +16,14 @@ from stream_bayes.kafka.clients.factory import make_reader
 from stream_bayes.kafka.clients.reconnecting import ReconnectingReader
 from stream_bayes.kafka.cluster import Cluster
 from stream_bayes.kafka.source import keys_moved
-from stream_bayes.workers.publication import END, Assembly, End, Origin
+from stream_bayes.workers.publication import END, MOVED, Assembly, End, Moved, Origin
 
 __all__ = ["TopicReader", "record_key"]
 
 POLL_LIMIT = 1000
 POLL_SECONDS = 0.2
 FETCH_MAX_BYTES = 2**24
-TAIL = 8  # offsets in which the last end of a partition is searched for: markers of transactions follow it
+TAIL = 8  # offsets in which the last record of a partition is searched for: markers of transactions follow it
 
 
 def record_key(shard: int, name: str) -> bytes:
@@ -123,27 +123,46 @@ class TopicReader:
         BrokerAway
             If no broker answers.
         """
+        ends = self._values_in_tail(shard, END)
+        if not ends:
+            return None
+        end = self.assemblies[shard].checked_end(ends[-1])
+        self._check_source(end)
+        return ends[-1], end
+
+    def newest_move(self, shard: int) -> Moved | None:
+        """Return the record of a rescale that ends a shard's partition; None without one. Read as `newest_end` does.
+
+        Raises
+        ------
+        BadState
+            If the workers of this pipeline did not write it.
+        BrokerAway
+            If no broker answers.
+        """
+        moves = self._values_in_tail(shard, MOVED)
+        return self.assemblies[shard].checked_move(moves[-1]) if moves else None
+
+    def _values_in_tail(self, shard: int, name: str) -> list[bytes]:
+        """Return the values of a name among the last records of a shard."""
         partition = self._partitions[shard]
         self._ends = self._cluster.end_offsets([partition])
         first = max(self._beginnings[partition], self._ends[partition] - TAIL)
         self._next = {**self._beginnings, partition: first}
         self._reader.assign(self._next)
-        found: list[bytes] = []
-
-        def poll() -> None:
-            messages = self._poll(POLL_SECONDS)
-            found.extend(
-                message.value or b"" for message in messages if message.key == record_key(shard, END)
-            )
-
-        self._read_until_end(poll)
+        messages: list[Message] = []
+        self._read_until_end(lambda: messages.extend(self._poll(POLL_SECONDS)))
         self._next = dict(self._beginnings)
         self._reader.assign(self._next)
-        if not found:
-            return None
-        end = self.assemblies[shard].checked_end(found[-1])
-        self._check_source(end)
-        return found[-1], end
+        self._check_not_moved(shard, messages, name)
+        return [message.value or b"" for message in messages if message.key == record_key(shard, name)]
+
+    def _check_not_moved(self, shard: int, messages: Iterable[Message], name: str) -> None:
+        if name == MOVED:
+            return
+        for message in messages:
+            if message.key == record_key(shard, MOVED):
+                raise BadState(str(self.assemblies[shard].checked_move(message.value)))
 
     def _read_until_end(self, poll: Callable[[], object]) -> None:
         seconds = self._cluster.connection.seconds
@@ -187,6 +206,8 @@ class TopicReader:
                 "part of a shard: another program writes to this topic; give the pipeline another name"
             )
         try:
+            if name == MOVED:
+                raise BadState(str(assembly.checked_move(message.value)))
             if not assembly.add(name, message.value):
                 return False
         except BadState as error:

@@ -43,7 +43,8 @@ class Worker:
     total
         The sum of all shards.
     prepare
-        Checks and creates the topics. Called first; what it refuses changes nothing.
+        Checks and creates the topics, and returns the one whose partitions are the shards. Called first; what it
+        refuses changes nothing.
     make_replicas
         Makes what follows the other shards.
     make_shard
@@ -66,7 +67,7 @@ class Worker:
         shards: int,
         total: ModelTotal,
         *,
-        prepare: Callable[[], None],
+        prepare: Callable[[], str],
         make_replicas: Callable[[], Replicas],
         make_shard: Callable[[int, bool], Shard],
         instance_id: str | None = None,
@@ -133,10 +134,10 @@ class Worker:
             If a shard, the group or the model's topic fails.
         """
         self._until_end = until_end
-        self._prepare()
+        journal = self._prepare()
         replicas = self.replicas = self._make_replicas()
         member: Membership | None = None
-        cluster, journal = Cluster(self.connection), f"{self.name}.journal"
+        cluster = Cluster(self.connection)
         check = AssignmentCheck(cluster, self.name, journal, self.shards, self.session_seconds)
         has_failed = True
         try:

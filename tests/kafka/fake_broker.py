@@ -144,6 +144,7 @@ class FakeBroker:
         )  # what they committed
         self.producers: dict[str, int] = {}  # the epoch of each transactional id
         self.transactions: dict[str, Transaction] = {}  # the last one of each
+        self.groups_with_members: set[str] = set()
         self.reached: list[tuple[str, str]] = []
         self._at: list[tuple[str, str, Callable[[], None]]] = []
 
@@ -226,12 +227,14 @@ class FakeBroker:
         monkeypatch.setattr(factory, "make_reader", lambda *args: FakeReader(self))
         monkeypatch.setattr(factory, "make_writer", lambda *args: FakeWriter(self, args[1]))
         from stream_bayes.kafka import delivery, journal, recovery, source, transactions
+        from stream_bayes.workers import follower, topic_reader
+        from stream_bayes.workers.pipeline import parts, rescale
 
-        for module in (journal, recovery, source):
+        for module in (journal, recovery, source, topic_reader):
             monkeypatch.setattr(module, "make_reader", lambda *args: FakeReader(self))
-        for module in (delivery, transactions):
+        for module in (delivery, transactions, rescale):
             monkeypatch.setattr(module, "make_writer", lambda *args: FakeWriter(self, args[1]))
-        for module in (delivery, source):
+        for module in (delivery, source, follower, rescale, topic_reader, parts):
             monkeypatch.setattr(module, "Cluster", lambda connection: FakeCluster(self, connection))
         return Connection(servers=("nobody:9092",), client="kafka-python")
 
@@ -450,6 +453,15 @@ class FakeCluster:
 
     def create_journal(self, name: str, replication_factor: int | None, partitions: int = 1) -> None:
         self._broker.topic(name, partitions)
+
+    def create_compacted(self, name: str, replication_factor: int | None, partitions: int) -> None:
+        self._broker.topic(name, partitions)
+
+    def check_compacted(self, name: str) -> None:
+        pass
+
+    def has_members(self, group: str) -> bool:
+        return group in self._broker.groups_with_members
 
     def delete_records_below(self, partition: Partition, position: Position) -> None:
         self._broker.logs[partition].expire(position)

@@ -25,6 +25,7 @@ from stream_bayes.mail import SpamFilter
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.workers.following import follow
 from stream_bayes.workers.metrics import WorkerMetrics
+from stream_bayes.workers.pipeline.rescale import rescale
 from stream_bayes.workers.worker import Worker
 from tests.cli.test_snapshots import run as run_command
 from tests.kafka_broker.sharing import Shards, assert_equal
@@ -115,6 +116,12 @@ def test_workers_come_and_go_and_the_sum_is_one_pass(made: Any, client: str) -> 
         assert after["shards_owned"] == 0
         assert all(after[name] >= before[name] for name in before if name.endswith("_total"))
     shards.check(1200)
+    done = rescale(checked(shards.pipeline_of(None)), 3)
+    assert done.has_changed and done.events == 1200
+    shards.pipeline["workers"]["shards"] = 3
+    shards.put(200, seed=9)
+    assert shards.run().summary()["records"] == 200
+    shards.check(1400)
 
 
 Rows = list[tuple[int, bytes | None, bytes | None]]

@@ -40,7 +40,13 @@ def worker_of() -> Worker:
     total, connection = Total(NaiveBayes()), Connection(servers=("nowhere:1",), client="kafka-python")
     part: Any = Part()
     worker = Worker(
-        "rain", connection, 1, total, prepare=lambda: None, make_replicas=lambda: part, make_shard=part
+        "rain",
+        connection,
+        1,
+        total,
+        prepare=lambda: "rain.journal",
+        make_replicas=lambda: part,
+        make_shard=part,
     )
     worker.replicas = part
     return worker

@@ -57,7 +57,7 @@ def worker_of(failures: list[BaseException | None]) -> tuple[Worker, Following]:
         Connection(servers=("nowhere:1",), client="kafka-python"),
         4,
         Total(NaiveBayes()),
-        prepare=lambda: None,
+        prepare=lambda: "p.journal",
         make_replicas=lambda: None,  # type: ignore[arg-type, return-value]  # set below
         make_shard=make,
     )

@@ -97,6 +97,8 @@ class Learned(msgspec.Struct, frozen=True, gc=False):
         The stream time at which it was first learned.
     time
         The time of the record that brought the label, or stream time if it had none; None in a stream without times.
+    partition
+        The number of the partition that the sample came from: it goes with that to another shard.
     """
 
     key: Value
@@ -106,6 +108,7 @@ class Learned(msgspec.Struct, frozen=True, gc=False):
     clock: int | None
     since: float
     time: float | None = None
+    partition: int = 0
 
 
 class Predict(msgspec.Struct, frozen=True, gc=False):

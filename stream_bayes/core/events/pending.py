@@ -253,7 +253,7 @@ class Pending:
         if isinstance(action, Relearn):
             was, time = action.was, self._time_of(action.event)
             self._resolved[key] = Learned(
-                key, plain(encoded), action.label, was.weight, clock, was.since, time
+                key, plain(encoded), action.label, was.weight, clock, was.since, time, was.partition
             )
             return
         if key is None:  # no label or correction can refer to it
@@ -261,8 +261,10 @@ class Pending:
             return
         self._waiting.pop(key, None)
         if self.most_correctable:
-            weight = action.event.weight
-            learned = Learned(key, plain(encoded), action.label, weight, clock, self.time.now, action.time)
+            weight, number = action.event.weight, action.event.partition.partition
+            learned = Learned(
+                key, plain(encoded), action.label, weight, clock, self.time.now, action.time, number
+            )
             self._remember(learned)
         else:
             self._forget_time(action.time)
@@ -324,11 +326,12 @@ class Pending:
         known = self._resolved.get(key)
         if isinstance(known, Learned):
             self.counts["withdrawn"] += 1
-            self._resolved[key] = Dropped(key, known.since)
+            self._resolved[key] = Dropped(key, known.since, known.partition)
             return [Unlearn(event, known)]
-        if self._waiting.pop(key, None) is not None:
+        waiting = self._waiting.pop(key, None)
+        if waiting is not None:
             self.counts["withdrawn"] += 1
-            self._remember(Dropped(key, self.time.now))
+            self._remember(Dropped(key, self.time.now, waiting.event.partition.partition))
         elif self._early.pop(key, None) is not None:
             self.counts["withdrawn"] += 1
         elif known is None:
@@ -349,7 +352,7 @@ class Pending:
         key, waiting = self._waiting.popitem(last=False)
         self.counts[outcome] += 1
         if self.on_expiry == "drop":
-            self._remember(Dropped(key, self.time.now))
+            self._remember(Dropped(key, self.time.now, waiting.event.partition.partition))
             return []
         return [Learn(waiting.event, self.assumed, waiting.prediction, self._moment())]
 
@@ -400,7 +403,7 @@ class Pending:
     def withdraw(self, entries: Iterable[Learned]) -> None:
         """Record that remembered samples were unlearned: further labels for them are refused."""
         for entry in entries:
-            self._resolved[entry.key] = Dropped(entry.key, entry.since)
+            self._resolved[entry.key] = Dropped(entry.key, entry.since, entry.partition)
             self.counts["withdrawn"] += 1
 
     def is_held(self, key: Value) -> bool:

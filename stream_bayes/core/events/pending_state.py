@@ -3,7 +3,7 @@
     {"time": {"kind": "time", "first": 0.0, "now": 42.0},
      "waiting": [[event, prediction, since], ...],                           each oldest first
      "early": [[event, since], ...],
-     "resolved": [[key, label, weight, clock, encoded, since, time], [key, since], ...],
+     "resolved": [[key, label, weight, clock, encoded, since, time, partition], [key, since, partition], ...],
                                                                             learned, or dropped
      "forgotten": 17.0,                                                    the latest label of a sample not resolved
      "counts": {"late": 3, ...}}
@@ -55,6 +55,7 @@ class Dropped(msgspec.Struct, frozen=True, gc=False):
 
     key: Value
     since: float
+    partition: int = 0
 
 
 Resolved: TypeAlias = Learned | Dropped
@@ -171,15 +172,16 @@ def _loaded_early(saved: list[Any]) -> Early:
 def _saved_resolved(entry: Resolved) -> list[JSONValue]:
     key, since = tagged(entry.key), tagged_payload(entry.since)
     if isinstance(entry, Dropped):
-        return [key, since]
+        return [key, since, entry.partition]
     encoded = tagged_payload(entry.encoded)
-    return [key, tagged(entry.label), entry.weight, entry.clock, encoded, since, entry.time]
+    return [key, tagged(entry.label), entry.weight, entry.clock, encoded, since, entry.time, entry.partition]
 
 
 def _loaded_resolved(saved: list[Any]) -> Resolved:
-    if len(saved) == 2:
-        return Dropped(untagged(saved[0]), untagged_payload(saved[1]))
-    key, label, weight, clock, encoded, since, time = saved
+    expect(_is_count(saved[-1]), "an entry is of no partition")
+    if len(saved) == 3:
+        return Dropped(untagged(saved[0]), untagged_payload(saved[1]), saved[2])
+    key, label, weight, clock, encoded, since, time, partition = saved
     expect(_is_weight(weight), "a weight is invalid")
     expect(_is_moment(time), "the time of a label is not a number")
     expect(clock is None or _is_count(clock), "a learner's clock is invalid")
@@ -191,6 +193,7 @@ def _loaded_resolved(saved: list[Any]) -> Resolved:
         clock,
         untagged_payload(since),
         time,
+        partition,
     )
 
 

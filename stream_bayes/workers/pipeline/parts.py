@@ -23,14 +23,15 @@ from stream_bayes.workers.model_topic import ModelPublisher
 from stream_bayes.workers.publication import Origin, Publisher
 from stream_bayes.workers.replicas import Replicas
 from stream_bayes.workers.shard import JournalSink, Shard, ShardRecovery, ShardTransactions
+from stream_bayes.workers.shard_topics import ShardTopics, present_topics
 from stream_bayes.workers.snapshot_cache import SnapshotCache
 from stream_bayes.workers.snapshot_topic import SnapshotTopic
 from stream_bayes.workers.state_parts import PART_BYTES
 from stream_bayes.workers.topic_reader import TopicReader
-from stream_bayes.workers.totals import shard_of, total_of
+from stream_bayes.workers.totals import ServedShard, shard_of, total_of
 from stream_bayes.workers.worker import Worker
 
-__all__ = ["build_worker"]
+__all__ = ["WorkerParts", "build_worker"]
 
 logger = logging.getLogger(__name__)
 
@@ -63,19 +64,19 @@ def build_worker(
     StreamBayesError
         If a part cannot be made, or the learner cannot be summed.
     """
-    return _Parts(config, directory, schema, instance_id, accept_gap).worker()
+    return WorkerParts(config, directory, schema, instance_id, accept_gap).worker()
 
 
-class _Parts:
+class WorkerParts:
     """The parts that the shards of a worker share."""
 
     def __init__(
         self,
         config: PipelineConfig,
         directory: Path,
-        schema: Schema | None,
-        instance_id: str | None,
-        accept_gap: bool,
+        schema: Schema | None = None,
+        instance_id: str | None = None,
+        accept_gap: bool = False,
     ) -> None:
         if config.workers is None or config.kafka is None:
             raise BadConfig("workers: is missing; add [workers] with the number of shards")
@@ -95,9 +96,7 @@ class _Parts:
         self.key = None if self.own.key is None else self.own.key.get_secret_value().encode()
         self.part_bytes = min(PART_BYTES, self.kafka.max_message_bytes // 2)
         self.partitions = 0  # of the input topics; known after `prepare`
-        self.journal = f"{config.name}.journal"
-        self.model_topic = f"{config.name}.model"
-        self.snapshot_topic = f"{config.name}.state"
+        self.topics = ShardTopics(config.name)
 
     def worker(self) -> Worker:
         return Worker(
@@ -125,41 +124,52 @@ class _Parts:
         sinks = (self.config.predictions, self.config.dead_letters)
         return [part.topic for part in sinks if isinstance(part, KafkaSinkConfig)]
 
-    def prepare(self) -> None:
-        """Check all topics, then create those of the pipeline that are missing."""
-        shards, cluster = self.own.shards, Cluster(self.connection)
+    def prepare(self) -> str:
+        """Check all topics, then create those of the pipeline that are missing. Return the journal."""
+        cluster = Cluster(self.connection)
         try:
-            cluster.check_topics(self.input_topics, self.output_topics)
-            found = cluster.require_topics(self.input_topics)
-            counts = {topic: found[topic].partitions for topic in self.input_topics}
-            if len(set(counts.values())) > 1:
-                (samples, first), (labels, second) = counts.items()
-                raise BrokerError(
-                    f"topic {samples!r} has {first} partitions, and {labels!r} has {second}: a sample and its label "
-                    "would come to different shards. Create the topics with equal numbers of partitions, and write "
-                    "both with the same partitioner"
-                )
-            self.partitions = counts[self.input_topics[0]]
-            if shards > self.partitions:
-                raise BrokerError(
-                    f"topic {self.input_topics[0]!r} has {self.partitions} partitions, and [workers] has {shards} "
-                    f"shards: a shard needs one. Use at most {self.partitions} shards, or a topic with more partitions"
-                )
-            own = [self.journal, self.model_topic, self.snapshot_topic]
-            for topic, described in cluster.topics(own).items():
-                if described.partitions != shards:
-                    raise BrokerError(
-                        f"topic {topic!r} has {described.partitions} partitions, and [workers] has {shards} shards: "
-                        f"the pipeline began with {described.partitions}, or without [workers]. The number of shards "
-                        "stays; set it back, or give the pipeline another name to begin anew"
-                    )
-                if topic != self.journal:
-                    cluster.check_compacted(topic)
-            for topic in own[1:]:
-                cluster.create_compacted(topic, self.kafka.replication_factor, shards)
-            cluster.create_journal(self.journal, self.kafka.replication_factor, shards)
+            self.topics = present_topics(cluster, self.config.name, self.key)
+            self.check_input(cluster)
+            self.create_topics(cluster)
         finally:
             cluster.close()
+        return self.topics.journal
+
+    def check_input(self, cluster: Cluster) -> None:
+        """Check the topics that are read and written, and count the partitions of the input."""
+        shards = self.own.shards
+        cluster.check_topics(self.input_topics, self.output_topics)
+        described = cluster.require_topics(self.input_topics)
+        counts = {topic: described[topic].partitions for topic in self.input_topics}
+        if len(set(counts.values())) > 1:
+            (samples, first), (labels, second) = counts.items()
+            raise BrokerError(
+                f"topic {samples!r} has {first} partitions, and {labels!r} has {second}: a sample and its label "
+                "would come to different shards. Create the topics with equal numbers of partitions, and write "
+                "both with the same partitioner"
+            )
+        self.partitions = counts[self.input_topics[0]]
+        if shards > self.partitions:
+            raise BrokerError(
+                f"topic {self.input_topics[0]!r} has {self.partitions} partitions, and [workers] has {shards} "
+                f"shards: a shard needs one. Use at most {self.partitions} shards, or a topic with more partitions"
+            )
+
+    def create_topics(self, cluster: Cluster) -> None:
+        """Check the topics of the shards, then create those that are missing."""
+        shards, topics = self.own.shards, self.topics
+        for topic, described in cluster.topics(topics.names).items():
+            if described.partitions != shards:
+                raise BrokerError(
+                    f"topic {topic!r} has {described.partitions} partitions, and [workers] has {shards} shards: "
+                    f"the pipeline has {described.partitions}, or began without [workers]. Set the number back to "
+                    f"{described.partitions}; `stream-bayes rescale` changes it to {shards}"
+                )
+            if topic != topics.journal:
+                cluster.check_compacted(topic)
+        for topic in (topics.model, topics.state):
+            cluster.create_compacted(topic, self.kafka.replication_factor, shards)
+        cluster.create_journal(topics.journal, self.kafka.replication_factor, shards)
 
     @property
     def origin(self) -> Origin:
@@ -175,13 +185,24 @@ class _Parts:
         return TopicReader(self.connection, topic, shards, self.key, self.origin, cluster)
 
     def make_replicas(self) -> Replicas:
-        return Replicas(self.reader(self.model_topic, range(self.own.shards)), self.total)
+        return Replicas(self.reader(self.topics.model, range(self.own.shards)), self.total)
 
     # -- a shard ------------------------------------------------------------------------------------------------------
 
-    def make_shard(self, number: int, until_end: bool) -> Shard:
+    def make_step(self, model: ServedShard | None = None) -> Step:
+        """Return a shard's step without events."""
         config = self.config
-        share = Share(number, self.own.shards, self.kept_partitions)
+        return Step(
+            shard_of(self.total, 0) if model is None else model,
+            config.name,
+            pending=make_pending(config.labels, config.max_skew),
+            max_dead_share=config.max_dead_share,
+        )
+
+    def make_shard(self, number: int, until_end: bool, only_replay: bool = False) -> Shard:
+        """Return a shard, to run. With `only_replay` it ends with a snapshot where its journal ends."""
+        config = self.config
+        share = Share(number, self.own.shards, None if only_replay else self.kept_partitions)
         source = kafka_source(config, self.schema, share)
         model = shard_of(self.total, number)
         delivery = ShardTransactions(
@@ -189,6 +210,7 @@ class _Parts:
             config.name,
             source,
             shard=number,
+            journal=self.topics.journal,
             replication_factor=self.kafka.replication_factor,
             transaction_seconds=self.kafka.transaction_seconds,
             max_message_bytes=self.kafka.max_message_bytes,
@@ -200,11 +222,11 @@ class _Parts:
             letters = KafkaDeadLetters(delivery, config.dead_letters.topic)
         if isinstance(config.predictions, KafkaSinkConfig):
             predictions = KafkaSink(delivery, config.predictions.topic, letters)
-        delivery.topics += [self.model_topic, self.snapshot_topic]
+        delivery.topics += [self.topics.model, self.topics.state]
         mine = range(number, number + 1)
         store = SnapshotTopic(
-            partial(self.reader, self.snapshot_topic, mine, cluster),
-            self.snapshot_topic,
+            partial(self.reader, self.topics.state, mine, cluster),
+            self.topics.state,
             number,
             self.origin,
             self.part_bytes,
@@ -213,7 +235,7 @@ class _Parts:
         )
         changed = Publisher(self.origin, number, self.key)
         publisher = ModelPublisher(
-            self.model_topic,
+            self.topics.model,
             model,
             self.total,
             changed,
@@ -222,12 +244,7 @@ class _Parts:
             part_bytes=self.part_bytes,
         )
         delivery.store, delivery.publisher, delivery.take_tape = store, publisher, model.take_tape
-        step = Step(
-            model,
-            config.name,
-            pending=make_pending(config.labels, config.max_skew),
-            max_dead_share=config.max_dead_share,
-        )
+        step = self.make_step(model)
         publisher.events = lambda: step.processed
         engine = Engine(
             step,
@@ -240,10 +257,12 @@ class _Parts:
             settings=self.settings,
             batch=config.batch,
         )
+        if only_replay:
+            engine.at_start(engine.stop)
 
         def prepare() -> None:
             """Read which parts the model's topic holds: only others are published."""
-            reader = self.reader(self.model_topic, mine, cluster)
+            reader = self.reader(self.topics.model, mine, cluster)
             try:
                 reader.read_to_end()
                 changed.continue_from(reader.assemblies[number].digests)
