@@ -45,7 +45,8 @@ from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
 from stream_bayes.streams.served_models.answers import BatchAnswers
-from stream_bayes.streams.served_models.served import ServedLearner, served
+from stream_bayes.streams.served_models.learner import ServedLearner
+from stream_bayes.streams.served_models.served import served
 from tests.kafka_broker.broker import Broker, NoBroker, jars
 
 __all__ = ["cases"]

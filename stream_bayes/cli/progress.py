@@ -48,7 +48,11 @@ def bar_over(engine: Engine, total: int | None, *, quiet: bool = False) -> Itera
 
         def show(reached: Reached) -> None:
             measures = engine.step.losses.windowed
-            right = f"{measures.accuracy:.1%} correct recently" if measures.weight else ""
+            right = ""
+            if measures.weight and engine.step.model.predicts_numbers:
+                right = f"RMSE {measures.rmse:.4g} recently"
+            elif measures.weight:
+                right = f"{measures.accuracy:.1%} correct recently"
             if (surprises := engine.step.surprises) is not None and surprises.weight:
                 right = f"{surprises.recent_mean:.2f} nats an event recently"
             rate = reached.processed_in_run / reached.seconds if reached.seconds else 0.0
@@ -112,7 +116,11 @@ def _standings(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
             "model": each["model"],
             "since record": each.get("since", 0),
             "learned": each["learned"],
-            **{f"{loss.replace('_', ' ')}, last 1,000": recent[loss] for loss in ("accuracy", "log_loss")},
+            **{
+                f"{loss.replace('_', ' ')}, last 1,000": recent[loss]
+                for loss in ("accuracy", "log_loss", "rmse", "coverage")
+                if loss in recent
+            },
             **(
                 {}
                 if each["surprise"] is None

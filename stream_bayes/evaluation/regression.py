@@ -264,6 +264,8 @@ class _Regressor:
         self.keeps_answers = keeps_answers
         self.answers: list[NumberAnswer] = []
         self.scores = _Scores()
+        self.waiting: dict[int, Any] = {}  # samples as their predictions saw them, by number
+        self._holds = hasattr(model, "hold")
         last = [*model.steps.values()][-1] if hasattr(model, "steps") else model
         self._has_intervals = hasattr(model, "predict_interval_one")
         self._has_densities = hasattr(model, "predict_distribution_one")
@@ -277,6 +279,8 @@ class _Regressor:
         self.scores.seconds += time.perf_counter() - begin
         interval = self.model.predict_interval_one(step.x, self.level) if self._has_intervals else None
         distribution = self.model.predict_distribution_one(step.x) if self._has_densities else None
+        if self._holds and step.kind is PREDICT:
+            self.waiting[step.number] = self.model.hold(step.x)
         return _Forecast(float(prediction or 0.0), interval, distribution)
 
     def score(self, step: ReplayAction, target: float, answer: _Forecast) -> None:
@@ -293,11 +297,12 @@ class _Regressor:
 
     def learn(self, step: ReplayAction, target: float) -> None:
         """Learn a sample."""
+        x = self.waiting.pop(step.number, step.x)
         begin = time.perf_counter()
         if step.weight == 1.0:
-            self.model.learn_one(step.x, target)
+            self.model.learn_one(x, target)
         else:
-            self.model.learn_one(step.x, target, w=step.weight)
+            self.model.learn_one(x, target, w=step.weight)
         self.scores.seconds += time.perf_counter() - begin
 
 
@@ -323,6 +328,8 @@ class _Progress:
         """Do what a step says."""
         if step.kind is FORGET:
             self.waiting.pop(step.number, None)
+            for each in self.regressors:
+                each.waiting.pop(step.number, None)
             return
         if step.kind is not LEARN:
             self.waiting[step.number] = self._answers(step) if self.learned else None

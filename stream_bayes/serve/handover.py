@@ -229,8 +229,14 @@ class Handover:
             "labels": None if pending is None else {"waiting": pending.waiting, **pending.counts},
             "measures": {
                 **as_json(fading.as_dict()),
-                "majority_accuracy": as_json(fading.majority_accuracy),
-                "no_change_accuracy": as_json(fading.no_change_accuracy),
+                **(
+                    {}
+                    if step.model.predicts_numbers
+                    else {
+                        "majority_accuracy": as_json(fading.majority_accuracy),
+                        "no_change_accuracy": as_json(fading.no_change_accuracy),
+                    }
+                ),
             },
             "challengers": {
                 name: {

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 from stream_bayes.core.events.pending import Pending
-from stream_bayes.core.measures.losses import Losses
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
 from stream_bayes.saving.snapshots.store import SnapshotStore
-from stream_bayes.streams.contracts.sink import DeadLetter, Output, Result, ScoredOutput, Sink
+from stream_bayes.streams.contracts.sink import DeadLetter, NumberOutput, Output, Result, Sink
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.engine.engine import BATCH, Engine
 from stream_bayes.streams.engine.saving import Schedule
@@ -73,7 +72,7 @@ class RunResult:
     """
 
     model: Any
-    losses: Losses
+    losses: Any  # Losses, or NumberLosses of a learner of numbers
     processed: int
     processed_in_run: int
     learned: int
@@ -104,6 +103,7 @@ def run(
     rebuild: bool = False,
     max_dead_share: float = 1.0,
     batch: int = BATCH,
+    level: float | None = None,
 ) -> RunResult:
     """Run a stream through a model: predict each event, score the prediction, learn the event, write the prediction.
 
@@ -115,8 +115,8 @@ def run(
     stream
         A path to a CSV or JSON lines file, an iterable of pairs (x, y), dicts or events, or a source.
     model
-        A learner of this package, a classifier of River's, a pipeline that ends in one, a `SpamFilter`, or a
-        `BayesNet`, which scores and learns events that have no label.
+        A learner of this package, of labels or of numbers, a classifier of River's, a pipeline that ends in one, a
+        `SpamFilter`, or a `BayesNet`, which scores and learns events that have no label.
     target, key, time, ignore
         Fields of a path or of dicts with the label, the key and the time, and fields that are no features.
     name
@@ -144,6 +144,8 @@ def run(
         Stop with `TooManyDeadLetters` if a larger share of the last records cannot be used; 1 never stops.
     batch
         Maximum number of events between two commits.
+    level
+        For a learner of numbers, the level of the intervals in its predictions; 0.9 by default.
 
     Raises
     ------
@@ -168,14 +170,16 @@ def run(
         source = from_iterable(cast("Iterable[Item]", stream), target=target, **roles)
     if key is None and isinstance(stream, (str, os.PathLike)) and late_labels is not None:
         raise BadValue("key: expected the field by which labels find their samples")
-    step = Step(served(model, predict=predict), name, pending=late_labels, max_dead_share=max_dead_share)
+    step = Step(
+        served(model, predict=predict, level=level), name, pending=late_labels, max_dead_share=max_dead_share
+    )
     settings = {"model": step.model.settings()}
     if target is not None:
         settings["source"] = {"target": target, "key": key, "time": time, "ignore": sorted(ignore)}
     engine = Engine(
         step,
         source,
-        predictions=_sink(predictions, "predictions", ScoredOutput if step.model.is_unsupervised else Output),
+        predictions=_sink(predictions, "predictions", step.output_class),
         dead_letters=_sink(dead_letters, "dead_letters", DeadLetter),
         drifts=_sink(drift_log, "drift_log", None),
         store=None if snapshots is None else SnapshotStore(snapshots, keep),
@@ -251,7 +255,9 @@ def pipeline(
 
 
 def _sink(
-    destination: Destination | None, name: str, of: type[Output] | type[DeadLetter] | None
+    destination: Destination | None,
+    name: str,
+    of: type[Output] | type[NumberOutput] | type[DeadLetter] | None,
 ) -> Sink | None:
     if destination is None or hasattr(destination, "commit"):
         return destination  # type: ignore[return-value]  # a sink

@@ -11,7 +11,7 @@ from stream_bayes.core.values.payloads import Payload
 from stream_bayes.errors import SourceError, StreamBayesError
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.streams.served_models.answers import Answer, AnswerColumns, BatchAnswers
-from stream_bayes.streams.served_models.served import ServedLearner
+from stream_bayes.streams.served_models.learner import ServedLearner
 from stream_bayes.workers.tape import Rows, Tape, rows_of, tape_of
 from stream_bayes.workers.total import Total
 
@@ -56,6 +56,7 @@ class ShardModel:
     drifts = None
     generation = 0
     is_unsupervised = False
+    predicts_numbers = False
     is_timed: bool
 
     def __init__(self, shard: int, learner: BayesClassifier, total: Total) -> None:

@@ -11,6 +11,11 @@ cdef class RegressionPanel:
     cdef public double[::1] kept_weights
     cdef public double[:, ::1] kept_lags
     cdef public double[::1] newest_targets
+    cdef double[::1] seen_targets
+    cdef double[::1] seen_means
+    cdef double seen_last
+    cdef double seen_error
+    cdef bint is_recalled
     cdef public Py_ssize_t events
     cdef public Py_ssize_t since
     cdef public Py_ssize_t set_at
@@ -76,14 +81,16 @@ cdef class RegressionPanel:
     cdef write_number(self, Py_ssize_t at, double number)
     cdef write_lags(self, double[::1] targets)
     cdef write_hinges_and_waves(self)
-    cpdef predict(self, Row row)
+    cdef recall(self, memory)
+    cdef double in_units(self, double target) noexcept
+    cpdef predict(self, Row row, memory=*)
     cdef ask_experts(self)
     cdef double confine(self, double location) noexcept
     cdef stack(self)
     cdef measure(self, bint weighed)
     cdef choose_near(self, Py_ssize_t count)
     cdef average(self, Py_ssize_t at, Py_ssize_t count, double[::1] values, double start)
-    cpdef learn(self, Row row, double target)
+    cpdef learn(self, Row row, double target, memory=*)
     cdef bint has_far_number(self)
     cdef score(self, double y, double part)
     cdef teach_experts(self, double y, double weight)

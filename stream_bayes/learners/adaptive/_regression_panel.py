@@ -102,6 +102,9 @@ class RegressionPanel:
         self.kept_targets, self.kept_weights = np.zeros(KEPT), np.zeros(KEPT)
         self.kept_lags = np.full((KEPT, lags), np.nan)
         self.newest_targets = np.full(lags, np.nan)
+        self.seen_targets, self.seen_means = np.full(lags, np.nan), np.zeros(len(MEANS))
+        self.seen_last = self.seen_error = 0.0
+        self.is_recalled = False
         self.events = self.since = self.set_at = self.considered = 0
         self.far_targets = self.far_numbers = 0
         self.lowest, self.highest = 0.0, 0.0
@@ -192,7 +195,7 @@ class RegressionPanel:
             at = self.column_of[slot] if slot < slots else -1
             if at >= 0:
                 self.write_number(at, row.number[k])
-        self.write_lags(self.newest_targets)
+        self.write_lags(self.seen_targets)
 
     @cython.cfunc
     def write_kept(self, index: cython.Py_ssize_t):
@@ -239,11 +242,58 @@ class RegressionPanel:
 
     # -- predicting ---------------------------------------------------------------------------------------------------
 
+    def memory(self) -> tuple:
+        """Return what an event sees of the targets before it, in their own units: `recall` is the inverse.
+
+        These are the last targets, the recent means, the last target and its error.
+        """
+        k: cython.Py_ssize_t
+        missing: cython.double = float("nan")
+        seen: list = [float(self.newest_targets[k]) for k in range(self.lags)]
+        for k in range(len(MEANS)):
+            seen.append(
+                self.target_mean + self.target_deviation * self.means[k] if self.is_ready else missing
+            )
+        seen.append(self.target_mean + self.target_deviation * self.last if self.is_ready else missing)
+        seen.append(self.target_deviation * self.last_error if self.is_ready else missing)
+        return tuple([float(target) for target in seen])
+
+    @cython.cfunc
+    def recall(self, memory):
+        """See the targets before an event as they were in its memory; without one, as they are now."""
+        k: cython.Py_ssize_t
+        if memory is None:
+            if self.is_recalled:
+                self.is_fresh = False
+            for k in range(self.lags):
+                self.seen_targets[k] = self.newest_targets[k]
+            for k in range(len(MEANS)):
+                self.seen_means[k] = self.means[k]
+            self.seen_last, self.seen_error = self.last, self.last_error
+        else:
+            self.is_fresh = False
+            for k in range(self.lags):
+                self.seen_targets[k] = memory[k]
+            for k in range(len(MEANS)):
+                self.seen_means[k] = self.in_units(memory[self.lags + k])
+            self.seen_last = self.in_units(memory[self.lags + len(MEANS)])
+            self.seen_error = memory[self.lags + len(MEANS) + 1] / self.target_deviation
+            if isnan(self.seen_error):
+                self.seen_error = 0.0
+        self.is_recalled = memory is not None
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def in_units(self, target: cython.double) -> cython.double:
+        """Return a target in deviations from the mean; 0 for one that was not there."""
+        return 0.0 if isnan(target) else (target - self.target_mean) / self.target_deviation
+
     @cython.ccall
-    def predict(self, row: Row):
+    def predict(self, row: Row, memory=None):
         """Write the points of an event, and its forecast to the mixture; the units are set."""
         k: cython.Py_ssize_t
         best: cython.Py_ssize_t = 0
+        self.recall(memory)
         self.write_columns(row)
         if self.is_fresh:
             for k in range(self.size):
@@ -293,10 +343,10 @@ class RegressionPanel:
         self.measure(True)
         self.choose_near(WEIGHED)
         self.average(n, WEIGHED, self.near_best, self.best)
-        self.locations[n + 1], self.leverages[n + 1] = self.means[0], 0.035
-        self.locations[n + 2], self.leverages[n + 2] = self.means[1], 0.005
-        self.locations[n + 3] = self.last if self.lags else self.means[1]
-        self.locations[n + 4] = self.steady + (self.last_error if self.lags else 0.0)
+        self.locations[n + 1], self.leverages[n + 1] = self.seen_means[0], 0.035
+        self.locations[n + 2], self.leverages[n + 2] = self.seen_means[1], 0.005
+        self.locations[n + 3] = self.seen_last if self.lags else self.seen_means[1]
+        self.locations[n + 4] = self.steady + (self.seen_error if self.lags else 0.0)
         self.leverages[n + 3] = self.leverages[n + 4] = 0.0
         for k in range(EXPERTS):
             self.locations[k] = self.confine(self.locations[k])
@@ -403,18 +453,20 @@ class RegressionPanel:
     # -- learning -----------------------------------------------------------------------------------------------------
 
     @cython.ccall
-    def learn(self, row: Row, target: cython.double):
+    def learn(self, row: Row, target: cython.double, memory=None):
         """Learn an event with its target and the weight of the row, which is above 0."""
         y: cython.double
         self.events += 1
         self.since += 1
         if self.is_ready:
-            self.predict(row)
+            self.predict(row, memory)
             y = (target - self.target_mean) / self.target_deviation
             self.score(y, min(1.0, row.weight))
             self.teach_experts(y, row.weight)
             self.far_targets = self.far_targets + 1 if fabs(y) >= FARTHEST else 0
             self.far_numbers = self.far_numbers + 1 if self.has_far_number() else 0
+        else:
+            self.recall(memory)
         self.keep(row, target)
 
     @cython.cfunc
@@ -506,7 +558,7 @@ class RegressionPanel:
                 self.kept_values[index, slot] = row.number[k]
         self.kept_targets[index], self.kept_weights[index] = target, row.weight
         for k in range(self.lags):
-            self.kept_lags[index, k] = self.newest_targets[k]
+            self.kept_lags[index, k] = self.seen_targets[k]
         for k in range(self.lags - 1, 0, -1):
             self.newest_targets[k] = self.newest_targets[k - 1]
         if self.lags:

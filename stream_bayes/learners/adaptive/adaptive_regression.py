@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from stream_bayes.core.encoding._targets import MARK
 from stream_bayes.core.measures.student_t import StudentT
 from stream_bayes.core.mixtures.forecast import Forecast
 from stream_bayes.core.values.checks import expect, refusing_bad_state
+from stream_bayes.core.values.inputs import no_features
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.frames import Native, labels_of
 from stream_bayes.data.schema import Schema
@@ -37,6 +40,7 @@ from stream_bayes.learners.base.traits import Promise, Traits
 __all__ = ["AdaptiveRegression", "PointOpinion"]
 
 MOST_LAGS = 20
+MEMORY = (MARK, "memory")  # holds the targets that an event saw; no feature begins with this mark
 
 
 class PointOpinion(NamedTuple):
@@ -129,9 +133,10 @@ class AdaptiveRegression(BayesRegressor):
         w
             The sample's weight.
         """
+        x, memory = self._recalled(x)
         row = self._store.encode(x, y, w)
         if row.weight > 0.0:
-            self._panel.learn(row, float(row.number[0]))
+            self._panel.learn(row, float(row.number[0]), memory)
             self._store.add(row)
             follow_units(self._panel, self._encoder)
 
@@ -139,9 +144,44 @@ class AdaptiveRegression(BayesRegressor):
         """Learn many rows, as `learn_one` would in their order: all of them, or none if one is refused."""
         rows: list[Any] = [*rows_of(X)]
         targets: Any = labels_of(y)
-        check_batch(self._store, rows, targets, w)
+        check_batch(self._store, [self._recalled(x)[0] for x in rows], targets, w)
         for x, target, weight in zip(rows, targets, row_weights(w, len(rows)).tolist(), strict=True):
             self.learn_one(x, target, weight)
+
+    def hold(self, x: X) -> X:
+        """Return an event with the last targets and recent means as they are now, to be learned when its target comes.
+
+        What is learned is then what was predicted, whatever targets have come in between.
+
+        Examples
+        --------
+        >>> model = AdaptiveRegression()
+        >>> for k in range(100):
+        ...     model.learn_one({"wind": k % 7}, float(k))
+        >>> event = model.hold({"wind": 2})
+        >>> before = model.predict_one(event)
+        >>> model.learn_one({"wind": 3}, -50.0)
+        >>> abs(model.predict_one(event) - before) < abs(model.predict_one({"wind": 2}) - before)
+        True
+        """
+        if type(x) is not dict and not isinstance(x, Mapping):
+            raise no_features(x)
+        return x if MEMORY in x else {**x, MEMORY: self._panel.memory()}
+
+    def features_of(self, x: X) -> X:
+        """Return the features of an event that may be held, without what `hold` added."""
+        return self._recalled(x)[0]
+
+    def _recalled(self, x: X) -> tuple[X, tuple[float, ...] | None]:
+        """Return the features of an event, and the targets that it saw if it was held."""
+        if type(x) is not dict or MEMORY not in x:
+            return x, None
+        memory = x[MEMORY]
+        size = int(self.lags) + len(MEANS) + 2
+        is_sound = type(memory) is tuple and len(memory) == size
+        if not is_sound or any(type(each) is not float or math.isinf(each) for each in memory):
+            raise BadValue(f"feature {shown(MEMORY)}: expected what `hold` added, got {shown(memory)}")
+        return {name: value for name, value in x.items() if name != MEMORY}, memory
 
     def merge(self, other: Self) -> Self:
         """Raise `CannotMerge`: weights depend on the order of events."""
@@ -165,18 +205,16 @@ class AdaptiveRegression(BayesRegressor):
 
     def predict_one(self, x: X, **kwargs: Any) -> float:
         """Return the point forecast of an event's target, for the least squared error; 0.0 before any learning."""
-        row, panel = self._encoder.lookup(x), self._panel
-        if not panel.is_ready:
+        panel = self._panel
+        if not self._ask(x):
             return self._first_forecast().location
-        panel.predict(row)
         return float(panel.target_mean + panel.target_deviation * panel.point)
 
     def predict_distribution_one(self, x: X) -> StudentT | Forecast:
         """Return the distribution of an event's target, with its quantiles and density."""
-        row, panel = self._encoder.lookup(x), self._panel
-        if not panel.is_ready:
+        panel = self._panel
+        if not self._ask(x):
             return self._first_forecast()
-        panel.predict(row)
         return Forecast(
             panel.mixture.copy(),
             float(panel.target_mean),
@@ -184,6 +222,14 @@ class AdaptiveRegression(BayesRegressor):
             np.array(NORMAL_TAILS),
             np.array(panel.tails),
         )
+
+    def _ask(self, x: X) -> bool:
+        """Let the experts predict an event; return False if targets that differ have not set the units yet."""
+        x, memory = self._recalled(x)
+        row = self._encoder.lookup(x)
+        if self._panel.is_ready:
+            self._panel.predict(row, memory)
+        return bool(self._panel.is_ready)
 
     def _first_forecast(self) -> StudentT:
         """Return the forecast before targets that differ have set the units."""
@@ -197,10 +243,8 @@ class AdaptiveRegression(BayesRegressor):
     def explain_one(self, x: X) -> dict[str, PointOpinion]:
         """Return each expert's weight and prediction, the weightiest first; empty until targets that differ came."""
         panel = self._panel
-        row = self._encoder.lookup(x)
-        if not panel.is_ready:
+        if not self._ask(x):
             return {}
-        panel.predict(row)
         weights = np.asarray(panel.mixture.weights).reshape(len(self.experts_), -1).sum(axis=1)
         numbers = panel.target_mean + panel.target_deviation * np.asarray(panel.locations)
         opinions = {

@@ -346,6 +346,7 @@ class ShardFilterModel:
     name = "SpamFilter"
     generation = 0
     is_unsupervised = False
+    predicts_numbers = False
     is_timed = False
     drifts = None
     clock = None

@@ -54,6 +54,7 @@ class ServedFilter:
     name = "SpamFilter"
     generation = 0
     is_unsupervised = False
+    predicts_numbers = False
     is_timed = False
     drifts = None
     clock = None  # a receipt is enough to unlearn a message

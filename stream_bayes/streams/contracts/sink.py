@@ -22,6 +22,7 @@ __all__ = [
     "DeadLetter",
     "DriftEntry",
     "ModelVersion",
+    "NumberOutput",
     "Output",
     "RecordResult",
     "ReplaceableSink",
@@ -148,6 +149,35 @@ class IntervalOutput(Output, frozen=True, gc=False):
     intervals: Mapping[str, tuple[float, float]] = {}
 
 
+class NumberOutput(RecordResult, frozen=True, gc=False):
+    """The prediction of a number for one event.
+
+    Parameters
+    ----------
+    key, source, partition, position, time, model, version
+        As in `Output`.
+    prediction
+        The predicted number; None before anything is learned.
+    low, high
+        The ends of its interval; None until labels that differ were learned: it is then infinite.
+
+    Examples
+    --------
+    >>> from stream_bayes import BayesianRegression, streams
+    >>> rows = [({"wind": k % 7}, 20.0 - 2 * (k % 7)) for k in range(100)]
+    >>> outputs = []
+    >>> result = streams.run(rows, BayesianRegression(), predictions=outputs.extend)
+    >>> round(outputs[50].prediction, 1), outputs[50].low < rows[50][1] < outputs[50].high
+    (18.0, True)
+    """
+
+    prediction: float | None
+    low: float | None
+    high: float | None
+    model: ModelVersion
+    version: int = SCHEMA_VERSION
+
+
 class DeadLetter(RecordResult, frozen=True, gc=False):
     """A record that could not be used, and the reason. It changed nothing but counters.
 
@@ -207,7 +237,7 @@ class DriftEntry(RecordResult, frozen=True, gc=False):
     version: int = SCHEMA_VERSION
 
 
-Result: TypeAlias = Output | DeadLetter | DriftEntry
+Result: TypeAlias = Output | NumberOutput | DeadLetter | DriftEntry
 
 
 @runtime_checkable

@@ -6,6 +6,7 @@ and the same results, live or in a replay, in batches of any size.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Any, cast
@@ -13,20 +14,30 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from stream_bayes.bugs import is_bug
-from stream_bayes.core.events.actions import Action, Learn, Learned, Predict, Refuse, Relearn
+from stream_bayes.core.events.actions import (
+    Action,
+    Learn,
+    Learned,
+    Predict,
+    RefusalReason,
+    Refuse,
+    Relearn,
+)
 from stream_bayes.core.events.event import SAMPLE, BadRecord, Event
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.core.events.unlearn_spans import Rejoined, span_of
 from stream_bayes.core.measures.losses import Losses
+from stream_bayes.core.measures.number_losses import NumberLosses
 from stream_bayes.core.measures.surprises import Surprises
 from stream_bayes.core.values.checks import expect, refusing_bad_state
-from stream_bayes.errors import BadValue, BudgetExceeded, StreamBayesError, TooManyDeadLetters
+from stream_bayes.errors import BadLabel, BadValue, BudgetExceeded, StreamBayesError, TooManyDeadLetters
 from stream_bayes.learners.base.intervals import ends_of
 from stream_bayes.streams.contracts.sink import (
     SCHEMA_VERSION,
     DriftEntry,
     IntervalOutput,
     ModelVersion,
+    NumberOutput,
     Output,
     ScoredOutput,
 )
@@ -44,7 +55,7 @@ from stream_bayes.streams.files.json_sink import json_bytes
 from stream_bayes.streams.records.commands import encode_redrive, encode_unlearn
 from stream_bayes.streams.served_models.answers import Answer, AnswerDicts, BatchAnswers
 from stream_bayes.streams.served_models.network import NetworkAnswers
-from stream_bayes.streams.served_models.protocol import Served, ServedInTime
+from stream_bayes.streams.served_models.protocol import Served, ServedInTime, ServedNumbers
 from stream_bayes.streams.served_models.served import digest
 from stream_bayes.streams.served_models.unwrapping import answering_model, features_within
 
@@ -65,7 +76,7 @@ class Step:
     name
         Name of the model in the outputs.
     losses
-        Losses of the predictions.
+        Losses of the predictions. By default those of labels, or of numbers if the model predicts numbers.
     pending
         Store of samples that wait for their labels. Without one, a sample without label is only predicted, and labels,
         corrections and tombstones are dead letters.
@@ -73,7 +84,8 @@ class Step:
         Share of dead letters among about the last thousand records above which `TooManyDeadLetters` is raised. 1 for
         no limit.
     intervals
-        The level of the credible intervals in the outputs; None for none. Events are then processed one by one.
+        The level of the credible intervals in the outputs; None for none. Events are then processed one by one. A
+        model of numbers has a level of its own, and takes none.
 
     Attributes
     ----------
@@ -104,20 +116,26 @@ class Step:
         self,
         model: Served,
         name: str = "model",
-        losses: Losses | None = None,
+        losses: Losses | NumberLosses | None = None,
         pending: Pending | None = None,
         max_dead_share: float = 1.0,
         intervals: float | None = None,
     ) -> None:
         if intervals is not None:
             ends_of(intervals)
+            if model.predicts_numbers:
+                raise BadValue(f"intervals: the level of a {model.name} is an argument of `served`")
             if not hasattr(answering_model(model.model), "predict_interval_one") or model.is_unsupervised:
                 raise BadValue(f"intervals: a {model.name} has none; leave the level out")
         if pending is not None and model.is_unsupervised:
             raise BadValue(f"pending: a {model.name} has no class, so that its events wait for no labels")
         self.model = model
         self.name = name
-        self.losses = Losses() if losses is None else losses
+        self._numbers = cast("ServedNumbers", model) if model.predicts_numbers else None
+        # A union would burden all who read the measures of labels.
+        self.losses: Any = _losses_of(self._numbers) if losses is None else losses
+        if isinstance(self.losses, NumberLosses) is not model.predicts_numbers:
+            raise BadValue(f"losses: {type(self.losses).__name__} do not score a {model.name}")
         self.surprises = Surprises() if model.is_unsupervised else None
         self.pending = pending
         self.intervals = intervals
@@ -127,7 +145,7 @@ class Step:
         self.unlearned = 0
         self.raw_of: Callable[[Event], bytes | None] = lambda event: None
         self.drifts: list[DriftEntry] = []
-        self._outputs: list[Output] = []
+        self._outputs: list[Any] = []
         # Outputs are made of these only on request.
         self._answered: list[tuple[list[Event], BatchAnswers, ModelVersion, Intervals | None]] = []
         self._names = _LabelNames()
@@ -136,10 +154,25 @@ class Step:
         self._recorded = _added(model)  # entries of the drift log
         self.newest: NewestAnswers | None = None  # for the service; None without one
 
-    def collect_outputs(self) -> list[Output]:
+    @property
+    def output_class(self) -> type[Output] | type[NumberOutput]:
+        """The class of the outputs."""
+        if self._numbers is not None:
+            return NumberOutput
+        if self.model.is_unsupervised:
+            return ScoredOutput
+        return Output if self.intervals is None else IntervalOutput
+
+    def collect_outputs(self) -> list[Any]:  # of `output_class`: a union would burden all who read labels
         """Return the outputs since `clear_results`."""
         for events, answers, version, intervals in self._answered:
             places = [event.partition for event in events]
+            if self._numbers is not None:
+                for event, place, answer in zip(events, places, answers.named(str), strict=True):
+                    mean, low, high = (_finite(answer.get(name)) for name in ("mean", "low", "high"))
+                    at = (event.key, place.source, place.partition, event.position, event.time)
+                    self._outputs.append(NumberOutput(*at, mean, low, high, version))
+                continue
             kind: type[Output] = Output
             further: tuple[Iterable[Any], ...] = ()
             if isinstance(answers, NetworkAnswers):
@@ -176,7 +209,13 @@ class Step:
             for record in records:
                 self.processed += 1
                 if isinstance(record, Event):
-                    self._process_joined(record, self.pending)
+                    try:
+                        event = self._with_number(record)
+                    except BadLabel as error:
+                        self.pending.counts[RefusalReason.BAD_LABEL.value] += 1
+                        self._refuse(record, RefusalReason.BAD_LABEL.value, str(error))
+                    else:
+                        self._process_joined(event, self.pending)
                 else:
                     self._reject(record)
             return
@@ -193,9 +232,22 @@ class Step:
 
     def _process_samples(self, events: list[Event]) -> None:
         """Process samples together, with the same results as one by one; only predict those without a label."""
+        readable: list[Event] = []
+        for event in events if self._numbers is not None else ():
+            try:
+                readable.append(self._with_number(event))
+            except BadLabel as error:
+                self._process_readable(readable)  # first: letters are in the order of events
+                readable = []
+                self.processed += 1
+                self._refuse(event, RefusalReason.BAD_LABEL.value, str(error))
+        self._process_readable(events if self._numbers is None else readable)
+
+    def _process_readable(self, events: list[Event]) -> None:
+        """Process samples whose labels the model reads."""
         if self.intervals is not None and len(events) > 1:
             for event in events:
-                self._process_samples([event])
+                self._process_readable([event])
             return
         xs, ys = [event.x for event in events], [event.y for event in events]
         weights = [event.weight for event in events]
@@ -279,6 +331,12 @@ class Step:
             fields = {name: entry[name] for name in DriftEntry.__struct_fields__ if name in entry}
             self.drifts.append(DriftEntry(key=cause.key, details=details, **fields))
         self._recorded = log.added
+
+    def _with_number(self, event: Event) -> Event:
+        """Return an event with its label as the model reads it; raise `BadLabel` if it is no number."""
+        if self._numbers is None or event.y is None:
+            return event
+        return replace(event, y=self._numbers.read_label(event.y))
 
     # -- joining samples and labels ------------------------------------------------------------------------------------
 
@@ -371,7 +429,8 @@ class Step:
             for learned in remembered:
                 model.unlearn(learned.encoded, learned.label, learned.weight, learned.clock)
             for event, label in read_again:
-                model.unlearn(model.content(event.x), label, event.weight, None)
+                y = label if self._numbers is None else self._numbers.read_label(label)
+                model.unlearn(model.content(event.x), y, event.weight, None)
         except StreamBayesError:
             model.load(frozen())
             raise
@@ -453,6 +512,14 @@ class Step:
             self.pending.load(sections["pending"])
         self.processed, self.learned, self.unlearned = own["processed"], own["learned"], own["unlearned"]
         self.dead_letters.load(own["dead_letters"])
+
+
+def _losses_of(numbers: ServedNumbers | None) -> Losses | NumberLosses:
+    return Losses() if numbers is None else NumberLosses(numbers.level)
+
+
+def _finite(number: float | None) -> float | None:
+    return None if number is None or math.isinf(number) else number
 
 
 def _added(model: Served) -> int:

@@ -11,7 +11,14 @@ from typing import Any
 
 from stream_bayes.errors import SinkError
 from stream_bayes.saving.snapshots.file_system import FileSystem
-from stream_bayes.streams.contracts.sink import DeadLetter, IntervalOutput, Output, Result, ScoredOutput
+from stream_bayes.streams.contracts.sink import (
+    DeadLetter,
+    IntervalOutput,
+    NumberOutput,
+    Output,
+    Result,
+    ScoredOutput,
+)
 from stream_bayes.streams.files.json_sink import json_bytes
 from stream_bayes.streams.files.sink import FileSink
 
@@ -23,6 +30,7 @@ COLUMNS = {
     Output: (*PLACE, *ANSWER),
     ScoredOutput: (*PLACE, *ANSWER, "score", "novel"),
     IntervalOutput: (*PLACE, *ANSWER, "intervals"),
+    NumberOutput: (*PLACE, "prediction", "low", "high", "model", "generation", "configuration", "version"),
     DeadLetter: (*PLACE, "reason", "detail", "raw", "version"),
 }
 
@@ -39,7 +47,7 @@ class CSVSink(FileSink):
     path, name, overwrite, file_system
         As of a `FileSink`.
     of
-        Of which results: `Output`, `ScoredOutput`, `IntervalOutput` or `DeadLetter`.
+        Of which results: `Output`, `ScoredOutput`, `IntervalOutput`, `NumberOutput` or `DeadLetter`.
 
     Examples
     --------
@@ -60,7 +68,7 @@ class CSVSink(FileSink):
     def __init__(
         self,
         path: str | os.PathLike[str],
-        of: type[Output] | type[DeadLetter] = Output,
+        of: type[Output] | type[NumberOutput] | type[DeadLetter] = Output,
         name: str | None = None,
         overwrite: bool = False,
         file_system: FileSystem | None = None,
@@ -93,6 +101,9 @@ class CSVSink(FileSink):
             if isinstance(result, IntervalOutput):
                 return (*cells, json_bytes(result.intervals).decode())
             return cells
+        if isinstance(result, NumberOutput):
+            model, numbers = result.model, (result.prediction, result.low, result.high)
+            return (*place, *numbers, model.name, model.generation, model.configuration, result.version)
         assert isinstance(result, DeadLetter)
         return (*place, result.reason, result.detail, _cell(result.raw), result.version)
 

@@ -45,6 +45,7 @@ from stream_bayes.data.declarations import Declared, kind_from_options
 from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import BadConfig
+from stream_bayes.learners.catalogue import DEFAULT_REGRESSOR
 from stream_bayes.masking import remember_credentials, remember_secret
 from stream_bayes.streams.files.csv_format import CSVFormat, guessed_format, named_columns
 from stream_bayes.streams.files.csv_sink import CSVSink
@@ -384,6 +385,41 @@ class PipelineConfig(ConfigTable):
         return self
 
     @model_validator(mode="after")
+    def _numbers_fit(self) -> Self:
+        for each in self.challengers:
+            if each.predicts_numbers is not self.model.predicts_numbers:
+                numbers, classes = sorted((each, self.model), key=lambda model: not model.predicts_numbers)
+                raise ValueError(
+                    f"challengers: {each.name!r}: {numbers.kind} learns numbers and {classes.kind} classes, so that "
+                    "they cannot be compared"
+                )
+        if not self.model.predicts_numbers:
+            return self
+        kind = self.model.kind
+        if self.drift is not None or any(each.drift is not None for each in self.challengers):
+            raise ValueError(
+                f"drift: is for models of classes; {DEFAULT_REGRESSOR} adapts itself, and others take half_life"
+            )
+        if self.transformers or any(each.transformers for each in self.challengers):
+            raise ValueError(
+                f"transformers: {kind} takes none here; it scales numbers and encodes names itself"
+            )
+        if self.record is not None and self.record.classes is not None:
+            raise ValueError(f"schema.classes: the labels of {kind} are numbers; leave it out")
+        if self.source.target is None and self.labels is None:
+            raise ValueError(
+                f"source.target: is missing; it names the field with the number that {kind} learns"
+            )
+        labels = self.labels
+        if labels is not None and labels.on_expiry == "negative":
+            raise ValueError(
+                "labels.on_expiry: 'negative' is for classes; take 'drop', or 'assume' and a number in assumed"
+            )
+        if labels is not None and isinstance(labels.assumed, str | bool):
+            raise ValueError(f"labels.assumed: {kind} learns numbers, got {labels.assumed!r}")
+        return self
+
+    @model_validator(mode="after")
     def _messages_fit(self) -> Self:
         if self.model.reads_messages and self.record is not None:
             raise ValueError("schema: a message has no features to declare")
@@ -491,7 +527,9 @@ class PipelineConfig(ConfigTable):
     def settings(self) -> dict[str, Any]:
         """Return the settings that the state depends on as JSON values: a state of other settings cannot be resumed."""
         parts = {"name", "model", "record", "labels"}
-        secret = {"model": {"key", "intervals"}}  # a state checks its key, and holds no outputs
+        secret = {"model": {"key", "task", "intervals"}}  # a state checks its key, and holds no outputs
+        if self.model.predicts_numbers:
+            secret["model"].remove("intervals")  # their coverage is measured
         kept = self.model_dump(mode="json", by_alias=True, include=parts, exclude=secret)
         if self.transformers:
             kept["transformers"] = [part.model_dump(mode="json") for part in self.transformers]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from stream_bayes.learners.catalogue import LEARNERS, NETWORK
+from stream_bayes.learners.catalogue import LEARNERS, NETWORK, REGRESSION, REGRESSORS
 from stream_bayes.learners.wrappers.decision_rules import Costs, Thresholds
 from stream_bayes.names import check_known
 from stream_bayes.saving.river.catalogue import check_adapting, make_detector, make_transformer
@@ -21,6 +21,9 @@ class ModelConfig(ConfigTable):
     """The model: a registered name and the arguments of its class; for a spam filter also the key of its tokens."""
 
     kind: str
+    task: Literal["classification", "regression"] | None = Field(
+        None, description="whether labels are classes or numbers, if it shall be checked; the kind decides"
+    )
     arguments: dict[str, Any] = Field(default_factory=dict)
     key: Secret | None = None
     max_names: int = Field(10_000, ge=1, description="feature names that are learned; more are dead letters")
@@ -41,13 +44,20 @@ class ModelConfig(ConfigTable):
         None,
         gt=0.0,
         lt=1.0,
-        description="level of the credible intervals of probabilities in the outputs, as 0.95",
+        description="level of the intervals in the outputs, as 0.95: of probabilities, or of numbers (default 0.9)",
     )
 
     @model_validator(mode="after")
     def _known(self) -> Self:
-        if self.kind not in LEARNERS and self.kind not in MODELS:
-            check_known("model", self.kind, [*LEARNERS, *MODELS])
+        if self.kind not in LEARNERS and self.kind not in MODELS and not self.predicts_numbers:
+            check_known("model", self.kind, [*LEARNERS, *REGRESSORS, *MODELS])
+        if self.task is not None and (self.task == REGRESSION) is not self.predicts_numbers:
+            kinds = ", ".join(REGRESSORS if self.task == REGRESSION else LEARNERS)
+            raise ValueError(f"task: {self.kind!r} is not for {self.task}; there are {kinds}")
+        if self.predicts_numbers and (self.costs is not None or self.thresholds is not None):
+            raise ValueError(
+                f"costs and thresholds decide between classes, and {self.kind!r} predicts a number"
+            )
         if self.key is not None and not self.reads_messages:
             raise ValueError(
                 f"a key is for the tokens of {' or '.join(map(repr, MODELS))}; snapshots.key signs snapshots"
@@ -69,7 +79,12 @@ class ModelConfig(ConfigTable):
     @property
     def reads_messages(self) -> bool:
         """True for the model of a product, which reads whole messages: see `ProductModel`."""
-        return self.kind not in LEARNERS
+        return self.kind not in LEARNERS and not self.predicts_numbers
+
+    @property
+    def predicts_numbers(self) -> bool:
+        """True if labels are numbers."""
+        return self.kind not in LEARNERS and self.kind in REGRESSORS
 
     def rule(self) -> Costs | Thresholds | None:
         """Return the decision rule; None if the most probable label is the answer."""

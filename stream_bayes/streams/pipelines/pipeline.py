@@ -22,8 +22,8 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.errors import BadConfig, BadState, NoSnapshot, SchemaError, StreamBayesError
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
-from stream_bayes.learners.catalogue import NETWORK
-from stream_bayes.learners.factory import make_learner, make_network, make_search
+from stream_bayes.learners.catalogue import DEFAULT_REGRESSOR, NETWORK
+from stream_bayes.learners.factory import make_learner, make_network, make_regressor, make_search
 from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
 from stream_bayes.networks.bayes_net import BayesNet
@@ -32,7 +32,7 @@ from stream_bayes.networks.growth import LEARN
 from stream_bayes.saving.river.catalogue import make_adaptive, make_transformer
 from stream_bayes.saving.snapshots.file import read_snapshot
 from stream_bayes.saving.snapshots.store import SnapshotStore
-from stream_bayes.streams.contracts.sink import DeadLetter, IntervalOutput, Output, ScoredOutput, Sink
+from stream_bayes.streams.contracts.sink import DeadLetter, NumberOutput, Output, Sink
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.engine.challengers import Challenger, Challengers
 from stream_bayes.streams.engine.engine import SETTINGS, Engine
@@ -59,6 +59,7 @@ from stream_bayes.streams.pipelines.products import Messages, product_parts
 from stream_bayes.streams.records.commands import COMMANDS
 from stream_bayes.streams.records.json_decoder import JSONDecoder
 from stream_bayes.streams.served_models.product_models import MODELS
+from stream_bayes.streams.served_models.protocol import Served
 from stream_bayes.streams.served_models.served import served
 from stream_bayes.streams.sources.journaled import JOURNAL, JournaledSource
 from stream_bayes.streams.sources.labelled import LabelledSource
@@ -108,7 +109,7 @@ def build(
     schema = config.schema_of_stream() or schema
     store = _store(config.snapshots, directory)
     settings = config.settings()
-    form = None
+    form, written = None, Amount()
     if source is None and isinstance(config.source, CSVConfig):
         own = (
             config.source
@@ -116,22 +117,27 @@ def build(
             else config.source.model_copy(update={"misfits": "missing" if schema is None else "dead-letter"})
         )
         config = config.model_copy(update={"source": own})
-        schema, form = _guessed(own, directory, None if anew else store, schema)
+        kept = None if anew else _kept_guess(store)
+        schema, form = _guessed(own, directory, kept, schema)
         settings[GUESSED] = {
             "format": form.to_json(),
             "schema": None if config.record is not None or schema is None else schema.to_json(),
         }
-        if own.target is not None and (schema is None or schema.classes is None):
-            _refuse_numbers(directory / own.paths[0], own.target, form)
+        if config.model.predicts_numbers and own.target is not None:
+            written = _written_labels(directory / own.paths[0], own.target, form, kept)
+            settings[GUESSED]["label"] = written.options()
+        learns_classes = not config.model.predicts_numbers
+        if learns_classes and own.target is not None and (schema is None or schema.classes is None):
+            _refuse_numbers(directory / own.paths[0], own.target, form, config.model.kind)
     model = make_model(config, schema, directory)
     keep = () if config.serve is None else config.serve.history.keep or ()
     parts = product_parts(config, schema, accept_gap, _messages(config, model, keep))
     step = Step(
-        served(model, config.model.max_names, config.model.predict, config.max_skew),
+        _served(config, model, config.model.intervals, written),
         config.name,
         pending=make_pending(config.labels, config.max_skew),
         max_dead_share=config.max_dead_share,
-        intervals=config.model.intervals,
+        intervals=None if config.model.predicts_numbers else config.model.intervals,
     )
     source = source or parts.source
     open_again: Callable[[], Source] | None = None
@@ -141,7 +147,8 @@ def build(
     elif source is parts.source:
         open_again = partial(_topic_again, config, schema, model)
     challengers = {
-        each.name: _challenger(config, each.name, directory, schema, settings) for each in config.challengers
+        each.name: _challenger(config, each.name, directory, schema, settings, written)
+        for each in config.challengers
     }
     return Engine(
         step,
@@ -151,7 +158,7 @@ def build(
             config.predictions,
             directory,
             "predictions",
-            _output_of(step),
+            step.output_class,
         ),
         dead_letters=parts.dead_letters or _sink(config.dead_letters, directory, "dead_letters", DeadLetter),
         drifts=_drift_sink(config.drift, directory),
@@ -166,19 +173,32 @@ def build(
     )
 
 
-def _output_of(step: Step) -> type[Output]:
-    """Return the class of a step's outputs."""
-    if step.model.is_unsupervised:
-        return ScoredOutput
-    return Output if step.intervals is None else IntervalOutput
+def _served(config: PipelineConfig, model: Any, level: float | None, written: Amount) -> Served:
+    own = config.model
+    return served(model, own.max_names, own.predict, config.max_skew, level, written)
+
+
+def _kept_guess(store: SnapshotStore | None) -> Mapping[str, Any] | None:
+    """Return what the first rows had shown, by the snapshot to resume from; None without one."""
+    found = None if store is None else store.latest()
+    guess: Mapping[str, Any] | None = (
+        None if found is None else found.snapshot.sections.get(SETTINGS, {}).get(GUESSED)
+    )
+    return guess
+
+
+def _written_labels(path: Path, target: str, form: CSVFormat, kept: Mapping[str, Any] | None) -> Amount:
+    """Return how the numbers in the column of labels are written, by the first rows or the snapshot to resume from."""
+    if kept is not None and "label" in kept:
+        return Amount(**kept["label"])
+    column = profile_of(path, form=form)[target].kind.column  # the marks of other columns count, too
+    return column if isinstance(column, Amount) else Amount(decimal=form.decimal)
 
 
 def _guessed(
-    own: CSVConfig, directory: Path, store: SnapshotStore | None, declared: Schema | None
+    own: CSVConfig, directory: Path, kept: Mapping[str, Any] | None, declared: Schema | None
 ) -> tuple[Schema | None, CSVFormat]:
     """Return the schema and the format that the first rows show, or those of the snapshot to resume from."""
-    found = None if store is None else store.latest()
-    kept = None if found is None else found.snapshot.sections.get(SETTINGS, {}).get(GUESSED)
     if kept is not None:
         schema = None if kept["schema"] is None else Schema.from_json(kept["schema"])
         return declared or schema, CSVFormat(**kept["format"])
@@ -200,14 +220,14 @@ def _guessed(
     return schema, form
 
 
-def _refuse_numbers(path: Path, target: str, form: CSVFormat) -> None:
+def _refuse_numbers(path: Path, target: str, form: CSVFormat, model: str) -> None:
     """Raise `BadConfig` if the labels of a file are measurements by its first rows: each would become a class."""
     profile = profile_of(path, [target], form=form)[target]
     if profile.is_measured:
         raise BadConfig(
             f"source.target: {target} has {profile.distinct:,} distinct numbers in the first {profile.values:,} rows "
-            f"of {path}, and this model learns classes; to learn numbers: stream-bayes train --task regression, or "
-            "BayesianRegression in Python; if each number is a class: declare them, classes = [...] in [schema]"
+            f"of {path}, and {model} learns classes; to learn numbers: kind = {DEFAULT_REGRESSOR!r} in [model]; if "
+            "each number is a class: declare them, classes = [...] in [schema]"
         )
 
 
@@ -220,6 +240,8 @@ def make_model(config: PipelineConfig, schema: Schema | None, directory: Path = 
             raise BadConfig(f"transformers: {own.kind} reads messages itself, and takes no transformers")
         key = None if own.key is None else own.key.get_secret_value().encode()
         return MODELS[own.kind].make(own.arguments, key)
+    if own.predicts_numbers:
+        return make_regressor(own.kind, own.arguments, schema)
     arguments = dict(own.arguments)
     if own.kind == NETWORK:
         if isinstance(arguments.get("search"), Mapping):
@@ -328,11 +350,17 @@ def structure_arguments(
 
 
 def _challenger(
-    config: PipelineConfig, name: str, directory: Path, schema: Schema | None, settings: Mapping[str, Any]
+    config: PipelineConfig,
+    name: str,
+    directory: Path,
+    schema: Schema | None,
+    settings: Mapping[str, Any],
+    written: Amount,
 ) -> Challenger:
     """Return a challenger, with the settings that the pipeline would have with its model."""
     own = config.challenging(name)
-    model = served(make_model(own, schema, directory), own.model.max_names, own.model.predict, own.max_skew)
+    level = config.model.intervals if own.model.predicts_numbers else None
+    model = _served(own, make_model(own, schema, directory), level, written)
     as_they_are = {part: settings[part] for part in ("source", GUESSED) if part in settings}
     return Challenger(
         Step(model, name, pending=make_pending(config.labels, config.max_skew)), own.settings() | as_they_are
@@ -480,7 +508,10 @@ def make_pending(labels: LabelsConfig | None, max_skew: float) -> Pending | None
 
 
 def _sink(
-    table: SinkTable | None, directory: Path, name: str, of: type[Output] | type[DeadLetter]
+    table: SinkTable | None,
+    directory: Path,
+    name: str,
+    of: type[Output] | type[NumberOutput] | type[DeadLetter],
 ) -> Sink | None:
     return None if table is None else table.make(directory, name, of)
 

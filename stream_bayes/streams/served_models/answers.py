@@ -36,7 +36,7 @@ class BatchAnswers(Protocol):
         """Return the last answers alone."""
         ...
 
-    def score(self, losses: Losses, labels: Sequence[Any], weights: Sequence[float], /) -> None:
+    def score(self, losses: Any, labels: Sequence[Any], weights: Sequence[float], /) -> None:
         """Score those whose label is not None, in their order."""
         ...
 

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from stream_bayes.core.encoding._bags import BagEncoder
+from stream_bayes.core.encoding._targets import is_column
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.networks.bayes_net import BayesNet
 
 __all__ = ["NameLimit"]
@@ -39,7 +41,7 @@ class NameLimit:
     stream_bayes.errors.BadValue: the model has 2 feature names, and this sample would add 1, such as 'id-4711'; ...
     """
 
-    def __init__(self, learner: BayesClassifier | BayesNet, max_names: int) -> None:
+    def __init__(self, learner: BayesClassifier | BayesNet | BayesRegressor, max_names: int) -> None:
         encoder = learner._store.encoder
         self.max_names = max_names
         self._known = encoder.features
@@ -50,9 +52,9 @@ class NameLimit:
         if not (self._applies and isinstance(x, dict)):
             return
         new = x.keys() - self._known.keys()
-        if new and len(self._known) + len(new) > self.max_names:
+        if new and (count := sum(not is_column(name) for name in self._known)) + len(new) > self.max_names:
             raise BadValue(
-                f"the model has {len(self._known):,} feature names, and this sample would add {len(new):,}, such as "
+                f"the model has {count:,} feature names, and this sample would add {len(new):,}, such as "
                 f"{shown(min(map(str, new)))}; at most max_names = {self.max_names:,} are learned. Name the features "
                 "in `only`, or raise max_names"
             )

@@ -132,6 +132,7 @@ class ServedNetwork:
     """
 
     is_unsupervised = True
+    predicts_numbers = False
     is_timed = False
 
     def __init__(

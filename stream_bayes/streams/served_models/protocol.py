@@ -10,7 +10,7 @@ from stream_bayes.drift.log import DriftLog
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.streams.served_models.answers import Answer, BatchAnswers
 
-__all__ = ["Served", "ServedInTime"]
+__all__ = ["Served", "ServedInTime", "ServedNumbers"]
 
 
 class Served(Protocol):
@@ -24,6 +24,8 @@ class Served(Protocol):
         The model itself. `load` may replace it by another object.
     is_unsupervised
         True if it learns events that have no label.
+    predicts_numbers
+        True if labels are numbers: it is then a `ServedNumbers`.
     is_timed
         True if samples fade by their own time: it is then a `ServedInTime`.
 
@@ -37,6 +39,7 @@ class Served(Protocol):
     name: str
     model: Any
     is_unsupervised: bool
+    predicts_numbers: bool
     is_timed: bool
 
     def answer(self, x: Any, /) -> Answer:
@@ -125,6 +128,28 @@ class Served(Protocol):
         ------
         BadState
             If it is not valid, or of a model with other settings.
+        """
+        ...
+
+
+class ServedNumbers(Served, Protocol):
+    """A model whose labels are numbers: its answers are `{"mean": ..., "low": ..., "high": ...}`, or empty.
+
+    Attributes
+    ----------
+    level
+        The level of its intervals.
+    """
+
+    level: float
+
+    def read_label(self, y: Any, /) -> float:
+        """Return a label as a number.
+
+        Raises
+        ------
+        BadLabel
+            If it is none, or not finite.
         """
         ...
 

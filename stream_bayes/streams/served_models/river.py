@@ -61,6 +61,7 @@ class ServedRiver:
 
     generation = 0
     is_unsupervised = False
+    predicts_numbers = False
     is_timed = False
     drifts: DriftLog | None = None
 

@@ -1,7 +1,8 @@
 """Models as the engine uses them: predict, learn, unlearn, save.
 
 Served            the protocol, in `protocol.py`
-ServedLearner     a classifier of this package: a sample is encoded once, to predict and to learn
+ServedLearner     a classifier of this package, in `learner.py`: a sample is encoded once, to predict and to learn
+ServedRegressor   a learner of numbers, in `regressor.py`: it answers with a mean and an interval
 ServedRiver       a classifier or pipeline of River, in `river.py`; its last step decides if it can unlearn
 ServedAdaptive    the same with drift detection: the model is replaced, and a log records it
 ServedMixture     `AdaptiveBayes`: samples are held with the last labels until their own comes
@@ -14,213 +15,28 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from river import base, compose
 
-from stream_bayes.core.values.durations import MICROSECOND
-from stream_bayes.core.values.payloads import Payload, plain
+from stream_bayes.data.amounts import Amount
 from stream_bayes.drift.adaptive import DriftAdaptive
-from stream_bayes.errors import BadState, BadValue, StreamBayesError, TooFarAhead
+from stream_bayes.errors import BadValue
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.base.base import BayesClassifier
-from stream_bayes.learners.base.edges import learner_within
-from stream_bayes.learners.base.predictions import most_probable
-from stream_bayes.learners.base.samples import process_samples
-from stream_bayes.learners.base.state import saved_parameter
+from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
 from stream_bayes.networks.bayes_net import BayesNet
-from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
-from stream_bayes.streams.served_models.answers import Answer, AnswerColumns, BatchAnswers, process_one_by_one
-from stream_bayes.streams.served_models.corrections import relabel, unlearn, unlearning_fault
+from stream_bayes.streams.served_models.learner import ServedLearner
 from stream_bayes.streams.served_models.mixture import ServedMixture
-from stream_bayes.streams.served_models.name_limit import NameLimit
 from stream_bayes.streams.served_models.network import ServedNetwork
 from stream_bayes.streams.served_models.product_models import product_model_of
 from stream_bayes.streams.served_models.protocol import Served
+from stream_bayes.streams.served_models.regressor import ServedRegressor
 from stream_bayes.streams.served_models.river import ServedAdaptive, ServedRiver
 
-__all__ = ["ServedLearner", "digest", "served"]
-
-
-class ServedLearner:
-    """A classifier of this package.
-
-    Parameters
-    ----------
-    learner
-        The classifier. Loading a state replaces it; `model` is the present one.
-    decide
-        Function that makes a decision from the probabilities.
-    max_names
-        The most feature names to learn; see `NameLimit`. None: no limit.
-    max_skew
-        The most seconds by which a sample's time may be ahead of the newest one, with `half_life` in stream time.
-        A sample beyond is refused, and advances the time by this much. None: no limit.
-
-    Examples
-    --------
-    >>> from stream_bayes import NaiveBayes
-    >>> model = ServedLearner(NaiveBayes())
-    >>> model.predict_then_learn({"sky": "grey"}, "rain", 1.0), model.answer({"sky": "grey"})
-    ({}, {'rain': 1.0})
-    """
-
-    def __init__(
-        self,
-        learner: BayesClassifier,
-        decide: Callable[[Answer], Any] | None = None,
-        max_names: int | None = None,
-        max_skew: float | None = None,
-    ) -> None:
-        self.name = type(learner).__name__
-        self._max_names = max_names
-        self._max_skew = max_skew
-        self.decide: Callable[[Answer], Any] = most_probable if decide is None else decide
-        self._settings = settings_of(learner)
-        self._serve(learner)
-
-    def _serve(self, learner: BayesClassifier) -> None:
-        self.model = learner
-        # As attributes of their own: looking a method up through two objects costs a tenth of predicting.
-        self.answer: Callable[..., Answer] = learner.predict_proba_one
-        self.learn: Callable[..., None] = learner.learn_one
-        self.predict_then_learn: Callable[..., Answer] = learner.predict_learn_one
-        self.is_timed = learner._store.tables.timed
-        self._limit = None if self._max_names is None else NameLimit(learner, self._max_names)
-        if self._limit is not None or (self.is_timed and self._max_skew is not None):
-            self.learn = self._learn_within_limit
-            self.predict_then_learn = self._predict_then_learn_within_limit
-
-    def _learn_within_limit(self, x: Any, y: Any, w: float, at: float | None = None, /) -> None:
-        self._check(x, at)
-        self.model.learn_one(x, y, w, at)
-
-    def _predict_then_learn_within_limit(
-        self, x: Any, y: Any, w: float, at: float | None = None, /
-    ) -> Answer:
-        self._check(x, at)
-        return self.model.predict_learn_one(x, y, w, at)
-
-    def _check(self, x: Any, at: float | None) -> None:
-        """Raise `BadValue` for a sample beyond the limit of names, or the allowed skew."""
-        if self.is_timed:
-            _, refused = self._moments([0], [at])
-            if refused is not None:
-                self._advance_past(refused)
-                raise refused
-        if self._limit is not None:
-            self._limit.check(x)
-
-    def _moments(
-        self, ys: Sequence[Any], ats: Sequence[float | None] | None
-    ) -> tuple[list[int], StreamBayesError | None]:
-        """Return the times of samples in microseconds, up to the first that has none or is too far ahead; its error.
-
-        A sample that is not learned has time 0.
-        """
-        store = self.model._store
-        newest = store.tables.time if store.tables.has_time else None
-        found: list[int] = []
-        for y, at in zip(ys, [None] * len(ys) if ats is None else ats, strict=True):
-            if y is None:
-                found.append(0)
-                continue
-            try:
-                moment = store.moment(at)
-            except StreamBayesError as error:
-                return found, error
-            if self._max_skew is not None and newest is not None:
-                ahead = (moment - newest) * MICROSECOND
-                if ahead > self._max_skew:
-                    return found, TooFarAhead(
-                        f"its time is {ahead:,.0f} seconds ahead of the newest sample, more than max_skew="
-                        f"{self._max_skew:g}"
-                    )
-            newest = moment if newest is None else max(newest, moment)
-            found.append(moment)
-        return found, None
-
-    def _advance_past(self, refused: StreamBayesError | None) -> None:
-        # So a stream that goes on after a longer pause is read again, a few samples later.
-        if isinstance(refused, TooFarAhead) and self._max_skew is not None:
-            self.model.advance_to(int(self.model._store.tables.time) * MICROSECOND + self._max_skew)
-
-    def process(
-        self,
-        xs: Sequence[Any],
-        ys: Sequence[Any],
-        ws: Sequence[float],
-        ats: Sequence[float | None] | None = None,
-        /,
-    ) -> tuple[BatchAnswers, StreamBayesError | None]:
-        if self.model.unlabelled == "em":
-            return process_one_by_one(
-                self.answer, self.predict_then_learn, xs, ys, ws, learns_unlabelled=True
-            )
-        refused: StreamBayesError | None = None
-        if self._limit is not None and (admitted := self._limit.admitted(xs, ys)) < len(xs):
-            xs, ys, ws = xs[: max(admitted, 1)], ys[: max(admitted, 1)], ws[: max(admitted, 1)]
-            if not admitted:
-                try:
-                    self._limit.check(xs[0])
-                except StreamBayesError as error:
-                    xs, ys, ws, refused = [], [], [], error
-        moments = None
-        if self.is_timed:
-            moments, untimely = self._moments(ys, None if ats is None else ats[: len(xs)])
-            if untimely is not None:
-                xs, ys, ws, refused = xs[: len(moments)], ys[: len(moments)], ws[: len(moments)], untimely
-        answers, fault = process_samples(self.model, xs, ys, ws, moments)
-        refused = fault or refused
-        self._advance_past(refused)
-        return AnswerColumns(answers, self.model._store.encoder.labels.values), refused
-
-    @property
-    def clock(self) -> int | None:
-        return int(self.model._store.tables.learned_at) if self.is_timed else self.model.clock
-
-    drifts = None
-    generation = 0
-    is_unsupervised = False
-
-    def hold(self, x: Any) -> Any:
-        return x
-
-    def content(self, x: Any) -> Payload:
-        return plain(x)
-
-    def relearn(self, content: Payload, was: Any, y: Any, w: float, clock: int | None) -> None:
-        relabel(self.model, content, was, y, w, clock)
-
-    def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
-        unlearn(self.model, content, y, w, clock)
-
-    def work(self) -> bool:
-        network = learner_within(self.model)
-        return isinstance(network, BayesNetClassifier) and network.work()
-
-    def unlearning_fault(self, *, is_read_again: bool) -> str | None:
-        return unlearning_fault(self.model, is_read_again=is_read_again)
-
-    def settings(self) -> dict[str, Any]:
-        return self._settings
-
-    def freeze(self) -> Callable[[], dict[str, Any]]:
-        return self.model.content().state
-
-    def load(self, state: Mapping[str, Any]) -> None:
-        loaded = type(self.model).from_state(state)
-        saved, own = settings_of(loaded)["parameters"], self._settings["parameters"]
-        others = [
-            f"{name}={getattr(loaded, name)!r}, not {getattr(self.model, name)!r}"
-            for name in own
-            if saved[name] != own[name]
-        ]
-        if others:
-            raise BadState(f"the state is of a {self.name} with other arguments: {', '.join(others)}")
-        self._serve(loaded)
+__all__ = ["digest", "served"]
 
 
 def served(
@@ -228,6 +44,8 @@ def served(
     max_names: int | None = None,
     predict: Sequence[Any] = (),
     max_skew: float | None = None,
+    level: float | None = None,
+    written: Amount | None = None,
 ) -> Served:
     """Return an adapter with which the engine serves a model.
 
@@ -241,12 +59,16 @@ def served(
         For a network without a class, the variables to predict from the others.
     max_skew
         The most seconds by which a sample may be ahead of the stream; only for a `half_life` in stream time.
+    level
+        For a learner of numbers, the level of its intervals; 0.9 by default.
+    written
+        For a learner of numbers, how labels that are texts are written.
 
     Raises
     ------
     BadValue
-        If it is not a classifier, a network, or a pipeline that ends in a classifier; or if `predict` is given for a
-        model other than a network without a class.
+        If it is not a classifier, a learner of numbers, a network, or a pipeline that ends in a classifier; or if
+        `predict` is given for a model other than a network without a class.
 
     Examples
     --------
@@ -268,6 +90,8 @@ def served(
     product = product_model_of(inner)
     if product is not None:
         return product.serve(inner)
+    if issubclass(type(inner), BayesRegressor):
+        return ServedRegressor(inner, level, written, max_names, max_skew)
     if issubclass(type(inner), BayesClassifier):  # to isinstance, a pipeline of River is whatever it ends in
         return ServedLearner(inner, decide, max_names, max_skew)
     if type(inner) is AdaptiveBayes:
@@ -283,13 +107,11 @@ def served(
         return ServedAdaptive(model, decide)
     if isinstance(last, base.Classifier):
         return ServedRiver(model, decide)
+    if issubclass(type(last), BayesRegressor):
+        raise BadValue(
+            f"a {type(last).__name__} takes no steps before it here; give it the features themselves"
+        )
     raise BadValue(f"expected a classifier, or a pipeline that ends in one, got {type(model).__name__}")
-
-
-def settings_of(learner: BayesClassifier) -> dict[str, Any]:
-    """Return a learner's class and arguments as JSON values."""
-    parameters = {name: saved_parameter(value) for name, value in learner._get_params().items()}
-    return {"learner": type(learner).__name__, "parameters": parameters}
 
 
 def digest(settings: Any) -> str:

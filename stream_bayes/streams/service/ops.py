@@ -324,12 +324,30 @@ class _Build:
         yield gauge("build_info", "1; its labels are the program's version.", (build, 1))
 
 
+MEASURES_OF_LABELS = {
+    "accuracy": "Share of correct predictions",
+    "log_loss": "Logarithmic loss of the predictions",
+}
+MEASURES_OF_NUMBERS = {
+    "rmse": "Root mean squared error of the predicted numbers",
+    "mae": "Mean absolute error of the predicted numbers",
+    "coverage": "Share of numbers in their intervals",
+    "interval_width": "Mean width of the finite intervals",
+}
+ATTRIBUTES = {"interval_width": "width"}  # of the measures, where the metric needs a longer name
+
+
 def _measures(step: Step, own: Labels) -> list[Metric]:
     fading = step.losses.fading
     return [
-        gauge("accuracy", "Share of correct predictions, fading.", (own, fading.accuracy)),
-        gauge("log_loss", "Logarithmic loss of the predictions, fading.", (own, fading.log_loss)),
+        gauge(name, f"{text}, fading.", (own, getattr(fading, ATTRIBUTES.get(name, name))))
+        for name, text in _measures_of(step).items()
     ]
+
+
+def _measures_of(step: Step) -> dict[str, str]:
+    """Return the measures of a step's predictions, with what they are."""
+    return MEASURES_OF_NUMBERS if step.model.predicts_numbers else MEASURES_OF_LABELS
 
 
 def _challengers(engine: Engine, own: Labels) -> list[Metric]:
@@ -339,15 +357,14 @@ def _challengers(engine: Engine, own: Labels) -> list[Metric]:
     losses = {name: step.losses.fading for name, step in running.items()}
     return [
         gauge(
-            "challenger_accuracy",
-            "Share of correct predictions of a challenger, fading.",
-            *((where[name], each.accuracy) for name, each in losses.items()),
-        ),
-        gauge(
-            "challenger_log_loss",
-            "Logarithmic loss of a challenger's predictions, fading.",
-            *((where[name], each.log_loss) for name, each in losses.items()),
-        ),
+            f"challenger_{measure}",
+            f"{text} of a challenger, fading.",
+            *(
+                (where[name], getattr(each, ATTRIBUTES.get(measure, measure)))
+                for name, each in losses.items()
+            ),
+        )
+        for measure, text in _measures_of(engine.step).items()
     ]
 
 

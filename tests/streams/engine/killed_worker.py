@@ -33,7 +33,7 @@ from stream_bayes.streams.files.sink import FileSink
 from stream_bayes.streams.files.source import FileSource
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
-from stream_bayes.streams.served_models.served import ServedLearner
+from stream_bayes.streams.served_models.learner import ServedLearner
 
 
 class Killed(ServedLearner):

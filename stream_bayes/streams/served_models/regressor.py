@@ -1,0 +1,181 @@
+"""Learners of numbers in the engine: they answer with a mean and an interval, and labels are read as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from stream_bayes.core.encoding._targets import read_target
+from stream_bayes.core.values.durations import MICROSECOND
+from stream_bayes.core.values.payloads import Payload, plain
+from stream_bayes.core.values.values import shown
+from stream_bayes.data.amounts import Amount
+from stream_bayes.errors import BadLabel, NotSupported, StreamBayesError
+from stream_bayes.learners.adaptive.adaptive_regression import AdaptiveRegression
+from stream_bayes.learners.base.intervals import ends_of
+from stream_bayes.learners.base.regressor import BayesRegressor, SummedRegressor
+from stream_bayes.streams.served_models.answers import Answer, BatchAnswers, process_one_by_one
+from stream_bayes.streams.served_models.learner import ServedLearner
+from stream_bayes.streams.served_models.name_limit import NameLimit
+
+__all__ = ["LEVEL", "ServedRegressor", "mean_of"]
+
+LEVEL = 0.9  # of the intervals, by default
+
+
+def mean_of(answer: Answer) -> float | None:
+    """Return the number that an answer predicts; None for an event that was not answered.
+
+    Examples
+    --------
+    >>> mean_of({"mean": 3.5, "low": 1.0, "high": 6.0}), mean_of({})
+    (3.5, None)
+    """
+    return answer.get("mean")
+
+
+class ServedRegressor(ServedLearner):
+    """A learner of numbers. Its answers are `{"mean": ..., "low": ..., "high": ...}`, empty before any learning.
+
+    Parameters
+    ----------
+    learner
+        The learner. Loading a state replaces it; `model` is the present one.
+    level
+        The level of the intervals.
+    written
+        How labels that are texts are written.
+    max_names, max_skew
+        As of `ServedLearner`.
+
+    Examples
+    --------
+    >>> from stream_bayes import BayesianRegression
+    >>> model = ServedRegressor(BayesianRegression())
+    >>> for k in range(100):
+    ...     model.learn({"wind": k % 7}, 20.0 - 2 * (k % 7) + k % 2, 1.0)
+    >>> {name: round(number, 1) for name, number in model.answer({"wind": 3}).items()}
+    {'mean': 14.5, 'low': 13.6, 'high': 15.4}
+    """
+
+    predicts_numbers = True
+    model: Any  # a `BayesRegressor`
+
+    def __init__(
+        self,
+        learner: BayesRegressor,
+        level: float | None = None,
+        written: Amount | None = None,
+        max_names: int | None = None,
+        max_skew: float | None = None,
+    ) -> None:
+        self.level = LEVEL if level is None else level
+        ends_of(self.level)
+        self._written = Amount() if written is None else written
+        super().__init__(learner, mean_of, max_names, max_skew)
+
+    def _serve(self, learner: Any) -> None:
+        self.model = learner
+        self._holds = isinstance(learner, AdaptiveRegression)
+        self.answer, self.learn, self.predict_then_learn = self._answer, self._learn, self._predict_then_learn
+        self.is_timed = learner._store.tables.timed
+        self._limit = None if self._max_names is None else NameLimit(learner, self._max_names)
+
+    def work(self) -> bool:
+        return False
+
+    def read_label(self, y: Any) -> float:
+        """Return a label as a number: texts are read as cells of a table are.
+
+        Raises
+        ------
+        BadLabel
+            If it is none, or not finite.
+        """
+        if isinstance(y, str):
+            try:
+                y = self._written.read(y)[0]
+            except ValueError as error:
+                raise BadLabel(f"label: expected {error}, got {shown(y)}") from None
+        return float(read_target(y))
+
+    def _answer(self, x: Any) -> Answer:
+        learner = self.model
+        if not learner.clock:
+            return {}
+        mean = learner.predict_one(x)
+        low, high = learner.predict_interval_one(x, self.level)
+        return {"mean": mean, "low": low, "high": high}
+
+    def _learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> None:
+        self._check(self.model.features_of(x) if self._holds else x, at)
+        if self.is_timed:
+            self.model.learn_one(x, y, w, at)
+        else:
+            self.model.learn_one(x, y, w)
+
+    def _predict_then_learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> Answer:
+        answer = self.answer(x)
+        self._learn(x, y, w, at)
+        return answer
+
+    def process(
+        self,
+        xs: Sequence[Any],
+        ys: Sequence[Any],
+        ws: Sequence[float],
+        ats: Sequence[float | None] | None = None,
+        /,
+    ) -> tuple[BatchAnswers, StreamBayesError | None]:
+        """Predict and learn samples sequentially, up to one that is refused; only predict those without a label."""
+        times = iter([None] * len(xs) if ats is None else ats)
+
+        def predict(x: Any) -> Answer:
+            next(times)
+            return self.answer(x)
+
+        def predict_then_learn(x: Any, y: Any, w: float) -> Answer:
+            return self._predict_then_learn(x, y, w, next(times))
+
+        return process_one_by_one(predict, predict_then_learn, xs, ys, ws)
+
+    # -- late labels and corrections ----------------------------------------------------------------------------------
+
+    def hold(self, x: Any) -> Any:
+        return self.model.hold(x) if self._holds else x
+
+    def content(self, x: Any) -> Payload:
+        return plain(self.model.features_of(x) if self._holds else x)
+
+    def unlearning_fault(self, *, is_read_again: bool) -> str | None:
+        if not isinstance(self.model, SummedRegressor):
+            return f"{self.name} cannot unlearn; take bayesian-regression"
+        if is_read_again and self.model.half_life is not None:
+            return (
+                f"a {self.name} with half_life unlearns a sample by the moment at which it was learned, which only "
+                "remembered samples have; raise labels.most_correctable and correct_within"
+            )
+        return None
+
+    def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
+        if not isinstance(self.model, SummedRegressor):
+            raise NotSupported(f"{self.name} cannot unlearn; take bayesian-regression")
+        moment: float | None = None
+        if self.is_timed and clock is not None:
+            moment = clock * MICROSECOND
+        elif self.model.half_life is not None:
+            moment = clock
+        self.model.unlearn_one(content, y, w, moment)
+
+    def relearn(self, content: Payload, was: Any, y: Any, w: float, clock: int | None) -> None:
+        if not isinstance(self.model, SummedRegressor):
+            raise NotSupported(f"{self.name} cannot correct what it learned; take bayesian-regression")
+        if self.is_timed and clock is not None:
+            self.model.learn_one(content, y, w, clock * MICROSECOND)
+        else:
+            self.model.learn_one(content, y, w)
+        try:
+            self.unlearn(content, was, w, clock)
+        except StreamBayesError:
+            self.unlearn(content, y, w, clock if self.is_timed else self.clock)
+            raise
