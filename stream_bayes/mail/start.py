@@ -39,6 +39,8 @@ stream-bayes spam classify [--home DIR] [-u USER] [FILE...]
   --home DIR   the filter's directory; $STREAM_BAYES_SPAM, or ~/.stream-bayes/spam
   -u USER      use this user's own filter on top of the site's; also --user
   --embed      exit with 0 whatever the verdict, for mail systems that treat other codes as failures
+  --hold-megabytes N  without a server, hold N MB of tokens of classified mails, which correct finds by their
+               ids; default 64
   --key-env N  environment variable with the key that hashes the filter's tokens
 
 filter copies a mail from stdin to stdout and adds X-Stream-Bayes to its headers. classify reads files, or a mail from
@@ -141,7 +143,7 @@ def change_on_server(verb: str, arguments: list[str]) -> int | None:
     home = home_of(options)
     if (
         label not in ("ham", "spam", "")
-        or {"embed", "key-env"} & options.keys()
+        or {"embed", "key-env", "hold-megabytes"} & options.keys()
         or not os.path.exists(f"{home}/socket")
     ):
         return None
@@ -156,7 +158,7 @@ def change_on_server(verb: str, arguments: list[str]) -> int | None:
         if by_mail:
             request = "forget-mail" if verb == "forget" else f"learn {label}"
             for file in words or ["-"]:
-                for _, raw in messages(file):
+                for _, raw in messages(file, label):
                     outcome = send_to_server(home, f"{request} {len(raw)}{user}", raw)
                     if outcome is None:
                         return report_missing_server() if outcomes or file == "-" else None
@@ -232,8 +234,11 @@ def number_of(count: float, noun: str) -> str:
     return f"{count:,.0f} {noun}{'' if round(count) == 1 else 's'}"
 
 
-def messages(file: str) -> Iterator[tuple[str, bytes]]:
-    """Yield each message of a file with its place. Load the package only for mailboxes, directories and gzip."""
+def messages(file: str, label: str = "") -> Iterator[tuple[str, bytes]]:
+    """Yield each message of a file with its place. Load the package only for mailboxes, directories and gzip.
+
+    With a label, the messages are learned: what is no mail, or has another label in its file, is reported in its place.
+    """
     if file == "-":
         if sys.stdin is not None and sys.stdin.buffer.isatty():
             sys.stderr.write("stream-bayes: reading a mail from the terminal; Ctrl-D ends it\n")
@@ -254,8 +259,14 @@ def messages(file: str) -> Iterator[tuple[str, bytes]]:
     skipped = load("stream_bayes.mail.streams.mailbox:subfolders_of")(file)
     if skipped:
         report_skipped(file, [folder.name for folder in skipped])
-    for mail in load("stream_bayes.mail.streams.mailbox:mails")(file):
-        yield mail.place, mail.raw
+    refused: dict[str, str] = {}
+    for mail in load("stream_bayes.mail.streams.mailbox:mails")(file, label or None):
+        if label and mail.refusal:
+            refused[mail.place] = mail.refusal
+        else:
+            yield mail.place, mail.raw
+    if refused:
+        report_error(ValueError(load("stream_bayes.mail.commands.train:refusals")(refused)))
 
 
 def report_skipped(file: str, names: list[str]) -> None:
@@ -282,7 +293,7 @@ def parse(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
             options["embed"] = ""
         elif word == "--mail":
             options["mail"] = ""
-        elif name in ("--home", "--key-env", "--user", "-u"):
+        elif name in ("--home", "--key-env", "--hold-megabytes", "--user", "-u"):
             if not equals and not waiting:
                 raise ValueError(f"{name} needs a value")
             options["user" if name == "-u" else name[2:]] = value if equals else waiting.pop(0)
@@ -312,7 +323,8 @@ def make_classifier(options: dict[str, str]) -> Callable[[bytes], Answer]:
             from stream_bayes.registry import load
 
             local_classifier = load("stream_bayes.mail.commands.classify:local_classifier")
-            here.append(local_classifier(home, options.get("key-env"), options.get("user")))
+            settings = (options.get(name) for name in ("key-env", "user", "hold-megabytes"))
+            here.append(local_classifier(home, *settings))
         return here[0](raw)
 
     return classify_mail

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import typer
 
+from stream_bayes.errors import NotSupported
 from stream_bayes.mail.commands.options import UserHomeOptions
 from stream_bayes.mail.filter.verdict import judge
-from stream_bayes.mail.start import (
-    run_command,
-)
+from stream_bayes.mail.start import report_error, run_command
 from stream_bayes.mail.store.identity import id_of_mail
+from stream_bayes.mail.store.judged_mails import MAX_BYTES, JudgedMails, held_name
 
 __all__ = ["classify", "filter_", "local_classifier"]
 
@@ -28,14 +28,27 @@ def filter_(context: typer.Context) -> None:
 
 
 def local_classifier(
-    home: str, key_env: str | None, user: str | None = None
+    home: str, key_env: str | None, user: str | None = None, hold_megabytes: str | None = None
 ) -> Callable[[bytes], tuple[str, ...]]:
-    """Return a function that classifies mails in this process, without a server."""
+    """Return a function that classifies mails in this process, without a server.
+
+    It holds their tokens for a while, as the server does, so that `correct` needs no more than an id.
+    """
     options = UserHomeOptions(home=Path(home), key_env=key_env, user=user)
-    model, key = options.load(), options.open().id_key()
+    model, place = options.load(), options.open()
+    key = place.id_key()
+    most = MAX_BYTES if hold_megabytes is None else int(float(hold_megabytes) * (1 << 20))
+    held: JudgedMails | None = JudgedMails(place.directory, most, files=place.files)
 
     def classify_mail(raw: bytes) -> tuple[str, ...]:
-        name = id_of_mail(raw)
-        return judge(model, model.bag_of(raw), name if key is None else key.signed(name)).texts()
+        nonlocal held
+        name, bag = id_of_mail(raw), model.bag_of(raw)
+        if held is not None and model.label_of(name) is None:
+            try:
+                held.put(held_name(name, user), bag.tokens)
+            except (OSError, NotSupported) as error:  # a verdict must not fail because the disk is full
+                report_error(ValueError(f"mails classified here cannot be corrected by their id: {error}"))
+                held = None
+        return judge(model, bag, name if key is None else key.signed(name)).texts()
 
     return classify_mail

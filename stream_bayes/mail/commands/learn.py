@@ -78,7 +78,7 @@ def _learn_mails(service: FilterService, label: str, files: list[str], user: str
     """Learn the messages of some files, and print the number of those learned before."""
     outcomes: list[str] = []
     refused: dict[str, str] = {}
-    for mail in (mail for path in files for mail in mails(path)):
+    for mail in (mail for path in files for mail in mails(path, label)):
         if mail.refusal:
             refused[mail.place] = mail.refusal
         else:

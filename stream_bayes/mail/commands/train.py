@@ -169,7 +169,7 @@ def _check_settings(model: SpamFilter, settings: dict[str, Any], learner: str | 
 def _alternating(given: Sequence[tuple[str, str]]) -> Iterator[tuple[str, Mail]]:
     """Yield the mails of several files evenly mixed, so that no label comes all at once."""
     sizes = [max(size_of([path]) or 1, 1) for path, _ in given]
-    sources = {number: mails(path) for number, (path, _) in enumerate(given)}
+    sources = {number: mails(path, label) for number, (path, label) in enumerate(given)}
     done = dict.fromkeys(sources, 0)
     read = dict.fromkeys(sources, 0)
     while sources:

@@ -18,7 +18,7 @@ from stream_bayes.mail.start import without_own_fields
 from stream_bayes.mail.store.change_journal import Change
 from stream_bayes.mail.store.home import OpenFilter, SpamHome
 from stream_bayes.mail.store.identity import SIGNED, id_of_mail
-from stream_bayes.mail.store.judged_mails import DAYS, MAX_BYTES, JudgedMails
+from stream_bayes.mail.store.judged_mails import DAYS, MAX_BYTES, JudgedMails, held_name
 from stream_bayes.mail.store.users import Quota, Users, checked_user
 from stream_bayes.mail.streams.mailbox import refusal_of
 
@@ -100,7 +100,7 @@ class FilterService:
             present = self._model(user)
             found = judge(present, bag, self._signed(name))
             if present.label_of(name) is None:
-                self._hold(_held_name(name, user), bag)
+                self._hold(held_name(name, user), bag)
             self.judged += 1
         return found
 
@@ -178,7 +178,7 @@ class FilterService:
 
     def _tokens_of(self, name: str, user: str | None) -> dict[str, int] | None:
         """Return the tokens of a mail that was judged, for this user or for the site."""
-        own = None if user is None else self._held.get(_held_name(name, user))
+        own = None if user is None else self._held.get(held_name(name, user))
         return self._held.get(name) if own is None else own
 
     def _named(self, raw: bytes) -> list[str]:
@@ -203,7 +203,12 @@ class FilterService:
             if before is not None:
                 self._change([Change("correct", name, label)], user)
                 return "corrected"
-            self._change([Change("learn", name, label, self._tokens_of(name, user) or {})], user)
+            tokens = self._tokens_of(name, user)
+            if tokens is None:  # another process has removed it meanwhile
+                raise NotLearned(
+                    f"the tokens of {name} are not held any more; pass the message itself, with --mail"
+                )
+            self._change([Change("learn", name, label, tokens)], user)
             return "learned"
 
     def forget(self, given: str, user: str | None = None) -> None:
@@ -219,7 +224,7 @@ class FilterService:
             name = self._whole_id(given, user)
             if self._label_of(user)(name) is not None:
                 self._change([Change("forget", name)], user)
-            self._held.remove([_held_name(name, user)])
+            self._held.remove([held_name(name, user)])
 
     def forget_mail(self, raw: bytes, user: str | None = None) -> None:
         """Remove everything that a mail added, by its header's id or its content. Raises as `forget` does."""
@@ -297,11 +302,12 @@ class FilterService:
 
     def _ids(self, user: str | None) -> list[str]:
         """Return the ids of the mails that a user, or the site, can correct or forget."""
+        own = "" if user is None else f"{checked_user(user)}/"
         model, held = self._opened.model, self._held.ids()
         site = [name for name in held if "/" not in name]
         if user is None:
             return [*model.ids(), *site]
-        opened, own = self._users.find(user), f"{checked_user(user)}/"
+        opened = self._users.find(user)
         learned = [] if opened is None else opened.model.ids()
         return [*learned, *(name.removeprefix(own) for name in held if name.startswith(own)), *site]
 
@@ -345,11 +351,6 @@ class FilterService:
             self._folding.join()
         self._fold()
         self._users.close()
-
-
-def _held_name(name: str, user: str | None) -> str:
-    """Return the name under which the tokens of a mail are held that was judged for a user."""
-    return name if user is None else f"{checked_user(user)}/{name}"
 
 
 def _tokenizer(model: SpamFilter) -> tuple[Any, ...]:

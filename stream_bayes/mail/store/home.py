@@ -3,7 +3,7 @@
 filter.zip    a snapshot, replaced atomically: a reader gets the old or the new one, whole; for `stream_bayes.load` too
 changes       the journal: changes since the snapshot, each appended and synced
 id-key        signs the ids in headers
-judged-...    tokens of mails that the server judged, for a while
+judged-...    tokens of mails that were judged, for a while
 lock          held (flock) while the filter is changed, from before the state is read until it is written
 socket        the server's, while one runs
 users/        the filters of users; see `users.py`
@@ -17,7 +17,6 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -28,6 +27,7 @@ from stream_bayes.errors import BadState, NoSnapshot
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.store.change_journal import Change, ChangeJournal
 from stream_bayes.mail.store.identity import KEY_BYTES, IdKey
+from stream_bayes.mail.store.locks import holding_lock
 from stream_bayes.saving.model_snapshot import SECTION, snapshot_of
 from stream_bayes.saving.snapshots.file import read_snapshot, write_snapshot
 from stream_bayes.saving.snapshots.file_system import FileSystem
@@ -36,7 +36,6 @@ from stream_bayes.saving.snapshots.snapshot import Snapshot
 __all__ = ["OpenFilter", "SpamHome"]
 
 CHANGES = Partition("changes", 0)
-LOCK_PAUSE = 0.02  # seconds between two attempts to lock
 LEFT_BEHIND = re.compile(r"\.(filter|folded-[0-9]+)\.zip\.[0-9]+\.new|folded-[0-9]+\.zip|\.changes\.new")
 FOLD_SHARE = 4  # the journal is folded when it exceeds this part of the snapshot's size,
 MIN_FOLD_BYTES = 1 << 20  # and this
@@ -136,16 +135,8 @@ class SpamHome:
         waiting
             Called once if another process holds it.
         """
-        lock = self.files.open(self.directory / "lock", os.O_RDWR | os.O_CREAT)
-        try:
-            while not self.files.try_lock(lock):
-                if waiting is not None:
-                    waiting()
-                    waiting = None
-                time.sleep(LOCK_PAUSE)
+        with holding_lock(self.files, self.directory / "lock", waiting):
             yield
-        finally:
-            self.files.close(lock)
 
     @contextmanager
     def changing(

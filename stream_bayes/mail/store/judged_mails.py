@@ -6,28 +6,36 @@
 A file is full at half of the bytes allowed, or when its first mail is as old as allowed. A mail that is too old is not
 found any more, and has left the disk when it is twice as old. Records are not synced: a power cut loses the last few,
 and a mail can still be learned from its bytes.
+
+Several processes may hold mails here: a server, and each `filter` without one. They write in turn, by a lock, and each
+first reads what others have appended since.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from stream_bayes.mail.filter.messages import checked_bag
 from stream_bayes.mail.store.change_journal import FRAME, decoded_records, encode_record
+from stream_bayes.mail.store.locks import holding_lock
+from stream_bayes.mail.store.users import checked_user
 from stream_bayes.saving.snapshots.file_system import FileSystem
 
-__all__ = ["DAYS", "MAX_BYTES", "JudgedMails"]
+__all__ = ["DAYS", "MAX_BYTES", "JudgedMails", "held_name"]
 
 MAX_BYTES = 64 << 20
 DAYS = 14.0
 DAY = 86_400.0  # seconds
 NEW, OLD = "judged-new", "judged-old"
+HEAD_BYTES = 120  # with the id and the time of the first mail
+_BEGIN = re.compile(rb'\[("(?:[^"\\]|\\.)*"),([-+0-9.e]+),')  # id and time of a record
 
 
 class _Place(NamedTuple):
@@ -81,48 +89,77 @@ class JudgedMails:
         self._places: dict[str, _Place] = {}
         self._began = clock()  # the time of the first record of the new file
         self._size = 0  # of the new file
-        for name in (OLD, NEW):
-            self._index(name)
-        self._expire()
+        self._head = b""  # the first bytes of the new file: another file has others
+        self._follow()
 
     def __len__(self) -> int:
         return len(self._places)
 
     def put(self, name: str, tokens: dict[str, int]) -> None:
         """Hold the tokens of a mail; a mail that is held already stays as it is."""
-        self._expire()
-        if name in self._places or not self.max_bytes:
+        if not self.max_bytes:
             return
-        now = self._clock()
-        record = self._record(name, now, tokens)
-        if self._size and (
-            2 * (self._size + len(record)) > self.max_bytes or now - self._began > self.days * DAY
-        ):
-            self._rotate()
-        if not self._size:
-            self._began = now
-        self._append(NEW, record)
-        self._places[name] = _Place(NEW, self._size, self._size + len(record), now)
-        self._size += len(record)
+        with self._turn():
+            if self._read(name) is not None:
+                return
+            now = self._clock()
+            record = self._record(name, now, tokens)
+            if self._size and (
+                2 * (self._size + len(record)) > self.max_bytes or now - self._began > self.days * DAY
+            ):
+                self._rotate()
+            if not self._size:
+                self._began, self._head = now, record[:HEAD_BYTES]
+            self._append(NEW, record)
+            self._places.pop(name, None)
+            self._places[name] = _Place(NEW, self._size, self._size + len(record), now)
+            self._size += len(record)
 
     def get(self, name: str) -> dict[str, int] | None:
         """Return the tokens of a mail; None if they are not held."""
-        self._expire()
+        with self._turn():
+            return self._read(name)
+
+    def _read(self, name: str) -> dict[str, int] | None:
         place = self._places.get(name)
         if place is None or self._clock() - place.time > self.days * DAY:
             return None
         return self._tokens(place, name)
 
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Keep other processes from writing, with what they have written read."""
+        with holding_lock(self._files, self.directory / "judged-lock"):
+            self._follow()
+            self._expire()
+            yield
+
+    def _follow(self) -> None:
+        """Read what other processes have appended since, or all files after one of them has begun another."""
+        head = self._first_bytes()
+        size = (self.directory / NEW).stat().st_size if head else 0
+        if size == self._size and head == self._head:
+            return
+        if head != self._head or size < self._size:
+            self._places = {}
+            self._size = 0
+            self._index(OLD, 0)
+        self._index(NEW, self._size)
+        self._head = head if self._size else b""
+
     def ids(self) -> list[str]:
         """Return the ids of the mails held, oldest first."""
-        return list(self._places)
+        with self._turn():
+            return list(self._places)
 
     def remove(self, names: Iterable[str]) -> int:
         """Remove mails from the disk: blank their records. Return the number of those that were held."""
-        gone = {name: place for name in names if (place := self._places.pop(name, None)) is not None}
-        for place in gone.values():
-            with suppress(FileNotFoundError):
-                self._blank(place)
+        with self._turn():
+            gone = {name: place for name in names if (place := self._places.pop(name, None)) is not None}
+            for place in gone.values():
+                with suppress(FileNotFoundError):
+                    self._blank(place)
+            self._head = self._first_bytes()
         return len(gone)
 
     def _blank(self, place: _Place) -> None:
@@ -150,25 +187,34 @@ class JudgedMails:
         found, _, tokens = json.loads(record.content)
         return checked_bag(tokens) if found == name else None
 
-    def _index(self, file: str) -> None:
-        """Read where the mails of a file are; cut off a record that a crash has torn."""
-        path = self.directory / file
+    def _index(self, file: str, start: int) -> None:
+        """Read where the mails of a file are, from a place on, up to a record that a crash has torn."""
         try:
-            data = path.read_bytes()
+            with (self.directory / file).open("rb") as opened:
+                opened.seek(start)
+                data = opened.read()
         except FileNotFoundError:
             data = b""
-        start, first = 0, None
+        stop = 0
         for record in decoded_records(data, 0):
-            name, when, _ = json.loads(record.content)
-            first = when if first is None else first
+            begin = _BEGIN.match(record.content)
+            assert begin is not None  # the checksum is right, so it is a record of `_content`
+            name, when = json.loads(begin[1]), float(begin[2])
+            if file == NEW and start + stop == 0:
+                self._began = when
             if name:  # else it was removed
-                self._places[name] = _Place(file, start, record.stop, when)
-            start = record.stop
-        if start < len(data):
-            self._write(path, b"", os.O_RDWR, cut=start)
+                self._places.pop(name, None)
+                self._places[name] = _Place(file, start + stop, start + record.stop, when)
+            stop = record.stop
         if file == NEW:
-            self._size = start
-            self._began = self._clock() if first is None else first
+            self._size = start + stop
+
+    def _first_bytes(self) -> bytes:
+        try:
+            with (self.directory / NEW).open("rb") as file:
+                return file.read(HEAD_BYTES)
+        except FileNotFoundError:
+            return b""
 
     def _expire(self) -> None:
         """Delete a file when all of its mails are too old, and forget those that are."""
@@ -188,7 +234,7 @@ class JudgedMails:
                 with suppress(FileNotFoundError):
                     self._files.unlink(self.directory / file)
                 if file == NEW:
-                    self._size = 0
+                    self._size, self._head = 0, b""
 
     def _rotate(self) -> None:
         self._places = {
@@ -208,6 +254,11 @@ class JudgedMails:
             self._files.write(descriptor, data)
         finally:
             self._files.close(descriptor)
+
+
+def held_name(name: str, user: str | None) -> str:
+    """Return the name under which the tokens of a mail are held that was judged for a user, or for the site."""
+    return name if user is None else f"{checked_user(user)}/{name}"
 
 
 def _content(name: str, now: float, tokens: dict[str, int]) -> bytes:

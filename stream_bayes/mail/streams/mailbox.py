@@ -1,16 +1,18 @@
-r"""Mails from files: a message, an mbox, a Maildir, a directory of these, or the standard input.
+r"""Mails from files: a message, an mbox, a Maildir, a dbox, a table, a directory of these, or the standard input.
 
 An mbox begins with "From ". Each such line after a blank one begins a new message; a ">" before a "From " in a message
 is removed, as in mboxrd. So does one with a date after any line. A byte order mark and blank lines before the first
-message are skipped; MMDF boxes are read too. Files packed by gzip, bzip2 or xz are unpacked, and the files in a zip or
-tar archive read one after the other, all bounded while they expand.
+message are skipped; MMDF boxes are read too. Files packed by gzip, bzip2, xz or zstd are unpacked, and the files in a
+zip or tar archive read one after the other, all bounded while they expand.
 """
 
 from __future__ import annotations
 
 import bz2
+import csv
 import gzip
 import io
+import json
 import lzma
 import os
 import re
@@ -23,6 +25,9 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
 from stream_bayes.errors import SourceError
+from stream_bayes.mail.streams.dbox import dbox_mails, is_dbox
+from stream_bayes.mail.streams.tables import csv_mails, is_object, json_mails
+from stream_bayes.streams.files.byte_file import ReplayableFile, decompressed_zstd
 
 __all__ = ["MAX_BYTES", "Mail", "mails", "refusal_of", "size_of", "subfolders_of"]
 
@@ -30,15 +35,18 @@ MAX_BYTES = 1 << 26  # of one message; the rest of a longer one is skipped
 MAX_GROWTH, MIN_PACKED = 200, 1 << 18  # of a packed file as it expands, once so many bytes of it were read
 UNPACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 ZIP, TAR_MARK, MMDF = b"PK\3\4", 257, b"\1\1\1\1"
-PACKERS: dict[bytes, Callable[[IO[bytes]], Any]] = {  # a pipe cannot be wound back, so the first bytes decide
-    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
-    b"BZh": bz2.BZ2File,
-    b"\xfd7zX": lzma.LZMAFile,
+PACKERS: dict[
+    bytes, Callable[[IO[bytes], str], Any]
+] = {  # a pipe cannot be wound back, so the first bytes decide
+    b"\x1f\x8b": lambda file, name: gzip.GzipFile(fileobj=file),
+    b"BZh": lambda file, name: bz2.BZ2File(file),
+    b"\xfd7zX": lambda file, name: lzma.LZMAFile(file),  # noqa: SIM115  # it is read while it is yielded
+    b"\x28\xb5\x2f\xfd": lambda file, name: decompressed_zstd(name, cast("ReplayableFile", file)),
 }
 BYTE_ORDER_MARK, BLANK_LINES = b"\xef\xbb\xbf", (b"\n", b"\r\n")
 OTHER_KINDS = {
     ZIP: "a zip archive",
-    b"\x28\xb5\x2f\xfd": "a file packed by zstd (unpack it: zstd -d)",
+    b"\x28\xb5\x2f\xfd": "a file packed by zstd",
     b"\x1f\x8b": "a file packed by gzip",
     b"BZh": "a file packed by bzip2",
     b"\xfd7zX": "a file packed by xz",
@@ -54,6 +62,8 @@ OTHER_KINDS = {
     b"SQLite format 3": "a database",
 }
 SAMPLED = 1 << 16  # bytes of a file without headers that are looked at
+TABLE_ENDINGS = (".csv", ".tsv")
+PACKED_ENDINGS = (".gz", ".bz2", ".xz", ".zst")
 CONTROLS = bytes({*range(32), 127} - set(b"\t\n\r\f\b\x1b"))
 _FIELD = re.compile(rb"(?:>?From [^\n]{0,200}\n)?[\w-]{1,100}[ \t]{0,20}:")  # a header of a mail
 _SEPARATOR = re.compile(
@@ -83,13 +93,15 @@ class Mail(NamedTuple):
     refusal: str = ""
 
 
-def mails(path: str | Path) -> Iterator[Mail]:
+def mails(path: str | Path, label: str | None = None) -> Iterator[Mail]:
     """Yield the messages of a path in order; in directories, by file name.
 
     Parameters
     ----------
     path
         A file or directory, or `"-"` for the standard input.
+    label
+        The label by which they are asked for: a row of a table with another one is refused.
 
     Raises
     ------
@@ -99,7 +111,7 @@ def mails(path: str | Path) -> Iterator[Mail]:
     try:
         if str(path) == "-":
             stdin = io.BufferedReader(_Whole(sys.stdin.buffer))
-            yield from _in_file(cast("IO[bytes]", stdin), cast("IO[bytes]", stdin), "-")
+            yield from _in_file(cast("IO[bytes]", stdin), cast("IO[bytes]", stdin), "-", label)
             return
         done = 0
         for file in _files(Path(path)):
@@ -110,10 +122,18 @@ def mails(path: str | Path) -> Iterator[Mail]:
                     raise
                 continue  # a mail program has moved it since it was listed
             with opened:
-                for mail in _in_file(opened, opened, str(file)):
+                for mail in _in_file(opened, opened, str(file), label):
                     yield mail._replace(done=done + mail.done)
                 done += os.fstat(opened.fileno()).st_size
-    except (OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile) as error:
+    except (
+        OSError,
+        EOFError,
+        zlib.error,
+        lzma.LZMAError,
+        csv.Error,
+        tarfile.TarError,
+        zipfile.BadZipFile,
+    ) as error:
         raise SourceError(f"{path}: cannot be read: {error}") from error
 
 
@@ -156,7 +176,9 @@ def _files(path: Path) -> Iterator[Path]:
                 yield from _files(one)
 
 
-def _in_file(stream: IO[bytes], below: IO[bytes], name: str, *, may_unpack: bool = True) -> Iterator[Mail]:
+def _in_file(
+    stream: IO[bytes], below: IO[bytes], name: str, label: str | None, *, may_unpack: bool = True
+) -> Iterator[Mail]:
     """Yield the messages of one file, of a packed one, or of the files in an archive.
 
     `below` is the file whose position counts. Files in an archive are no archives in turn.
@@ -164,15 +186,15 @@ def _in_file(stream: IO[bytes], below: IO[bytes], name: str, *, may_unpack: bool
     begin = _peeked(stream, 4)
     packer = next((each for magic, each in PACKERS.items() if begin.startswith(magic)), None)
     if packer is not None and may_unpack:
-        unpacked = io.BufferedReader(_Bounded(packer(stream), below))
-        yield from _in_file(cast("IO[bytes]", unpacked), below, name, may_unpack=False)
+        unpacked = io.BufferedReader(_Bounded(packer(stream, name), below))
+        yield from _in_file(cast("IO[bytes]", unpacked), below, name, label, may_unpack=False)
     elif _peeked(stream, TAR_MARK + 5)[TAR_MARK:] == b"ustar":
         with tarfile.open(fileobj=stream, mode="r|") as archive:
             for member in archive:
                 file = archive.extractfile(member) if member.isreg() else None
                 if file is not None:
                     inner = cast("IO[bytes]", io.BufferedReader(_Whole(file)))
-                    yield from _archived(_in_stream(inner, below, f"{name}:{member.name}"))
+                    yield from _archived(_in_stream(inner, below, f"{name}:{member.name}", label))
     elif begin == ZIP and may_unpack and below.seekable():
         with zipfile.ZipFile(below) as packed:
             for info in packed.infolist():
@@ -186,16 +208,16 @@ def _in_file(stream: IO[bytes], below: IO[bytes], name: str, *, may_unpack: bool
                     raise SourceError(f"{name}: {info.filename} expands without end; it is not read")
                 with packed.open(info) as member_file:
                     inner = cast("IO[bytes]", io.BufferedReader(_Whole(member_file)))
-                    yield from _archived(_in_stream(inner, inner, f"{name}:{info.filename}"))
+                    yield from _archived(_in_stream(inner, inner, f"{name}:{info.filename}", label))
     else:
-        for mail in _in_stream(stream, below, name):
-            yield mail._replace(refusal=refusal_of(mail.raw))
+        for mail in _in_stream(stream, below, name, label):
+            yield mail._replace(refusal=mail.refusal or refusal_of(mail.raw))
 
 
 def _archived(found: Iterator[Mail]) -> Iterator[Mail]:
     """Yield the messages of a file in an archive: there a text without headers is none."""
     for mail in found:
-        refusal = refusal_of(mail.raw)
+        refusal = mail.refusal or refusal_of(mail.raw)
         if not refusal and not _FIELD.match(mail.raw):
             refusal = "a text without headers, in an archive"
         yield mail._replace(refusal=refusal)
@@ -237,7 +259,7 @@ class _Bounded(_Whole):
         return size
 
 
-def _in_stream(stream: IO[bytes], below: IO[bytes], name: str) -> Iterator[Mail]:
+def _in_stream(stream: IO[bytes], below: IO[bytes], name: str, label: str | None) -> Iterator[Mail]:
     """Yield the messages of one file; `below` is the file under a gzip stream, whose position counts."""
     place = below.tell if below.seekable() else lambda: 0
     first = stream.readline(MAX_BYTES).removeprefix(BYTE_ORDER_MARK)
@@ -247,6 +269,15 @@ def _in_stream(stream: IO[bytes], below: IO[bytes], name: str) -> Iterator[Mail]
         return
     if first.rstrip(b"\r\n") == MMDF:
         yield from _in_mmdf(stream, place, name)
+        return
+    if is_dbox(first):
+        for number, raw in enumerate(dbox_mails(stream, name, MAX_BYTES), 1):
+            yield Mail(raw, place(), f"{name}:{number}")
+        return
+    if is_object(first) or _is_table(name):
+        rows = csv_mails(first, stream, label) if _is_table(name) else json_mails(first, stream, label)
+        for number, row in enumerate(rows, 1):
+            yield Mail(row.raw, place(), f"{name}:{number}", row.refusal)
         return
     if not first.startswith(b"From "):
         yield Mail(first + stream.read(max(MAX_BYTES - len(first), 0)), place(), name)
@@ -266,6 +297,14 @@ def _in_stream(stream: IO[bytes], below: IO[bytes], name: str) -> Iterator[Mail]
             lines.append(line)
             size += len(line)
     yield Mail(_joined(lines), place(), f"{name}:{number}")
+
+
+def _is_table(name: str) -> bool:
+    """Return True for the name of a CSV file, perhaps packed."""
+    name = name.lower()
+    for ending in PACKED_ENDINGS:
+        name = name.removesuffix(ending)
+    return name.endswith(TABLE_ENDINGS)
 
 
 def _in_mmdf(stream: IO[bytes], place: Callable[[], int], name: str) -> Iterator[Mail]:
@@ -300,8 +339,18 @@ def refusal_of(raw: bytes) -> str:
     begin = raw[:SAMPLED]
     if _FIELD.match(begin):
         return ""
+    if begin.lstrip()[:1] in (b"{", b"[") and _is_json(raw):
+        return "JSON that is no object a line"
     odd = len(begin) - len(begin.translate(None, CONTROLS))
     return "binary data" if b"\0" in begin or 50 * odd > len(begin) else ""
+
+
+def _is_json(raw: bytes) -> bool:
+    try:
+        json.loads(raw)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _joined(lines: list[bytes]) -> bytes:

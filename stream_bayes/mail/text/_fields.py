@@ -4,7 +4,7 @@ r"""Header fields of a message, in one pass over their bytes; and the addresses 
     "Ann <ann@example.com>"                            ->  ("ann", "example.com"), and what is left: "Ann < >"
 
 A field is a name of up to 200 visible characters, blanks, and a colon. Lines that begin with a blank continue it. The
-block of fields ends at the first other line. Time is linear: each byte is read once.
+block of fields ends at the first other line. Time is linear: each byte is read once or twice.
 """
 
 from __future__ import annotations
@@ -16,6 +16,14 @@ import cython
 SEPARATOR = re.compile(
     rb">?From [^\n]{1,100}[0-9]:[0-9][0-9]"
 )  # of an mbox, which some programs leave in the headers
+
+# Fields that decide what the reader sees: they are read behind any number of others.
+NEEDED = frozenset(
+    "from subject reply-to sender to content-type content-transfer-encoding content-disposition mime-version".split()
+)
+MOST_NEEDED = cython.declare(cython.Py_ssize_t, 20)  # of those, behind the others
+TYPE_LENGTHS = cython.declare(cython.Py_ssize_t, 16)  # a type has parameters that find the parts
+MAX_FOLDED = cython.declare(cython.Py_ssize_t, 4)  # limits of a value with its folds
 
 TAB = cython.declare(cython.uchar, 9)
 BLANK = cython.declare(cython.uchar, 32)
@@ -46,21 +54,21 @@ def fields_of(
     start, stop
         Where the fields begin, and where the message or part ends.
     most
-        The most fields to return.
+        The most fields to return, besides those that the reader's program shows or decodes by.
     longest
-        Bytes of a value; what is longer is cut.
+        Bytes of a value; of a longer one, the beginning and the end are returned. A type may be so many times longer.
     """
     view: cython.const[cython.uchar][::1] = raw
     fields: list = []
     defects: list = []
     name: str = ""
-    value: bytes = b""
+    value: cython.Py_ssize_t = 0  # where it begins
+    last: cython.Py_ssize_t = 0  # where it ends
     i: cython.Py_ssize_t = start  # of the line
     end: cython.Py_ssize_t  # of the line
     j: cython.Py_ssize_t
     k: cython.Py_ssize_t
     is_open: cython.bint = False  # a field that continuation lines belong to
-    is_full: cython.bint = False
     while i < stop:
         end = raw.find(b"\n", i, stop)
         if end < 0:
@@ -68,8 +76,7 @@ def fields_of(
         if view[i] == BLANK or view[i] == TAB:
             if i == start:
                 return fields, start, defects
-            if is_open and len(value) <= longest:
-                value = value + b" " + stripped(raw, view, i, end, longest + 1)
+            last = end
             i = end + 1
             continue
         j = i
@@ -78,54 +85,60 @@ def fields_of(
         k = j
         while k < end and (view[k] == BLANK or view[k] == TAB) and k - j < MOST_BLANKS:
             k += 1
+        if is_open:
+            add_field(fields, defects, name, raw[value:last], most, longest)
+            is_open = False
         if j == i or k >= end or view[k] != COLON:
             if i == start:
                 return fields, start, defects
             if SEPARATOR.match(raw, i, stop) is None:
                 break
-            if not is_full:
+            if len(fields) < most:
                 defects.append("header-line")
             i = end + 1
             continue
-        if is_open:
-            fields.append((name, capped(value, longest, defects)))
-            if len(fields) == most:
-                defects.append("many-headers")
-                is_full = True
-        is_open = not is_full
-        if is_open:
-            name = raw[i:j].decode("ascii")
-            value = stripped(raw, view, k + 1, end, longest + 1)
+        is_open = True
+        name = raw[i:j].decode("ascii")
+        value, last = k + 1, end
         i = end + 1
     if is_open:
-        fields.append((name, capped(value, longest, defects)))
+        add_field(fields, defects, name, raw[value:last], most, longest)
     # Without a newline after the last line, the block ends with the message.
     return fields, min(i - 1, stop) if i > start else start, defects
 
 
 @cython.cfunc
-def capped(value: bytes, longest: cython.Py_ssize_t, defects: list) -> bytes:
-    """Return a value cut to its limit."""
-    if len(value) <= longest:
-        return value
-    defects.append("long-header")
-    return value[:longest]
-
-
-@cython.cfunc
-def stripped(
-    raw: bytes,
-    view: cython.const[cython.uchar][::1],
-    begin: cython.Py_ssize_t,
-    end: cython.Py_ssize_t,
+def add_field(
+    fields: list,
+    defects: list,
+    name: str,
+    value: bytes,
+    most: cython.Py_ssize_t,
     longest: cython.Py_ssize_t,
-) -> bytes:
-    """Return a part of a line without the blanks around it, and not much longer than a value may be."""
-    while begin < end and (view[begin] == BLANK or view[begin] == TAB):
-        begin += 1
-    while begin < end and (view[end - 1] == BLANK or view[end - 1] == TAB):
-        end -= 1
-    return raw[begin : min(end, begin + longest)]
+):
+    """Add a field with its value unfolded and cut to its limit, unless there are too many."""
+    lower: str = name.lower()
+    if len(fields) >= most:
+        if "many-headers" not in defects:
+            defects.append("many-headers")
+        if lower not in NEEDED or len(fields) >= most + MOST_NEEDED:
+            return
+    if lower == "content-type":
+        longest *= TYPE_LENGTHS
+    tail: cython.Py_ssize_t = longest // 4
+    is_long: cython.bint = len(value) > MAX_FOLDED * longest
+    if is_long:
+        value = value[: 2 * longest] + b"\n" + value[len(value) - 2 * longest :]
+    if b"\n" in value:
+        value = b" ".join([line.strip(b" \t") for line in value.split(b"\n")])
+    else:
+        value = value.strip(b" \t")
+    if len(value) > longest:
+        is_long = True
+        value = value[: longest - tail - 1] + b" " + value[len(value) - tail :]
+    if is_long:
+        defects.append("long-header")
+    fields.append((name, value))
 
 
 @cython.cfunc

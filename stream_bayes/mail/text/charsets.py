@@ -1,7 +1,7 @@
 """Decoding bytes to text, with any declared charset, right or wrong.
 
-A known charset decodes with U+FFFD for invalid bytes. For an unknown one, or none, UTF-8 is tried first, and then
-Latin-1, which fits any bytes.
+A known charset decodes with U+FFFD for invalid bytes, and as the larger one that readers show under its name. For an
+unknown one, or none, `charset_guess.py` guesses.
 """
 
 from __future__ import annotations
@@ -11,13 +11,28 @@ import codecs
 import re
 from functools import lru_cache
 
-__all__ = ["decode_text", "decoded_header", "python_charset", "sound_base64"]
+from stream_bayes.mail.text.charset_guess import guessed_text, western_text
+
+__all__ = ["charset_of_page", "decode_text", "decoded_header", "python_charset", "sound_base64"]
 
 # Some take quadratic time, some unpack, some exist on one system only. None was ever a charset of mail.
 _REFUSED = frozenset(
     "idna punycode unicode_escape raw_unicode_escape undefined mbcs oem base64 bz2 hex quopri uu zlib rot13".split()
 )
 _NONE = frozenset({"", "us-ascii", "ascii"})  # 8-bit text under these names has no known charset
+# Readers show these names as the charsets of Windows that contain them (Encoding Standard of the WHATWG, 4.2).
+_SHOWN_AS = {
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "big5": "big5hkscs",
+    "iso8859-9": "cp1254",
+    "tis-620": "cp874",
+    "iso8859-11": "cp874",
+}
+_META = re.compile(rb"<meta\b[^<>]{0,200}?\bcharset\s{0,9}=\s{0,9}[\"']?([\w.:-]{1,40})", re.IGNORECASE)
+META_BYTES = 1 << 12  # at the beginning of a page, where its charset may be named
 _WORD = re.compile(rb"=\?([\w.:*-]{1,60})\?([bBqQ])\?([^?]{0,500})\?=")
 _BETWEEN = re.compile(rb"\?=[ \t]{1,20}=\?")  # blanks between two encoded words are not part of the text
 _ESCAPE = re.compile(rb"=([0-9a-fA-F]{2})")
@@ -49,24 +64,30 @@ def decode_text(data: bytes, charset: str) -> tuple[str, str]:
     ('café', 'unknown-charset')
     """
     if charset in _NONE:
-        if data.isascii():
-            return data.decode("ascii"), ""
-        return _guessed(data), "8bit"
+        text, guess = guessed_text(data)
+        return text, "8bit" if guess else ""
     known = python_charset(charset)
     if known is None:
-        return _guessed(data), "unknown-charset"
+        return guessed_text(data)[0], "unknown-charset"
+    if known == "iso8859-1":
+        return western_text(data), ""
     try:
-        text = data.decode(known, "replace")
+        text = data.decode(_SHOWN_AS.get(known, known), "replace")
     except (UnicodeError, ValueError, LookupError):  # a codec without "replace"
-        return _guessed(data), "charset-lie"
+        return guessed_text(data)[0], "charset-lie"
     return text, "charset-lie" if "\ufffd" in text else ""
 
 
-def _guessed(data: bytes) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
+def charset_of_page(data: bytes) -> str:
+    r"""Return the charset that a page names in its own head; "" if none.
+
+    Examples
+    --------
+    >>> charset_of_page(b'<html><meta http-equiv="Content-Type" content="text/html; charset=KOI8-R">')
+    'koi8-r'
+    """
+    match = _META.search(data, 0, META_BYTES)
+    return "" if match is None else match[1].decode("ascii", "replace").lower()
 
 
 def sound_base64(data: bytes) -> tuple[bytes, bool]:

@@ -25,7 +25,7 @@ from itertools import islice, pairwise
 from stream_bayes.mail.text._words import add_tokens, words_of
 from stream_bayes.mail.text.armour import cut_armour, cut_uuencoded
 from stream_bayes.mail.text.attachments import kind_of, read_attachment
-from stream_bayes.mail.text.charsets import decode_text, decoded_header
+from stream_bayes.mail.text.charsets import charset_of_page, decode_text, decoded_header
 from stream_bayes.mail.text.headers import header_tokens, is_verdict
 from stream_bayes.mail.text.html import hidden_tokens, read_page, shortened
 from stream_bayes.mail.text.letters import as_seen, spaced_words
@@ -204,7 +204,8 @@ class _Reader:
     def read_part(self, leaf: PartLeaf, body: bytes, *, is_page: bool, is_seen: bool) -> None:
         """Count the words of a part of text; of one that is shown to nobody only a few, as hidden ones."""
         self.read_title(leaf.headers)
-        text, defect = decode_text(body, leaf.charset)
+        charset = leaf.charset or (charset_of_page(body) if is_page else "")
+        text, defect = decode_text(body, charset)
         if defect:
             self.defects[defect] = None
         if is_page:

@@ -21,7 +21,7 @@ from stream_bayes.saving.snapshots.file_system import FileSystem
 from stream_bayes.streams.files.archives import ZIP, is_workbook, table_in
 from stream_bayes.streams.files.spreadsheets import sheet_as_csv, sheet_note
 
-__all__ = ["ByteFile", "Generated", "ReplayableFile", "newlines_of_returns"]
+__all__ = ["ByteFile", "Generated", "ReplayableFile", "decompressed_zstd", "newlines_of_returns"]
 
 # The first bytes of such files
 GZIP, ZSTD, BZ2, XZ = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ"
@@ -142,7 +142,7 @@ def _unzipped(path: Path, raw: ReplayableFile) -> ReplayableFile:
         raise SourceError(f"{path}: {member.filename} cannot be unpacked: {error}") from error
 
 
-def _decompressed_zstd(path: Path, raw: ReplayableFile) -> ReplayableFile:
+def decompressed_zstd(path: Path | str, raw: ReplayableFile) -> ReplayableFile:
     """Return the decompressed content of a zstd file, by the standard library or by pyarrow."""
     try:
         from compression import zstd  # type: ignore[import-not-found,unused-ignore]  # from Python 3.14 on
@@ -231,7 +231,7 @@ class ByteFile:
         elif beginning.startswith(XZ):
             self._content = cast("ReplayableFile", lzma.LZMAFile(file))  # noqa: SIM115  # closed with this object
         elif beginning.startswith(ZSTD):
-            self._content = _Reopened(self._raw, partial(_decompressed_zstd, self.path))
+            self._content = _Reopened(self._raw, partial(decompressed_zstd, self.path))
         elif beginning.startswith(WORKBOOK) or (beginning.startswith(ZIP) and is_workbook(file)):
             self._raw.seek(0)
             self.notes = sheet_note(self.path, file, sheet)

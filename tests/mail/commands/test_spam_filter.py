@@ -24,7 +24,7 @@ from stream_bayes.errors import InUse, SourceError
 from stream_bayes.mail import SpamFilter
 from stream_bayes.mail.filter.messages import FilterBag
 from stream_bayes.mail.server.server import SpamServer
-from stream_bayes.mail.store.home import SpamHome
+from stream_bayes.mail.store.home import OpenFilter, SpamHome
 from stream_bayes.mail.store.identity import id_of_mail
 from tests.cli.test_snapshots import run
 from tests.mail.commands.test_spam import MESSAGES, write_boxes
@@ -426,3 +426,16 @@ def test_a_mail_passes_when_its_filter_gets_sigterm() -> None:
 def test_help_is_help() -> None:
     done = subprocess.run(program("filter", "--help"), capture_output=True, env=ENVIRONMENT, check=True)
     assert b"--embed" in done.stdout
+
+
+def test_a_mail_filtered_without_a_server_is_corrected_by_its_id(home: Path, tmp_path: Path) -> None:
+    own = shutil.copytree(home, tmp_path / "home")
+    raw = plain("quarterly zebra figures", subject="zebra")
+    options = {"home": str(own)}
+    name = start.make_classifier(options)(raw)[3]
+    assert run("spam", "correct", "spam", name, "--home", str(own)).exit_code == 0
+    model = OpenFilter(SpamHome(own)).model
+    assert model.label_of(id_of_mail(raw)) == "spam"
+    assert model.export_counts()["tokens"]["zebra"] == [0.0, 1.0]
+    name = start.make_classifier({**options, "hold-megabytes": "0"})(plain("other", subject="other"))[3]
+    assert run("spam", "correct", "spam", name, "--home", str(own)).exit_code != 0

@@ -63,6 +63,19 @@ def test_a_torn_record_is_cut_off(tmp_path: Path) -> None:
     assert JudgedMails(tmp_path).ids() == ["a", "c"]
 
 
+def test_several_processes_hold_mails_in_turn(tmp_path: Path) -> None:
+    one, other = (JudgedMails(tmp_path, max_bytes=5_000) for _ in range(2))
+    names = [f"mail {number}" for number in range(100)]
+    for number, name in enumerate(names):  # through several changes of the file, by either
+        (one if number % 3 else other).put(name, {f"word-{name}": 1, "both": 2})
+    held = one.ids()
+    assert 20 < len(held) < 100 and held == other.ids() == JudgedMails(tmp_path).ids() == names[-len(held) :]
+    assert all(each.get(name) == {f"word-{name}": 1, "both": 2} for each in (one, other) for name in held)
+    assert one.remove(held[-1:]) == 1 and other.get(held[-1]) is None
+    other.put(held[-1], {"again": 1})
+    assert one.get(held[-1]) == {"again": 1}
+
+
 def test_without_bytes_nothing_is_held(tmp_path: Path) -> None:
     judged = JudgedMails(tmp_path, max_bytes=0)
     judged.put("a", TOKENS)

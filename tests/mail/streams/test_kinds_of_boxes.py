@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow
 import pytest
 from typer.testing import CliRunner
 
@@ -46,16 +47,23 @@ def tarred(mode: str) -> bytes:
     return out.getvalue()
 
 
+def dboxed(mail: bytes) -> bytes:
+    return b"\1\2N          %016x\n%b\n\1\3\nGab12\nR65a1\n\n" % (len(mail), mail)
+
+
 BOXES: dict[str, Callable[[], bytes]] = {
     "mbox": lambda: MBOX,
     "gzip": lambda: gzip.compress(MBOX),
     "bzip2": lambda: bz2.compress(MBOX),
     "xz": lambda: lzma.compress(MBOX),
+    "zstd": lambda: pyarrow.compress(MBOX, "zstd", asbytes=True),
     "zip": zipped,
     "tar": lambda: tarred("w"),
     "tar.gz": lambda: tarred("w:gz"),
     "tar.xz": lambda: tarred("w:xz"),
     "MMDF": lambda: b"\1\1\1\1\n" + ONE + b"\1\1\1\1\n\1\1\1\1\n" + TWO + b"\1\1\1\1\n",
+    "dbox": lambda: b"2 M1e C65a1b2c3\n" + dboxed(ONE) + dboxed(TWO),
+    "JSON lines": lambda: b"\n".join(json.dumps({"mail": mail.decode()}).encode() for mail in (ONE, TWO)),
     "byte order mark": lambda: b"\xef\xbb\xbf" + MBOX,
     "leading blank lines": lambda: b"\n\r\n" + MBOX,
     "no blank line between mails": lambda: DATED + ONE + DATED + TWO,
@@ -71,7 +79,9 @@ def test_boxes_are_read(kind: str, tmp_path: Path) -> None:
 
 
 OTHERS = {
-    "zstd": b"\x28\xb5\x2f\xfd" + bytes(50),
+    "zstd in gzip": gzip.compress(pyarrow.compress(MBOX, "zstd", asbytes=True)),
+    "JSON": json.dumps([{"text": "free pills"}], indent=1).encode(),
+    "JSON without a mail": b'{"id": 1, "name": "free pills"}\n',
     "pst": b"!BDN" + bytes(600),
     "msg": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600),
     "pdf": b"%PDF-1.4\n1 0 obj\n",
@@ -95,6 +105,48 @@ def test_what_is_no_mail_is_refused_with_a_count_and_not_learned(kind: str, tmp_
     assert SpamHome(tmp_path / "home").load().learned == (1, 0)
 
 
+TABLES = {
+    "box.jsonl": b'{"label": "spam", "raw": "Subject: k\\u00e4se"}\n\n{"label": 0, "Text": "lunch"}\n[1]\n',
+    "box.csv": b'Label;Subject;Message\nspam;k\xc3\xa4se;"free;\n""pills"""\nham;;lunch\n',
+    "box.tsv": b"Spam/Ham\tMail\n1\tSubject: a\nfalse\tSubject: b\n",
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_rows_of_a_table_are_learned_under_their_own_label_only(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(TABLES[name])
+    found = {
+        label: [mail for mail in mails(tmp_path / name, label) if not mail.refusal]
+        for label in ("ham", "spam")
+    }
+    assert [len(each) for each in found.values()] == [1, 1]
+    both = ["--ham", str(tmp_path / name), "--spam", str(tmp_path / name), "--json"]
+    done = CliRunner().invoke(app, ["spam", "train", *both, "--home", str(tmp_path / "home")])
+    assert json.loads(done.stdout)["new"] == 2 and SpamHome(tmp_path / "home").load().learned == (1, 1)
+
+
+def test_texts_and_exact_copies_in_tables_keep_their_letters(tmp_path: Path) -> None:
+    for name, data in TABLES.items():
+        (tmp_path / name).write_bytes(data)
+    raw = [mail.raw for name in TABLES for mail in mails(tmp_path / name, "spam") if not mail.refusal]
+    assert raw[0] == "Subject: käse".encode("latin-1") and raw[2] == b"Subject: a"
+    bag = SpamFilter().bag_of(raw[1]).tokens
+    assert {"subject:käse", "free", "pills"} <= bag.keys()
+
+
+def test_a_table_without_a_column_of_mails_is_refused_with_its_columns(tmp_path: Path) -> None:
+    (tmp_path / "box.csv").write_bytes(b"v1,v2\nham,lunch\n")
+    assert [mail.refusal[:35] for mail in mails(tmp_path / "box.csv")] == [
+        "a table with the columns v1, v2; ex"
+    ]
+
+
+def test_a_dbox_that_ends_within_a_message_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "u.1").write_bytes(BOXES["dbox"]()[:-30])
+    with pytest.raises(SourceError, match="does not end where"):
+        list(mails(tmp_path / "u.1"))
+
+
 def test_the_server_learns_no_binary_data(tmp_path: Path) -> None:
     home = SpamHome(tmp_path)
     with home.changing(SpamFilter):
@@ -115,7 +167,7 @@ def test_documents_in_an_archive_are_no_mails(tmp_path: Path) -> None:
 def test_a_file_that_expands_without_end_is_refused_while_it_expands(
     pack: Callable[[bytes], bytes], tmp_path: Path
 ) -> None:
-    (tmp_path / "bomb").write_bytes(b"".join(pack(b"Subject: a\n" + bytes(1 << 26)) for _ in range(4)))
+    (tmp_path / "bomb").write_bytes(4 * pack(b"Subject: a\n" + bytes(1 << 26)))
     with pytest.raises(SourceError, match="without end"):
         list(mails(tmp_path / "bomb"))
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import random
 import re
 
 import pytest
 
+from stream_bayes.mail import EmailTokens
 from stream_bayes.mail.text._fields import cut_addresses, fields_of
 
 END = re.compile(rb"\n(?![ \t]|[!-9;-~]{1,200}[ \t]{0,20}:|>?From [^\n]{1,100}[0-9]:[0-9][0-9])")
@@ -21,11 +23,15 @@ def expected_fields(raw: bytes) -> tuple[list[tuple[str, bytes]], int]:
     found = END.search(raw)
     end = len(raw) if found is None else found.start()
     fields: list[tuple[str, bytes]] = []
+    is_open = False
     for line in raw[:end].split(b"\n"):
         match = FIELD.fullmatch(line)
         if line[:1] in (b" ", b"\t"):
-            fields[-1] = (fields[-1][0], fields[-1][1] + b" " + line.strip(b" \t"))
-        elif match is not None:
+            if is_open:
+                fields[-1] = (fields[-1][0], fields[-1][1] + b" " + line.strip(b" \t"))
+            continue
+        is_open = match is not None
+        if match is not None:
             fields.append((match[1].decode(), match[2].strip(b" \t")))
     return fields, end
 
@@ -64,8 +70,24 @@ def test_names_and_blanks_before_the_colon_are_bounded() -> None:
 def test_fields_beyond_the_limits_are_cut_and_the_end_is_still_found() -> None:
     raw = b"A: 123456\nB: 1\n 2\nC: 3\nD: 4\n\nbody"
     fields, end, defects = fields_of(raw, 0, len(raw), 2, 4)
-    assert fields == [("A", b"1234"), ("B", b"1 2")]
+    assert fields == [("A", b"12 6"), ("B", b"1 2")]
     assert raw[end:] == b"\n\nbody" and defects == ["long-header", "many-headers"]
+
+
+def test_a_long_value_keeps_its_end_however_it_is_folded() -> None:
+    for fold in (b"", b"\n ", b"\n" + b" " * 50):
+        raw = b"Subject: begin" + (fold + b" filler") * 2_000 + b" the end\n\n"
+        (field,), _, defects = fields_of(raw, 0, len(raw), 9, 100)
+        assert field[1].startswith(b"begin") and field[1].endswith(b"the end") and len(field[1]) <= 100
+        assert defects == ["long-header"]
+
+
+def test_fields_that_the_reader_sees_count_behind_any_number_of_others() -> None:
+    page = base64.b64encode(b"<p>free pills")
+    raw = b"X-Pad: 1\n" * 500 + b"Subject: winner\nContent-Transfer-Encoding: base64\n"
+    raw += b'Content-Type: text/html; pad="' + b"x " * 2_000 + b'"; charset=utf-8\n\n' + page
+    bag = EmailTokens().transform_one(raw)
+    assert {"subject:winner", "free", "pills", "charset:utf-8", "defect:many-headers"} <= bag.keys()
 
 
 def test_only_the_part_between_start_and_stop_is_read() -> None:
