@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import logging
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TextIO
 
 import typer
 
@@ -28,11 +30,13 @@ from stream_bayes.errors import (
     Fenced,
     NoSnapshot,
     NotOwner,
+    NumbersMoved,
     SinkError,
     SnapshotNotWritten,
     SourceError,
     StreamBayesError,
     TooManyDeadLetters,
+    TooManyValues,
 )
 from stream_bayes.masking import masked
 
@@ -56,6 +60,7 @@ CODES: tuple[tuple[type[Exception], int], ...] = (
     (StreamBayesError, WRONG_SETTINGS),
     (OSError, WRONG_MEDIUM),
 )
+WARNINGS = (NumbersMoved, TooManyValues)
 LESS = "Leave features out, or choose a model without a table for each pair of features, such as nb"
 
 
@@ -78,19 +83,29 @@ def print_error(text: str) -> None:
     console(stderr=True).print(line, soft_wrap=True)
 
 
+def print_warning(text: str) -> None:
+    """Print a warning as one line on stderr."""
+    typer.echo(f"warning: {text}", err=True)
+
+
 @contextmanager
-def exit_on_error(report: Callable[[str], None] = print_error) -> Iterator[None]:
-    """Turn errors that a user can fix into one line and an exit code.
+def exit_on_error(
+    report: Callable[[str], None] = print_error, warn: Callable[[str], None] = print_warning
+) -> Iterator[None]:
+    """Turn errors that a user can fix into one line and an exit code, and warnings of learners into a line each.
 
     Anything else is a bug in this package: its traceback is shown.
 
     Parameters
     ----------
     report
-        Writes the line. Default: `print_error`.
+        Writes the line of an error. Default: `print_error`.
+    warn
+        Writes the line of a warning. Default: `print_warning`.
     """
     try:
-        yield
+        with _reported_warnings(warn):
+            yield
     except (StreamBayesError, OSError) as error:
         report(masked(str(error)))
         raise typer.Exit(exit_code(error)) from None
@@ -101,13 +116,38 @@ def exit_on_error(report: Callable[[str], None] = print_error) -> Iterator[None]
 
 
 @contextmanager
+def _reported_warnings(warn: Callable[[str], None]) -> Iterator[None]:
+    """Write the warnings of learners with `warn`, each once; those of others stay as they are."""
+    with warnings.catch_warnings():
+        show_others = warnings.showwarning
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if issubclass(category, WARNINGS):
+                warn(masked(str(message)))
+            else:
+                show_others(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = show
+        for kind in WARNINGS:
+            warnings.simplefilter("default", kind)
+        yield
+
+
+@contextmanager
 def exit_with_json_log() -> Iterator[None]:
     """Log to stderr as JSON lines; the error that ends the command too, and a bug's traceback without its text."""
     from stream_bayes.streams.service.logs import logging_json
 
     with logging_json(sys.stderr):
         try:
-            with exit_on_error(logger.critical):
+            with exit_on_error(logger.critical, logger.warning):
                 yield
         except typer.Exit:
             raise

@@ -29,6 +29,7 @@ def test_compare_shows_models_side_by_side(weather: Path, tmp_path: Path) -> Non
     )
     result = run("compare", weather, "--target", "rain", "--ignore", "id", *models, *outputs, "--json")
     assert result.exit_code == 0, result.stderr
+    assert result.stderr.count("warning: the newest numbers of feature 'at'") == 1
     report = json.loads(result.stdout)
     assert list(report["learners"]) == ["nb", "river-hoeffding-tree", "aode", "majority", "no-change"]
     assert (tmp_path / "p.svg").read_text().startswith("<?xml")

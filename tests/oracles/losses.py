@@ -72,7 +72,34 @@ def is_answered(event: Event) -> bool:
     return predicted_label(event) is not None or any(p > 0 for p in event[1].values())
 
 
-def measures(events: Sequence[Event], weights: Sequence[float], least: float) -> dict[str, Any]:
+def chances(events: Sequence[Event], least: float, rows: float = math.inf) -> list[float]:
+    """The probability of each true label in the log-loss: 1 / (k + 1) for one that never came before, and has none.
+
+    Labels past the first `rows` share one row, which always counts as new.
+    """
+    own: dict[Any, None] = {}
+    came: set[Any] = set()
+    found = []
+    for event, answer in zip(events, labels_answered(events), strict=True):
+        label, probabilities, predicted, weight = event
+        for name in [label, *([] if predicted is ... or answer is None else [answer])] + [
+            name for name, p in probabilities.items() if p > 0
+        ]:
+            if len(own) < rows:
+                own[name] = None
+        row = label if label in own else "shared row"
+        chance = probabilities.get(label, 0.0)
+        if not chance > 0 and is_answered(event) and (label not in own or row not in came):
+            chance = 1 / (1 + len(came))
+        found.append(max(chance, least))
+        if weight > 0:
+            came.add(row)
+    return found
+
+
+def measures(
+    events: Sequence[Event], weights: Sequence[float], least: float, rows: float = math.inf
+) -> dict[str, Any]:
     """The measures over events with these weights in place of their own."""
     majority, last = baselines(events)
     weights = [w if is_answered(e) else 0.0 for e, w in zip(events, weights, strict=True)]
@@ -85,7 +112,7 @@ def measures(events: Sequence[Event], weights: Sequence[float], least: float) ->
     def mean(values: Sequence[float]) -> float:
         return math.fsum(w * v for w, v in zip(weights, values, strict=True)) / total if total else math.nan
 
-    losses = [-math.log(max(e[1].get(e[0], 0.0), least)) for e in events]
+    losses = [-math.log(chance) for chance in chances(events, least, rows)]
     brier = [math.fsum((e[1].get(n, 0.0) - (n == e[0])) ** 2 for n in names) for e in events]
     right = [float(a == e[0]) for e, a in zip(events, answers, strict=True)]
     accuracy = mean(right)
@@ -131,12 +158,12 @@ def measures(events: Sequence[Event], weights: Sequence[float], least: float) ->
     }
 
 
-def windowed(events: Sequence[Event], window: int, least: float) -> dict[str, Any]:
+def windowed(events: Sequence[Event], window: int, least: float, rows: float = math.inf) -> dict[str, Any]:
     """Over the last events; the majority is still that of the whole stream."""
     weights = [
         e[3] if age < window else 0.0 for age, e in zip(range(len(events) - 1, -1, -1), events, strict=True)
     ]
-    found = measures(events, weights, least)
+    found = measures(events, weights, least, rows)
     kept = events[-window:]
     answers = labels_answered(events)[-window:]
     seen = {name for e, a in zip(kept, answers, strict=True) if e[3] > 0 for name in (e[0], a)}

@@ -83,7 +83,9 @@ class Losses:
 
     An event without an answer, as of a learner that has learned nothing yet, is in no measure; `unanswered` counts
     these. River skips them, too. A label missing from a prediction has probability 0, and a true label with
-    probability 0 counts as `least_probability` in the log-loss. A probability that is negative or not a number counts
+    probability 0 counts as `least_probability` in the log-loss. A true label that has never come before is another
+    case, for no model can name it: without a probability it counts as 1 / (k + 1) after k labels, in the log-loss
+    alone and for every model alike. A probability that is negative or not a number counts
     as 0, one above 1 as 1; `invalid_probabilities` counts these. An answer that the probabilities do not list, such as
     "unsure", is not a label: it is not right, and in no table by label; `Measures.undecided` is its share.
 
@@ -99,7 +101,8 @@ class Losses:
     max_labels
         The most labels with rows of their own in the tables by label (F1, ROC AUC); further labels share one row,
         `<other>`; see `has_further_labels`. Accuracy, log-loss and Brier score are of the labels themselves,
-        whatever their number. The majority and Cohen's chance are never one of the further labels.
+        whatever their number; but a further label without a probability counts as one that never came. The majority
+        and Cohen's chance are never one of the further labels.
     blocks
         Blocks to sum the events in as well, for confidence intervals. They are not part of the state.
 
@@ -450,11 +453,12 @@ class Losses:
             some = slice(start, min(start + most, len(actual)))
             label, part = actual[some], np.ascontiguousarray(scores[:, some])
             majority = self._majority_before(label, weight[some])
-            np.add.at(self._label_weight, label, weight[some])
             columns = self._figures(label, answered[some], part)
             for event in range(some.start, some.stop) if further else ():
                 if event in further:
                     _correct(columns, event - start, further[event])
+            self._give_new_labels_a_chance(label, weight[some], columns["chance"], has_answer[some])
+            np.add.at(self._label_weight, label, weight[some])
             self._add(
                 Scored(
                     label=label,
@@ -496,6 +500,16 @@ class Losses:
             "confidence": np.where(predicted < 0, 0.0, scores[np.maximum(predicted, 0), events]),
             "brier": brier,
         }
+
+    def _give_new_labels_a_chance(
+        self, label: Array, weight: Array, chance: Array, has_answer: Array
+    ) -> None:
+        """Set the probability of true labels that never came before and have none: 1 / (k + 1) after k labels."""
+        for event in np.flatnonzero(has_answer & (chance == 0.0)).tolist():
+            came = self._label_weight > 0.0
+            came[label[:event][weight[:event] > 0.0]] = True
+            if not came[label[event]] or label[event] == self._codes.rest:
+                chance[event] = 1.0 / (1.0 + np.count_nonzero(came))
 
     def _add(self, scored: Scored) -> None:
         self._cumulative.add(scored, scored.weight)

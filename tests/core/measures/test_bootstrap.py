@@ -13,6 +13,7 @@ from stream_bayes.core.measures.bootstrap import MOST_BLOCKS, Blocks, Resampling
 from stream_bayes.core.measures.losses import Losses
 from stream_bayes.errors import BadValue
 from tests.core.measures.scored_streams import random_events, scored
+from tests.oracles import losses as oracle
 
 
 def blocks_of(events, length: int) -> Blocks:
@@ -34,15 +35,23 @@ def sums_of(right: np.ndarray, length: int = 50) -> np.ndarray:
     )
 
 
+def oracle_sums(events: list[oracle.Event]) -> list[float]:
+    """Weight, right predictions, log-loss and Brier score, summed over the events."""
+    if not events:
+        return [0.0] * 4
+    found = oracle.measures(events, [event[3] for event in events], 1e-15)
+    return [found["weight"] * part for part in (1.0, found["accuracy"], found["log_loss"], found["brier"])]
+
+
 @given(st.integers(0, 130), st.integers(1, 60))
 def test_a_block_holds_the_sums_over_its_events(n, length):
     events = random_events(n, 3, seed=n, weighted=True)
     found = blocks_of(events, length).sums
     assert len(found) == math.ceil(n / length)
     for number, row in enumerate(found):
-        part = scored(events[number * length : (number + 1) * length]).cumulative
-        expected = [part.weight, *(part.weight * m for m in (part.accuracy, part.log_loss, part.brier))]
-        assert row.tolist() == pytest.approx([0.0 if math.isnan(e) else e for e in expected])
+        stop = min((number + 1) * length, n)
+        whole, before = (oracle_sums(events[:place]) for place in (stop, number * length))
+        assert row.tolist() == pytest.approx([a - b for a, b in zip(whole, before, strict=True)], abs=1e-9)
 
 
 def test_neighbours_are_joined_where_blocks_would_be_too_many_whatever_the_portions():

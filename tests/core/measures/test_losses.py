@@ -175,13 +175,20 @@ def test_an_event_without_an_answer_is_in_no_measure_and_is_counted():
     assert losses.unanswered == 2
 
 
-def test_a_label_that_the_answer_lacks_has_probability_zero():
+def test_a_label_that_the_answer_lacks_has_probability_zero_unless_it_never_came_before():
     one, other = Losses(), Losses()
-    one.update("c", {"a": 0.75, "b": 0.25})
+    for losses in (one, other):
+        losses.update("a", {"a": 1.0})
+        losses.update("b", {"a": 1.0, "b": 0.0})  # new after one label: log 2
+    one.update("c", {"a": 0.75, "b": 0.25})  # new after two labels: log 3
     other.update("c", {"a": 0.75, "b": 0.25, "c": 0.0})
     assert frozen(one) == frozen(other)
-    assert one.cumulative.log_loss == pytest.approx(-math.log(1e-15))
-    assert one.cumulative.brier == pytest.approx(0.75**2 + 0.25**2 + 1)
+    assert one.cumulative.log_loss * 3 == pytest.approx(math.log(2) + math.log(3))
+    assert one.cumulative.brier * 3 == pytest.approx(2 + 0.75**2 + 0.25**2 + 1)
+    one.update("c", {"a": 0.75, "b": 0.25})  # it has come before
+    assert one.cumulative.log_loss * 4 == pytest.approx(math.log(6) - math.log(1e-15))
+    one.update("d", {"d": 0.001, "a": 0.999})  # a model that names it is taken at its word
+    assert one.cumulative.log_loss * 5 == pytest.approx(math.log(6) - math.log(1e-15) - math.log(0.001))
 
 
 def test_without_a_prediction_the_most_probable_label_is_meant_and_of_equals_the_first_by_name():
@@ -305,7 +312,7 @@ def test_labels_are_the_same_when_a_dict_says_so():
 
 @given(streams, st.integers(1, 3), st.lists(st.booleans(), min_size=40, max_size=40))
 def test_accuracy_and_losses_are_of_the_labels_themselves_however_few_have_rows(events, most, at_once):
-    expected = oracle.measures(events, [e[3] for e in events], LEAST)
+    expected = oracle.measures(events, [e[3] for e in events], LEAST, most)
     losses = Losses(max_labels=most)
     for (label, probabilities, predicted, weight), many in zip(events, at_once, strict=False):
         if many:
@@ -316,7 +323,7 @@ def test_accuracy_and_losses_are_of_the_labels_themselves_however_few_have_rows(
             losses.update(label, probabilities, predicted, weight)
     exact = ["weight", "accuracy", "no_change_accuracy", "log_loss", "brier", "calibration_error"]
     agree(values(losses.cumulative, exact), {name: expected[name] for name in exact})
-    recent = oracle.windowed(events, 1000, LEAST)
+    recent = oracle.windowed(events, 1000, LEAST, most)
     agree(values(losses.windowed, exact), {name: recent[name] for name in exact})
 
 
@@ -329,7 +336,9 @@ def test_labels_that_are_all_unique_are_never_predicted_right():
         losses.update(f"id {i}", {f"id {known}": 1 / i for known in range(i)})
     measures = losses.cumulative
     assert measures.accuracy == measures.no_change_accuracy == measures.majority_accuracy == 0
-    assert measures.log_loss == pytest.approx(-math.log(1e-15))
+    # Each is new after those before; past the limit, after the ten labels and the row that the others share.
+    new = [math.log(min(i, 10) + 1 + (i > 10)) for i in range(1, 200)]
+    assert measures.log_loss == pytest.approx(math.fsum(new) / 199)
     assert measures.brier == pytest.approx(math.fsum(1 + 1 / i for i in range(1, 200)) / 199)
     assert losses.has_further_labels and losses.labels == [*(f"id {i}" for i in range(10)), OTHER]
 
@@ -343,7 +352,7 @@ def test_labels_past_the_limit_share_a_row_of_the_tables():
     assert losses.labels == ["a", "b", OTHER]
     measures = losses.cumulative
     assert measures.accuracy == 1 / 4  # c of the last two is not d
-    assert measures.log_loss == pytest.approx(-sum(map(math.log, (0.5, 0.3, 1e-15, 0.7))) / 4)
+    assert measures.log_loss == pytest.approx(-sum(map(math.log, (0.5, 0.3, 1 / 3, 0.7))) / 4)
     Losses(max_labels=2).load(losses.state())
 
 
