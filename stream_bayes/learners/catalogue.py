@@ -158,7 +158,7 @@ DECLARED: dict[str, Declaration] = {
         MIXED,
         "all of these, and the last labels",
         "some 13 times AODE, 6 to 34",
-        "twelve stores; the eight of pairs take at most 32 MB each",
+        "at most 32 MB for all tables, or `memory_budget`",
         "you do not know which, and the data drifts",
         estimator="AdaptiveClassifier",
         unordered={"label_memory": 0},

@@ -426,12 +426,13 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
     def _begun(self, place: int, ranked: Sequence[Any], events: int = MOST_EVENTS) -> BayesClassifier:
         """Return a new learner of a store, with the first of these names that fit in three quarters of its room."""
         store, count = self._stores[place], len(ranked)
+        newest = list(self._newest.samples(self._store.encoder, events, set(ranked))) if self._members else []
         while True:
             names = ranked[:count]
             shown = [name for feature in names for name in store.names_of(feature)]
             try:
                 learner = store.learner(shown)
-                self._fill(place, learner, names, store.memory * 3 // 4 if count else None, events)
+                self._fill(place, learner, names, store.memory * 3 // 4 if count else None, newest)
             except BudgetExceeded:
                 if not count:
                     raise
@@ -442,7 +443,12 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
             return learner
 
     def _fill(
-        self, place: int, learner: BayesClassifier, names: Iterable[Any], budget: int | None, events: int
+        self,
+        place: int,
+        learner: BayesClassifier,
+        names: Iterable[Any],
+        budget: int | None,
+        newest: Sequence[tuple[dict[Any, Any], Any, float]],
     ) -> None:
         """Give an empty learner the labels, these features and the newest events; raise `BudgetExceeded` if they do
         not fit.
@@ -453,7 +459,6 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
             counts.make_room()
             return
         lead, encoder = self._store.encoder, counts.encoder
-        newest, clock = list(self._newest.samples(lead, events)), self.clock
         for label in lead.labels.values[len(encoder.labels) :]:
             encoder.name_label(label)
         for name in names:
@@ -465,7 +470,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
             else:
                 _name(encoder, name, feature.vocabulary.values)
         counts.make_room()
-        counts.advance(clock - len(newest))
+        counts.advance(self.clock - len(newest))
         kept = NewestEvents()
         used = dict.fromkeys(names)
         memory, trends = LabelMemory(self.label_memory), Trends(self.trend_half_life)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from itertools import islice
 from typing import Any
 
@@ -45,19 +45,30 @@ class NewestEvents:
             self.entries -= len(features) + len(slots)
 
     def samples(
-        self, encoder: Encoder, most: int = MOST_EVENTS
+        self, encoder: Encoder, most: int = MOST_EVENTS, names: Container[Any] | None = None
     ) -> Iterator[tuple[dict[Any, Any], Any, float]]:
         """Yield the newest events by name, with label and weight, the oldest first; values that share a code are
-        missing.
+        missing, and so are features that are not among these names.
         """
+        nominal = {
+            slot: feature
+            for slot, feature in enumerate(encoder.nominal)
+            if names is None or feature.name in names
+        }
+        numeric = {
+            slot: feature.name
+            for slot, feature in enumerate(encoder.numeric)
+            if names is None or feature.name in names
+        }
         first = max(len(self.events) - most, 0)
         for label, weight, features, codes, slots, numbers in islice(self.events, first, None):
             x: dict[Any, Any] = {}
             for slot, code in zip(features, codes, strict=True):
-                feature = encoder.nominal[slot]
-                value = feature.vocabulary.values[code]
-                if value is not OTHER:
-                    x[feature.name] = value
+                if slot in nominal:
+                    value = nominal[slot].vocabulary.values[code]
+                    if value is not OTHER:
+                        x[nominal[slot].name] = value
             for slot, number in zip(slots, numbers, strict=True):
-                x[encoder.numeric[slot].name] = number
+                if slot in numeric:
+                    x[numeric[slot]] = number
             yield x, encoder.labels.values[label], weight
