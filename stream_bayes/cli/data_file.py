@@ -47,6 +47,7 @@ __all__ = [
     "Target",
     "Time",
     "first_records",
+    "first_rows_of",
     "label_amount",
     "label_cuts",
     "listed",
@@ -522,7 +523,7 @@ def _profile_later_fields(file: Path, fields: Fields, profiles: dict[str, Column
     """Add the profiles of fields that come after the first rows of a JSON file: a schema drops undeclared ones."""
     later: dict[str, ColumnProfile] = {}
     with closing(_source("jsonl", file, fields, None)) as source:
-        for record in _first_of(source, MEASURED_ROWS):
+        for record in first_rows_of(source, MEASURED_ROWS):
             if isinstance(record, Event):
                 for name in record.x.keys() - profiles.keys():
                     later.setdefault(name, ColumnProfile(str(name))).add_value(record.x[name])
@@ -530,7 +531,7 @@ def _profile_later_fields(file: Path, fields: Fields, profiles: dict[str, Column
     profiles |= later
 
 
-def _first_of(source: Source, rows: int) -> Iterator[Record]:
+def first_rows_of(source: Source, rows: int) -> Iterator[Record]:
     """Yield the first records of a source."""
     while rows > 0:
         try:
@@ -544,7 +545,7 @@ def _first_of(source: Source, rows: int) -> Iterator[Record]:
 def _measured(source: Source, names: Sequence[str]) -> dict[str, PrequentialGain]:
     """Return whether the values of columns recur in a source, and what they tell about its labels."""
     measured = {name: PrequentialGain() for name in names}
-    for record in _first_of(source, MEASURED_ROWS):
+    for record in first_rows_of(source, MEASURED_ROWS):
         if isinstance(record, Event):
             for name, each in measured.items():
                 if (value := record.x.get(name)) is not None:
@@ -558,7 +559,9 @@ def _telling_blanks(source: Source, schema: Schema, names: Sequence[str]) -> dic
     Of columns that are missing together, one is enough.
     """
     rows = [
-        record for record in _first_of(source, MEASURED_BATCH if names else 0) if isinstance(record, Event)
+        record
+        for record in first_rows_of(source, MEASURED_BATCH if names else 0)
+        if isinstance(record, Event)
     ]
     telling: dict[str, PrequentialGain] = {}
     patterns: set[bytes] = set()

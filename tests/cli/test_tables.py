@@ -293,6 +293,38 @@ def test_a_report_is_one_file_with_all_its_parts(people: Path, tmp_path: Path) -
     assert "<i>" not in path.read_text(encoding="utf-8") and "&lt;i&gt;1" in path.read_text(encoding="utf-8")
 
 
+def test_inspect_writes_a_report_of_what_the_rows_show(people: Path, tmp_path: Path) -> None:
+    page = tmp_path / "inspect.html"
+    with people.open("a") as file:
+        file.write("u7;2026-01-08;1;NA;<b>;True\n" * 2)  # equal rows, with a name that is no tag
+    result = run("inspect", people, "--target", "stays", "--html", page)
+    assert result.exit_code == 0, result.stderr
+    text = page.read_text(encoding="utf-8")
+    tags = Tags()
+    tags.feed(text)
+    assert (
+        tags.open == []
+        and not {"script", "b"} & set(tags.seen)
+        and "http" not in text
+        and "&lt;b&gt;" in text
+    )
+    told = text.split("What each feature tells about the label")[1]
+    assert told.index("income") < told.index("town") < told.index("level")
+    for part in (
+        "equal an earlier row: 1<",
+        "No change over the rows is sure",
+        "histogram from",
+        "identifier?",
+    ):
+        assert part in text, part
+    sorted_rows = tmp_path / "sorted.csv"
+    sorted_rows.write_text("a,copy,y\n" + "".join(f"{n % 7},{n % 7},{n // 60}\n" for n in range(120)))
+    assert run("inspect", sorted_rows, "--target", "y", "--html", page).exit_code == 0
+    assert (
+        "The labels change over the rows" in page.read_text() and "a and copy are equal" in page.read_text()
+    )
+
+
 def test_baselines_are_always_there_and_a_sorted_table_is_named(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x,y\n" + "".join(f"{n % 7},{'abc'[n // 100]}\n" for n in range(300)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_text
 from contextlib import closing
+from pathlib import Path
 from shlex import join
 from typing import Annotated, Any
 
@@ -12,9 +13,10 @@ import typer
 from stream_bayes.cli.data_file import DataFile, DataOptions, File, open_table
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.options import arguments_of
-from stream_bayes.cli.output import JSON, print_json, print_table
+from stream_bayes.cli.output import JSON, checked_output, print_json, print_table
 from stream_bayes.data.declarations import features_table
 from stream_bayes.data.schema import Nominal
+from stream_bayes.saving.snapshots.file_system import write_private
 from stream_bayes.streams.files.column_profile import ColumnProfile
 
 __all__ = ["inspect"]
@@ -28,16 +30,32 @@ def inspect(
     *,
     target: Annotated[str | None, typer.Option(help="Column with the labels.", show_default=False)] = None,
     options: DataOptions,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a report: distributions, missing cells, what each feature tells about the label, duplicates.",
+            show_default=False,
+        ),
+    ] = None,
     json: JSON = False,
 ) -> None:
     """Show the columns of a data file: kinds, missing values, identifiers, classes, suggestions, a schema to paste."""
     with exit_on_error():
+        if html is not None:
+            checked_output("--html", html)
         table = open_table(file, target, options)
         with closing(table.source):
             rows = [_row(table, name, profile) for name, profile in table.profiles.items()]
             first, *described = table.described()
             kinds = len(table.guesses)
             notes = [*described[:kinds], *described[kinds + 2 :], *table.warnings()]
+            if html is not None:
+                from stream_bayes.cli.inspection import inspected
+                from stream_bayes.cli.inspection_page import inspection_page
+
+                stripped = [note.strip() for note in notes]
+                page = inspection_page(table, rows, stripped, schema_text(table), inspected(table))
+                write_private(html, page.encode())
         if json:
             print_json(
                 {"columns": rows, "notes": [note.strip() for note in notes], "schema": schema_text(table)}
