@@ -31,7 +31,8 @@ class Registry(Mapping[str, T], Generic[T]):
     """A mapping from names to what stands for them: each is imported when it is first asked for.
 
     `kind` is the word for one of them in errors, `name` the key of `BRINGS` and the end of the entry points' group,
-    and `entries` lists what the room brings itself, as `{name: "module:attribute"}`.
+    and `entries` lists what the room brings itself, as `{name: "module:attribute"}`. `refusals` has names that somebody
+    may expect here, each with the reason that it is not.
 
     Examples
     --------
@@ -44,9 +45,16 @@ class Registry(Mapping[str, T], Generic[T]):
     stream_bayes.errors.BadValue: there is no peer 'river-kn'; did you mean 'river-knn'? There are river-knn
     """
 
-    def __init__(self, kind: str, name: str, entries: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        name: str,
+        entries: Mapping[str, str] | None = None,
+        refusals: Mapping[str, str] | None = None,
+    ) -> None:
         self.kind = kind
         self.name = name
+        self._refusals = dict(refusals or {})
         self._own = dict(entries or {})
         self._loaded: dict[str, T] = {}
 
@@ -59,10 +67,16 @@ class Registry(Mapping[str, T], Generic[T]):
         if name not in self._loaded:
             path = self._shipped.get(name) or self._installed.get(name)
             if path is None:
+                self.refuse(name)
                 check_known(self.kind, name, self)
                 raise KeyError(name)  # not reached: `check_known` has raised
             self._loaded[name] = load(path) if name in self._shipped else self._load_installed(name, path)
         return self._loaded[name]
+
+    def refuse(self, name: str) -> None:
+        """Raise `BadValue`, with the reason, for a name that is refused."""
+        if name in self._refusals:
+            raise BadValue(f"{self.kind} {name!r}: {self._refusals[name]}")
 
     def _load_installed(self, name: str, path: str) -> T:
         try:

@@ -9,7 +9,7 @@ from typing import Any
 from stream_bayes.cli.data_file import DataOptions, listed, open_table
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, SchemaError
-from stream_bayes.learners.catalogue import NETWORK
+from stream_bayes.learners.catalogue import LEARNERS, NETWORK
 from stream_bayes.learners.factory import make_network, make_search
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.growth import LEARN
@@ -22,7 +22,10 @@ def check_target(file: Path, target: str | None, models: Sequence[str], options:
     """Raise `BadValue` if no target is given and a model needs one."""
     if target is not None:
         return
-    if all(kind.rpartition("=")[2].partition("+")[0] == NETWORK for kind in models):
+    kinds = [kind.rpartition("=")[2].partition("+")[0] for kind in models]
+    for kind in kinds:
+        LEARNERS.refuse(kind)
+    if all(kind == NETWORK for kind in kinds):
         return
     columns = open_table(file, None, options)
     columns.source.close()

@@ -499,7 +499,24 @@ def _paths(task: str) -> dict[str, str]:
     return {name: declared.path for name, declared in DECLARED.items() if declared.task == task}
 
 
-LEARNERS: Registry[type[Any]] = Registry("model", "learners", _paths("classification"))
+# A pipeline file that names one of these is answered with what there is.
+_REFUSALS = {
+    "dynamic-network": "a DynamicNetwork",
+    "hidden-markov": "a HiddenMarkov",
+    "markov-chain": "a MarkovChain",
+    "mixed-network": "a MixedNetwork",
+}
+
+LEARNERS: Registry[type[Any]] = Registry(
+    "model",
+    "learners",
+    _paths("classification"),
+    refusals={
+        name: f"{model} is used from Python: learn_one, save and load. Of the models without a label, pipelines and "
+        f"commands run {NETWORK!r}; for names and numbers there is stream-bayes anomalies"
+        for name, model in _REFUSALS.items()
+    },
+)
 REGRESSORS: Registry[type[Any]] = Registry("regressor", "regressors", _paths(REGRESSION))
 
 

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from stream_bayes import AdaptiveRegression, load
+from stream_bayes.errors import BadValue
+from stream_bayes.learners.catalogue import class_named
+from stream_bayes.streams import served
 from tests.cli.test_snapshots import run
 
 
@@ -124,3 +127,23 @@ def test_what_does_not_fit_models_of_numbers_is_refused(
     done = run("compare", houses, *arguments)
     assert done.exit_code != 0
     assert said in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize("name", ["dynamic-network", "hidden-markov", "markov-chain", "mixed-network"])
+def test_a_model_without_a_label_that_runs_from_python_alone_is_refused_by_name(
+    houses: Path, tmp_path: Path, name: str
+) -> None:
+    pipeline = tmp_path / "pipeline.toml"
+    pipeline.write_text(
+        f'name = "houses"\nsource = {{ kind = "csv", path = "{houses}" }}\nmodel = {{ kind = "{name}" }}\n'
+        'predictions = { kind = "jsonl", path = "out.jsonl" }\nsnapshots = { directory = "state" }\n'
+    )
+    for command in (["replay", houses, "--model", name], ["run", pipeline]):
+        refused = run(*command)
+        assert refused.exit_code != 0
+        assert "is used from Python: learn_one, save and load" in refused.stderr, refused.output
+    listed = class_named("".join(map(str.capitalize, name.split("-"))))
+    assert listed is not None
+    made = listed(*{"dynamic-network": ({"city": [1]},), "mixed-network": ()}.get(name, ("city",)))
+    with pytest.raises(BadValue, match=f"a {listed.__name__} has no label, and no place in a pipeline"):
+        served(made)

@@ -50,6 +50,7 @@ class ModelConfig(ConfigTable):
     @model_validator(mode="after")
     def _known(self) -> Self:
         if self.kind not in LEARNERS and self.kind not in MODELS and not self.predicts_numbers:
+            LEARNERS.refuse(self.kind)
             check_known("model", self.kind, [*LEARNERS, *REGRESSORS, *MODELS])
         if self.task is not None and (self.task == REGRESSION) is not self.predicts_numbers:
             kinds = ", ".join(REGRESSORS if self.task == REGRESSION else LEARNERS)

@@ -26,6 +26,7 @@ from stream_bayes.errors import BadValue
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.regressor import BayesRegressor
+from stream_bayes.learners.catalogue import UNLABELLED
 from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.streams.served_models.learner import ServedLearner
@@ -83,6 +84,11 @@ def served(
         issubclass(type(inner), DriftAdaptive) and isinstance(inner.learner, BayesNet)
     ):
         return ServedNetwork(inner, predict, max_names)
+    if type(inner).__name__ in UNLABELLED:
+        raise BadValue(
+            f"a {type(inner).__name__} has no label, and no place in a pipeline: call its learn_one, and save it. Of "
+            "the models without a label, pipelines run a BayesNet"
+        )
     if predict:
         raise BadValue(
             f"predict: names variables of a network without a class, and a {type(inner).__name__} predicts its class"
