@@ -10,6 +10,7 @@ Learn and query
 Networks as values
     Structure               a directed acyclic graph: d-separation, Markov blankets, moral graph, CPDAG, SHD
     DiscreteNetwork         a structure with its conditional tables
+    read_network, write_network         files in BIF, XMLBIF, XDSL (GeNIe) and NET (Hugin), by their ending
     read_bif, write_bif     files in the Interchange Format (BIF)
     to_pgmpy, from_pgmpy, to_pyagrum, from_pyagrum      models of these packages
     Difference, EquivalenceClass        structures compared; the structures that no data can distinguish
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from stream_bayes.networks.conditional_table import ConditionalTable
     from stream_bayes.networks.dynamic_network import DynamicNetwork
     from stream_bayes.networks.files.bif import read_bif, write_bif
+    from stream_bayes.networks.files.network_files import read_network, write_network
     from stream_bayes.networks.files.other_tools import from_pgmpy, from_pyagrum, to_pgmpy, to_pyagrum
     from stream_bayes.networks.mixed_network import MixedNetwork
     from stream_bayes.networks.mixed_search import mixed_structure
@@ -114,12 +116,14 @@ __all__ = [
     "g_test",
     "mixed_structure",
     "read_bif",
+    "read_network",
     "sample_of",
     "score",
     "tan_structure",
     "to_pgmpy",
     "to_pyagrum",
     "write_bif",
+    "write_network",
 ]
 
 __getattr__, __dir__ = front(
@@ -171,6 +175,10 @@ __getattr__, __dir__ = front(
         "networks.files.bif": (
             "read_bif",
             "write_bif",
+        ),
+        "networks.files.network_files": (
+            "read_network",
+            "write_network",
         ),
         "networks.files.other_tools": (
             "from_pgmpy",

@@ -1,5 +1,6 @@
-"""Files of other tools: Bayesian networks in the Interchange Format (`bif`).
+"""Files of other tools: Bayesian networks in BIF (`bif`), XMLBIF (`xml_bif`), XDSL (`xdsl`) and NET (`hugin_net`).
 
-`bif_tokens` splits a text into tokens with their positions, `bif_tables` checks the numbers of a block, and `bif` reads
-and writes whole files.
+`network_files` chooses the format by the ending of a name. `bif_tokens` splits a text into tokens with their positions,
+`bif_tables` checks the numbers of a block, and `bif` reads and writes whole files. The other readers collect
+`network_draft`, those of XML from `xml_elements`.
 """

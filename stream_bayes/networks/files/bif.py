@@ -16,12 +16,10 @@ allows it. All names and labels are texts; `bif_types` keeps the types of others
 
 from __future__ import annotations
 
-import gzip
 import os
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from itertools import product
-from pathlib import Path
 from typing import Protocol
 
 from stream_bayes.core.networks.discrete_network import TOLERANCE, DiscreteNetwork
@@ -30,7 +28,7 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BadFormat, BadStructure, BadValue
 from stream_bayes.networks.files.bif_tables import BifRow, Distribution, table_of
-from stream_bayes.networks.files.bif_tokens import Scanner, Token, as_property, as_token, line_and_column
+from stream_bayes.networks.files.bif_tokens import Scanner, Token, as_property, as_token
 from stream_bayes.networks.files.bif_types import (
     LABEL_TYPES,
     NAME_TYPE,
@@ -39,11 +37,9 @@ from stream_bayes.networks.files.bif_types import (
     type_names,
     typed,
 )
-from stream_bayes.unpacking import unpacked
+from stream_bayes.networks.files.network_bytes import as_text, read_bytes, write_bytes
 
-__all__ = ["bif_text", "parse_bif", "read_bif", "write_bif"]
-
-MOST_BYTES = 1 << 28  # of a file once it is decompressed
+__all__ = ["bif_text", "parse_bif", "read_bif", "variable_properties", "write_bif"]
 
 
 def read_bif(path: str | os.PathLike[str], *, tolerance: float = TOLERANCE) -> DiscreteNetwork:
@@ -63,6 +59,7 @@ def read_bif(path: str | os.PathLike[str], *, tolerance: float = TOLERANCE) -> D
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as directory:
     ...     path = Path(directory) / "coin.bif"
@@ -75,21 +72,7 @@ def read_bif(path: str | os.PathLike[str], *, tolerance: float = TOLERANCE) -> D
     (('heads', 'tails'), [0.5, 0.5])
     """
     source = os.fspath(path)
-    data = Path(path).read_bytes()
-    if source.endswith(".gz"):
-        try:
-            data = unpacked(data, MOST_BYTES, "gzip")
-        except BadValue as error:
-            raise BadFormat(f"{source}: {error}") from None
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        readable = data[: error.start].decode("utf-8")
-        raise BadFormat(
-            f"{source}:{line_and_column(readable, len(readable))}: expected UTF-8, got the byte "
-            f"0x{data[error.start]:02x}; convert the file"
-        ) from None
-    return parse_bif(text, source=source, tolerance=tolerance)
+    return parse_bif(as_text(read_bytes(path), source), source=source, tolerance=tolerance)
 
 
 class SupportsToNetwork(Protocol):
@@ -106,6 +89,7 @@ def write_bif(network: DiscreteNetwork | SupportsToNetwork, path: str | os.PathL
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> coin = DiscreteNetwork(Structure({"coin": []}), {"coin": ["heads", "tails"]}, {"coin": [0.5, 0.5]})
     >>> with TemporaryDirectory() as directory:
@@ -117,11 +101,9 @@ def write_bif(network: DiscreteNetwork | SupportsToNetwork, path: str | os.PathL
     name = os.fspath(path)
     if not name.endswith((".bif", ".bif.gz")):
         raise BadValue(
-            f"path: only BIF is written: expected a name that ends in .bif or .bif.gz, got {name!r}"
+            f"path: expected a name that ends in .bif or .bif.gz, got {name!r}; write_network writes other formats"
         )
-    data = bif_text(network).encode("utf-8")
-    # Without a time stamp, so that the same network gives the same file.
-    Path(path).write_bytes(gzip.compress(data, mtime=0) if name.endswith(".gz") else data)
+    write_bytes(path, bif_text(network).encode("utf-8"))
 
 
 def parse_bif(text: str, *, source: str = "<text>", tolerance: float = TOLERANCE) -> DiscreteNetwork:
@@ -212,7 +194,7 @@ def bif_text(network: DiscreteNetwork | SupportsToNetwork) -> str:
             f"variable {name[v]} {{",
             f"  type discrete [ {len(labels[v])} ] {{ {', '.join(labels[v])} }};",
         ]
-        lines += [f"  {as_property(text)}" for text in _properties(network, v, name_type)]
+        lines += [f"  {as_property(text)}" for text in variable_properties(network, v, name_type)]
         lines += ["}"]
     for v in variables:
         parents = structure.parents(v)
@@ -226,7 +208,7 @@ def bif_text(network: DiscreteNetwork | SupportsToNetwork) -> str:
     return "\n".join([*lines, ""])
 
 
-def _properties(network: DiscreteNetwork, variable: Value, name_type: str) -> list[str]:
+def variable_properties(network: DiscreteNetwork, variable: Value, name_type: str) -> list[str]:
     """Return the properties of a variable, those that record types last."""
     kept = network.properties_of.get(variable, ())
     if reserved := next(filter(is_reserved, kept), None):

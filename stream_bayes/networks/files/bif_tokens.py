@@ -15,7 +15,7 @@ from typing import NamedTuple, NoReturn
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadFormat
 
-__all__ = ["Scanner", "Token", "as_property", "as_token", "line_and_column"]
+__all__ = ["Scanner", "Token", "as_property", "as_token", "is_number_text", "line_and_column"]
 
 _BETWEEN = re.compile(r"(?:\s+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 _WORD = r'(?:[^\s{}()\[\];,|"/]|/(?![/*]))+'  # a slash, unless it begins a comment
@@ -127,7 +127,7 @@ class Scanner:
         found = []
         while not self.accept(";"):
             if not self.accept(","):
-                if self.next.kind != "word" or not _NUMBER.fullmatch(self.next.text):
+                if self.next.kind != "word" or not is_number_text(self.next.text):
                     self.fail(f"expected a number or ';', got {self.next}")
                 found.append(float(self.next_token().text))
         return found
@@ -161,6 +161,11 @@ class Scanner:
         kind = found.lastgroup or ""
         text = found[kind]
         return Token(kind, _ESCAPE.sub(r"\1", text) if kind == "quoted" else text, start)
+
+
+def is_number_text(text: str) -> bool:
+    """Return True for a finite number in decimal digits."""
+    return _NUMBER.fullmatch(text) is not None
 
 
 def line_and_column(text: str, start: int) -> str:

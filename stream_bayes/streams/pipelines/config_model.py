@@ -34,7 +34,7 @@ class ModelConfig(ConfigTable):
         None, description="least probability of a decision, for all labels or by label; below it 'unsure'"
     )
     structure: Path | None = Field(
-        None, strict=False, description="of a bayes-net: a .bif or .json file, or 'learn'"
+        None, strict=False, description="of a bayes-net: a .bif, .xml, .xdsl, .net or .json file, or 'learn'"
     )
     predict: list[str] = Field(
         default_factory=list, description="of a bayes-net without source.target: the variables to predict"

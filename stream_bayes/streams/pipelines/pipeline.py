@@ -27,7 +27,7 @@ from stream_bayes.learners.factory import make_learner, make_network, make_regre
 from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
 from stream_bayes.networks.bayes_net import BayesNet
-from stream_bayes.networks.files.bif import read_bif
+from stream_bayes.networks.files.network_files import ENDINGS, read_network
 from stream_bayes.networks.growth import LEARN
 from stream_bayes.saving.river.catalogue import make_adaptive, make_transformer
 from stream_bayes.saving.snapshots.file import read_snapshot
@@ -320,9 +320,9 @@ def _network(
 def structure_arguments(
     structure: str | Path, directory: Path = Path(), *, takes_tables: bool = False
 ) -> dict[str, Any]:
-    """Return the arguments for the structure of a network: from a .bif or .json file, or one that grows.
+    """Return the arguments for the structure of a network: from a file of a network or of JSON, or one that grows.
 
-    With `takes_tables`, the tables of a BIF file are the prior.
+    With `takes_tables`, the tables of a file such as .bif are the prior.
 
     Examples
     --------
@@ -332,14 +332,14 @@ def structure_arguments(
     if str(structure) == LEARN:
         return {"structure": LEARN}
     path = directory / structure
-    if path.suffix == ".bif":
-        network = read_bif(path)
+    if path.suffix in ENDINGS:
+        network = read_network(path)
         if takes_tables:
             return {"network": network}
         return {"structure": network.structure}
     if path.suffix != ".json":
         raise BadConfig(
-            f"model.structure: expected a .bif or .json file, or {LEARN!r}, got {str(structure)!r}"
+            f"model.structure: expected a file {', '.join(ENDINGS)} or .json, or {LEARN!r}, got {str(structure)!r}"
         )
     try:
         return {"structure": Structure(json.loads(path.read_text("utf-8")))}

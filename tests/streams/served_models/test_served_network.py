@@ -133,7 +133,7 @@ def test_a_pipeline_that_is_resumed_writes_the_same_answers(tmp_path: Path, pred
     ("model", "message"),
     [
         ('{ kind = "bayes-net" }', "model.structure: is missing"),
-        ('{ kind = "bayes-net", structure = "network.txt" }', "expected a .bif or .json file"),
+        ('{ kind = "bayes-net", structure = "network.txt" }', "expected a file .bif, .xml"),
         ('{ kind = "bayes-net", structure = "none.json" }', "holds no object"),
         (
             '{ kind = "bayes-net", structure = "network.json", predict = ["hoor"] }',

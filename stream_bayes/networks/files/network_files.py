@@ -1,0 +1,128 @@
+"""Networks in files of the formats that are read and written, chosen by the ending of the name.
+
+    .bif                    the Interchange Format
+    .xml .bifxml .xmlbif    the same as XML: WEKA, pyAgrum, AISpace
+    .xdsl                   GeNIe and SMILE
+    .net                    Hugin
+
+Each may be compressed, with `.gz` after it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import NamedTuple
+
+from stream_bayes.core.networks.discrete_network import TOLERANCE, DiscreteNetwork
+from stream_bayes.core.values.values import shown
+from stream_bayes.errors import BadValue
+from stream_bayes.networks.files.bif import SupportsToNetwork, bif_text, parse_bif
+from stream_bayes.networks.files.hugin_net import net_text, parse_net
+from stream_bayes.networks.files.network_bytes import as_text, read_bytes, write_bytes
+from stream_bayes.networks.files.xdsl import parse_xdsl, xdsl_text
+from stream_bayes.networks.files.xml_bif import parse_xml_bif, xml_bif_text
+
+__all__ = ["ENDINGS", "read_network", "write_network"]
+
+
+class NetworkFormat(NamedTuple):
+    """A reader of a file's bytes, by its name and a tolerance, and a writer of texts."""
+
+    parse: Callable[[bytes, str, float], DiscreteNetwork]
+    text: Callable[[DiscreteNetwork], str]
+
+
+def _parse_bif(data: bytes, source: str, tolerance: float) -> DiscreteNetwork:
+    return parse_bif(as_text(data, source), source=source, tolerance=tolerance)
+
+
+def _parse_net(data: bytes, source: str, tolerance: float) -> DiscreteNetwork:
+    return parse_net(as_text(data, source), source, tolerance)
+
+
+_XML_BIF = NetworkFormat(parse_xml_bif, xml_bif_text)
+ENDINGS = {
+    ".bif": NetworkFormat(_parse_bif, bif_text),
+    ".xml": _XML_BIF,
+    ".bifxml": _XML_BIF,
+    ".xmlbif": _XML_BIF,
+    ".xdsl": NetworkFormat(parse_xdsl, xdsl_text),
+    ".net": NetworkFormat(_parse_net, net_text),
+}
+
+
+def read_network(path: str | os.PathLike[str], *, tolerance: float = TOLERANCE) -> DiscreteNetwork:
+    """Read a network from a file in BIF, XMLBIF, XDSL (GeNIe) or NET (Hugin), by the ending of its name.
+
+    Parameters
+    ----------
+    path
+        The file: `.bif`, `.xml`, `.bifxml`, `.xmlbif`, `.xdsl` or `.net`, with or without `.gz` after it.
+    tolerance
+        The largest difference of a row's sum from 1. Rows are kept as they are.
+
+    Raises
+    ------
+    BadFormat
+        If the file is not a network of discrete variables, is cut off, or has entities of its own. The message begins
+        with the file and the line.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> text = 'net {} node coin { states = ("heads" "tails"); } potential (coin) { data = (0.5 0.5); }'
+    >>> with TemporaryDirectory() as directory:
+    ...     path = Path(directory) / "coin.net"
+    ...     _ = path.write_text(text)
+    ...     read_network(path).states["coin"]
+    ('heads', 'tails')
+    """
+    chosen = _format_of(os.fspath(path))
+    return chosen.parse(read_bytes(path), os.fspath(path), tolerance)
+
+
+def write_network(network: DiscreteNetwork | SupportsToNetwork, path: str | os.PathLike[str]) -> None:
+    """Write a network, or that of a `BayesNet`, in BIF, XMLBIF, XDSL or NET, by the ending of the file's name.
+
+    BIF and XMLBIF keep everything. XDSL and NET hold no properties, and their labels are texts: others are written as
+    their `repr`. The numbers are the same to the last bit in each.
+
+    Raises
+    ------
+    BadValue
+        If the ending is none of these.
+    BadFormat
+        If the format cannot hold a name.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from stream_bayes.core.networks.structure import Structure
+    >>> coin = DiscreteNetwork(Structure({"coin": []}), {"coin": ["heads", "tails"]}, {"coin": [0.5, 0.5]})
+    >>> with TemporaryDirectory() as directory:
+    ...     path = Path(directory) / "coin.xdsl"
+    ...     write_network(coin, path)
+    ...     read_network(path) == coin
+    True
+    """
+    chosen = _format_of(os.fspath(path))
+    if not isinstance(network, DiscreteNetwork):
+        if not hasattr(network, "to_network"):
+            raise BadValue(
+                f"network: expected a DiscreteNetwork, or a BayesNet that has learned one, got {shown(network)}"
+            )
+        network = network.to_network()
+    write_bytes(path, chosen.text(network).encode("utf-8"))
+
+
+def _format_of(name: str) -> NetworkFormat:
+    plain = name.removesuffix(".gz")
+    for ending, chosen in ENDINGS.items():
+        if plain.endswith(ending):
+            return chosen
+    raise BadValue(
+        f"path: expected a name that ends in {', '.join(ENDINGS)}, or one of these and .gz; got {name!r}"
+    )
