@@ -12,12 +12,15 @@ Networks as values
     DiscreteNetwork         a structure with its conditional tables
     read_network, write_network         files in BIF, XMLBIF, XDSL (GeNIe) and NET (Hugin), by their ending
     read_bif, write_bif     files in the Interchange Format (BIF)
+    noisy_or                the table of an effect of which each cause is enough by itself
     to_pgmpy, from_pgmpy, to_pyagrum, from_pyagrum      models of these packages
     Difference, EquivalenceClass        structures compared; the structures that no data can distinguish
 
 Infer
     Inference               exact (junction tree), likelihood weighting, Gibbs sampling, most probable explanation
     Posterior, MostProbable, Sampled    its answers
+    average_effect          what setting a variable does to another; adjustment_set, the variables to adjust for
+    table_sensitivities, finding_impacts    how an answer follows the tables, and each finding of the evidence
 
 Search for a structure
     sample_of(rows)         a data frame, columns or dicts as a `Sample`; `BayesNet.recent()` returns one, too
@@ -53,10 +56,18 @@ from typing import TYPE_CHECKING
 from stream_bayes.fronts import front
 
 if TYPE_CHECKING:
+    from stream_bayes.core.inference.effects import adjustment_set, average_effect
     from stream_bayes.core.inference.inference import Inference
     from stream_bayes.core.inference.posterior import MostProbable, Posterior, Sampled
+    from stream_bayes.core.inference.sensitivity import (
+        FindingImpact,
+        TableSensitivity,
+        finding_impacts,
+        table_sensitivities,
+    )
     from stream_bayes.core.networks.discrete_network import DiscreteNetwork
     from stream_bayes.core.networks.equivalence import Difference, EquivalenceClass
+    from stream_bayes.core.networks.noisy_or import noisy_or
     from stream_bayes.core.networks.structure import Structure
     from stream_bayes.core.search.exact_search import ExactSearch
     from stream_bayes.core.search.family_scorer import FamilyScorer
@@ -95,6 +106,7 @@ __all__ = [
     "EquivalenceClass",
     "ExactSearch",
     "FamilyScorer",
+    "FindingImpact",
     "GTest",
     "HillClimbing",
     "Inference",
@@ -109,16 +121,22 @@ __all__ = [
     "Score",
     "SearchResult",
     "Structure",
+    "TableSensitivity",
+    "adjustment_set",
+    "average_effect",
     "chow_liu_tree",
     "edge_confidence",
+    "finding_impacts",
     "from_pgmpy",
     "from_pyagrum",
     "g_test",
     "mixed_structure",
+    "noisy_or",
     "read_bif",
     "read_network",
     "sample_of",
     "score",
+    "table_sensitivities",
     "tan_structure",
     "to_pgmpy",
     "to_pyagrum",
@@ -129,7 +147,18 @@ __all__ = [
 __getattr__, __dir__ = front(
     __name__,
     {
+        "core.inference.effects": (
+            "adjustment_set",
+            "average_effect",
+        ),
         "core.inference.inference": ("Inference",),
+        "core.inference.sensitivity": (
+            "FindingImpact",
+            "TableSensitivity",
+            "finding_impacts",
+            "table_sensitivities",
+        ),
+        "core.networks.noisy_or": ("noisy_or",),
         "core.inference.posterior": (
             "MostProbable",
             "Posterior",
