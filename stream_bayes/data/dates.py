@@ -43,6 +43,9 @@ FORMS = tuple(
         r"(?P<y>\d{4})-(?P<m>\d{2})",
         r"(?P<y>(?:19|20)\d{2})(?P<m>\d{2})(?P<d>\d{2})",
         rf"(?:T|)(?P<clock>){CLOCK}",
+        rf"{CLOCK},?\s+{WEEKDAY}(?P<d>\d{{1,2}})(?:st|nd|rd|th)?[-\s]?{MONTH}[-,\s]+(?P<y>\d{{4}})",
+        rf"{CLOCK},?\s+(?P<y>\d{{4}})(?P<mark>[-/.])(?P<m>\d{{1,2}})(?P=mark)(?P<d>\d{{1,2}})",
+        rf"(?P<y>\d{{4}}),?\s+{MONTH}",
     )
 )
 

@@ -78,6 +78,13 @@ def test_the_order_is_decided_by_the_whole_column_and_doubts_are_said() -> None:
     assert (order, misfits) == ("dmy", 1) and warning.startswith("dates of mixed order: 1 cannot")
 
 
+def test_the_time_may_come_before_the_date_and_the_year_before_the_month() -> None:
+    written = ("06:00:00  24 Dec 2021", "6:00 AM, 24 December 2021", "06:00 2021-12-24")
+    assert {Date().read(text) for text in written} == {(18985.25, *CHRISTMAS[1:], 6.0)}
+    months = inferred_kind(Counter(["1939, May", "1986, October", "1959 March"]))
+    assert months.column == Date(parts=["date", "month"])
+
+
 def test_a_column_of_dates_becomes_the_features_that_vary() -> None:
     months = inferred_kind(Counter(["2021-01-01", "2021-02-01"])).column
     assert months == Date(parts=["date", "month"])
