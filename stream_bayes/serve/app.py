@@ -28,7 +28,7 @@ from stream_bayes.door.application import application
 from stream_bayes.door.guard import Access, Door
 from stream_bayes.door.numbers import whole_number
 from stream_bayes.door.problems import Refused
-from stream_bayes.errors import NotLearned
+from stream_bayes.errors import BadLabel, NotLearned
 from stream_bayes.names import closest
 from stream_bayes.serve.board import Board
 from stream_bayes.serve.bodies import ExplainBody, LabelBody, LearnBody, PredictBody, QueryBody, decoded
@@ -36,6 +36,7 @@ from stream_bayes.serve.event_stream import EventStream
 from stream_bayes.serve.followed import MessageLearner
 from stream_bayes.serve.graphs import change_svg
 from stream_bayes.serve.metrics import metrics_text
+from stream_bayes.serve.number_views import NumberCopy
 from stream_bayes.serve.openapi import Operation, described, docs_page
 from stream_bayes.serve.plain_values import as_json, by_text
 from stream_bayes.serve.views import Copy, View
@@ -354,6 +355,11 @@ class Service:
         self, key: Any, label: Any, kind: str, *, new_label: bool = False, request: str | None = None
     ) -> Response:
         view = await self._view()
+        if isinstance(view.quick, NumberCopy):
+            try:
+                label = view.quick.read_label(label)
+            except BadLabel as error:
+                raise Refused(422, "no-number", str(error)) from None
         classes = view.quick.classes
         label = by_text(label, classes) if isinstance(label, str) else label
         if classes and label not in classes and not new_label:

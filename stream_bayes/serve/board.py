@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from stream_bayes.core.measures.losses import Losses
+from stream_bayes.core.measures.number_losses import NumberLosses
 from stream_bayes.serve.channel import WANTED_SECONDS
 from stream_bayes.serve.plain_values import as_json, label_name
 from stream_bayes.serve.views import View
@@ -305,9 +306,14 @@ class Board:
             follower.offer(b"")
 
 
-def evaluation_of(losses: Losses) -> dict[str, Any]:
+def evaluation_of(losses: Losses | NumberLosses) -> dict[str, Any]:
     """Return the measures of a stream's predictions as JSON values."""
     found: dict[str, Any] = {}
+    if isinstance(losses, NumberLosses):
+        for name in ("cumulative", "windowed", "fading"):
+            numbers = getattr(losses, name)
+            found[name] = {**as_json(numbers.as_dict()), "weight": as_json(numbers.weight)}
+        return found | {"unanswered": losses.unanswered, "level": losses.level}
     for name in ("cumulative", "windowed", "fading"):
         measures = getattr(losses, name)
         found[name] = {

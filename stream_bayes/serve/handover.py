@@ -37,6 +37,7 @@ from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.label_log import LABELS, GivenLabel
 from stream_bayes.streams.served_models.network import NetworkAnswers, ServedNetwork
 from stream_bayes.streams.served_models.product_models import product_model_of
+from stream_bayes.streams.served_models.protocol import Served
 from stream_bayes.streams.served_models.river import ServedAdaptive
 
 __all__ = ["Handover"]
@@ -326,7 +327,7 @@ class Handover:
                     "position": event.position,
                     "time": event.time,
                     "prediction": as_json(decision),
-                    "probabilities": as_json(answer),
+                    **_certainty(model, answer),
                     "label": as_json(event.y),
                     "generation": batch.version.generation,
                 }
@@ -395,6 +396,13 @@ class Handover:
     def _answer(self, message: Message) -> None:
         with suppress(OSError):  # the service has ended
             self._channel.send(message)
+
+
+def _certainty(model: Served, answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how certain an answer is: the probability of each label, or the interval of a number."""
+    if not model.predicts_numbers:
+        return {"probabilities": as_json(answer)}
+    return {"interval": [as_json(answer["low"]), as_json(answer["high"])] if answer else None}
 
 
 def _drift_state(model: Any) -> str | None:

@@ -97,11 +97,6 @@ def serve_engine(
         If the extra `serve` is not installed.
     """
     check_installed()
-    if engine.step.model.predicts_numbers:
-        raise BadConfig(
-            f"serve: the service shows models of classes, and a {engine.step.model.name} predicts numbers; leave it "
-            "out. [ops] has the measures"
-        )
     from stream_bayes.door.http_server import listen
 
     try:

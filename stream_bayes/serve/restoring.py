@@ -6,9 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from stream_bayes.core.measures.losses import Losses
+from stream_bayes.core.measures.number_losses import NumberLosses
+from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.saving.model_files import restored
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.serve.board import evaluation_of
+from stream_bayes.serve.number_views import NumberCopy
 from stream_bayes.serve.views import Copy, View
 
 __all__ = ["view_of"]
@@ -45,17 +48,19 @@ def view_of(
     StreamBayesError
         If the state is not valid, or of a class that needs `make`.
     """
-    state = snapshot.sections["model"]
+    state, scores = snapshot.sections["model"], snapshot.sections.get("losses")
+    level = None if scores is None else scores.get("level")  # that of intervals of numbers
 
     def copy() -> Copy:
-        return Copy(_model(snapshot.learner, state, make, key), decide)
+        model = _model(snapshot.learner, state, make, key)
+        return NumberCopy(model, level) if isinstance(model, BayesRegressor) else Copy(model, decide)
 
     positions = [[*place, at] for place, at in snapshot.positions.items()]
     view = View(copy, generation, positions, snapshot.clock, moment)
     evaluation: dict[str, Any] = {}
-    if "losses" in snapshot.sections:
-        losses = Losses()
-        losses.load(snapshot.sections["losses"])
+    if scores is not None:
+        losses = Losses() if level is None else NumberLosses(level)
+        losses.load(scores)
         evaluation = evaluation_of(losses)
     return view, evaluation
 

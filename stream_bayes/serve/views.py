@@ -58,6 +58,8 @@ class Copy:
         Makes a decision from probabilities.
     """
 
+    predicts_numbers = False
+
     def __init__(self, model: Any, decide: Callable[[Mapping[Any, float]], Any] | None = None) -> None:
         self.model = model
         self.answering = answering_model(model)
@@ -342,6 +344,7 @@ class Copy:
         model, learner = self.answering, self.learner
         described: dict[str, Any] = {
             "learner": type(model).__name__,
+            "task": "classification",
             "labels": [],
             "prior": {},
             "features": [],

@@ -21,6 +21,7 @@ from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.testing.mails import made_up_mails
 from tests.browser.chromium import browser, click, complaints, wait_until, why_there_is_none
 from tests.ports import free_ports
+from tests.serve.test_numbers import EVENTS, numbers_text, write_numbers
 from tests.serve.weather import TOKEN, Client, pipeline_text, running, write_days
 
 pytestmark = [
@@ -448,3 +449,34 @@ def test_a_hostile_subject_stays_text_and_its_mail_is_corrected_by_a_click(
         assert "pwned" not in driver.title
         take(driver, "tokens")
         assert complaints(driver) == [] and errors(driver) == []
+
+
+def test_numbers_have_intervals_and_errors_and_are_corrected_by_typing(driver: Any, tmp_path: Path) -> None:
+    write_numbers(tmp_path)
+    with running(tmp_path, numbers_text("bayesian-regression")) as (engine, client):
+        open_page(driver, client, "now")
+        for tab in TABS:
+            driver.find_element("id", f"tab-{tab}").click()
+            if tab != "drift":
+                wait_until(partial(has_text, driver, tab))
+            take(driver, f"numbers-{tab}")
+        driver.find_element("id", "tab-now").click()
+        wait_until(
+            lambda: "RMSE" in text(driver, "#panel-now") and "Newest events" in text(driver, "#panel-now")
+        )
+        assert "Accuracy" not in text(driver, "#panel-now")
+        driver.find_element("id", "tab-models").click()
+        wait_until(lambda: "mean: that of all labels" in text(driver, "#panel-models"))
+        driver.find_element("id", "tab-model").click()
+        driver.find_element("css selector", "#panel-model input[type=number]").send_keys("3")
+        wait_until(lambda: "80.0\u00a0% interval" in text(driver, "#panel-model"))
+        assert "What each feature adds" in text(driver, "#panel-model")
+        driver.find_element("id", "tab-history").click()
+        wait_until(lambda: "waits" in text(driver, "#panel-history"))
+        driver.execute_script(
+            "const field = document.querySelector('#panel-history td input[type=number]');"
+            "field.value = '17.5'; field.closest('form').requestSubmit();"
+        )
+        wait_until(lambda: engine.step.learned == EVENTS)
+        wait_until(lambda: "17.5" in text(driver, "#panel-history tbody tr"))
+        assert not errors(driver)

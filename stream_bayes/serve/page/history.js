@@ -41,22 +41,27 @@ export class History {
     const noChange = model.no_labels || (model.writes ? (currentToken() ? null : "enter the token to correct labels") : "the service takes no changes: it has no token");
     const rows = (answer.events || []).map((event) => {
       const p = event.probabilities ? event.probabilities[label(event.prediction)] : null;
-      const isWrong = event.label !== null && event.label !== undefined && label(event.label) !== label(event.prediction);
+      const isNumber = event.interval !== undefined, hasLabel = event.label !== null && event.label !== undefined;
+      const isOutside = isNumber && hasLabel && event.interval && ((event.interval[0] ?? -Infinity) > event.label || event.label > (event.interval[1] ?? Infinity));
+      const isWrong = isNumber ? isOutside : event.label !== null && event.label !== undefined && label(event.label) !== label(event.prediction);
       const isFinal = model.no_corrections && event.label !== null && event.label !== undefined; // learned, and cannot be unlearned
       const buttons = noChange === null && !isFinal && event.key !== null && event.key !== undefined
-        ? el("div", { class: "labels" }, labels.slice(0, 8).map((each) => el("button", {
+        ? isNumber ? this.field(event) : el("div", { class: "labels" }, labels.slice(0, 8).map((each) => el("button", {
           class: "act", type: "button", disabled: event.label !== null && label(each) === label(event.label), "aria-label": `Label of ${label(event.key)} is ${label(each)}`, onclick: () => this.correct(event.key, each),
         }, label(each)))) : null;
       const mail = event.x && (event.x.subject !== undefined || event.x.sender !== undefined) ? `${event.x.subject ?? ""} (${event.x.sender ?? ""})` : event.subject !== undefined ? `${event.subject} (${event.sender ?? ""})` : null;
       return [
         time(event.time), label(event.key), mail,
-        el("span", { class: isWrong ? "wrong" : "" }, label(event.prediction)), p === null || p === undefined ? null : percent(p), event.surprise === undefined ? null : el("span", {}, `${figure(event.surprise)} nats`),
+        el("span", { class: isWrong ? "wrong" : "" }, isNumber ? figure(event.prediction) : label(event.prediction)),
+        isNumber && event.interval ? el("span", { class: "figure" }, `${end(event.interval[0], "-")} to ${end(event.interval[1], "")}`) : null,
+        isNumber && hasLabel && typeof event.prediction === "number" ? el("span", { class: "figure" }, figure(event.prediction - event.label)) : null,
+        p === null || p === undefined ? null : percent(p), event.surprise === undefined ? null : el("span", {}, `${figure(event.surprise)} nats`),
         el("span", {}, event.label === null || event.label === undefined ? "waits" : label(event.label), event.corrected_from !== null && event.corrected_from !== undefined ? ` (was ${label(event.corrected_from)})` : ""),
         event.x || event.tokens ? el("button", { class: "act", type: "button", "aria-label": `Evidence for ${label(event.key)}`, onclick: () => this.explain(event) }, "why") : null,
         buttons,
       ];
     });
-    const headings = ["time", "key", "mail", "verdict", "probability", "surprise", "label", "evidence", "correct the label"];
+    const headings = ["time", "key", "mail", "verdict", "interval", "error", "probability", "surprise", "label", "evidence", "correct the label"];
     const used = headings.map((_, place) => rows.some((row) => row[place] !== null && row[place] !== "–"));
     const notes = [`${figure(answer.kept ?? rows.length)} events are held`];
     if (answer.left_out) notes.push(`${figure(answer.left_out)} came too fast to be shown`);
@@ -65,6 +70,13 @@ export class History {
     replace(this.list, rows.length
       ? table("The newest first", headings.filter((_, place) => used[place]), rows.map((row) => row.filter((_, place) => used[place])))
       : el("p", { class: "soft" }, "No event."), el("p", { class: "soft" }, notes.join("; "), "."));
+  }
+
+  // A field for the label of an event that is a number.
+  field(event) {
+    const entered = el("input", { type: "number", step: "any", required: true, value: event.label ?? undefined, "aria-label": `Label of ${label(event.key)}` });
+    return el("form", { class: "labels", onsubmit: (submitted) => { submitted.preventDefault(); entered.blur(); this.correct(event.key, Number(entered.value)); } },
+      entered, el("button", { class: "act" }, "Set"));
   }
 
   async explain(event) {
@@ -84,6 +96,8 @@ export class History {
     } catch (error) { this.report(error); }
   }
 }
+
+function end(value, sign) { return value === null || value === undefined ? `${sign}\u221e` : figure(value); }
 
 function label(value) {
   return value === null || value === undefined ? "–" : typeof value === "string" ? value : typeof value === "object" ? JSON.stringify(value) : String(value);

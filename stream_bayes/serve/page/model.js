@@ -214,6 +214,7 @@ function probabilities(found) {
 
 // The answer of predict or explain: probabilities, and the evidence for the first label against the second.
 export function shown(answer) {
+  if (!answer.probabilities) return shownNumber(answer);
   const parts = [...probabilities(answer.probabilities)];
   if (answer.kind === "tokens") {
     const most = Math.max(...answer.evidence.map((each) => Math.abs(each.adds)), 1e-9);
@@ -236,10 +237,30 @@ export function shown(answer) {
       each.expert, percent(each.weight), bar(each.weight, `${each.expert}: weight ${percent(each.weight)}`), ...shares.map((label) => percent(opinion(each.probabilities, label)))])));
     if (answer.asleep.length) parts.push(el("p", { class: "soft" }, `Asleep, as they have not helped: ${answer.asleep.join(", ")}`));
   }
-  for (const [names, words] of [[answer.ignored, "No features of the model, ignored"], [answer.never_learned, "Values never learned, which tell nothing"]]) {
-    if (names && names.length) parts.push(el("p", { class: "soft" }, `${words}: ${names.join(", ")}`));
-  }
+  parts.push(...leftOut(answer));
   return [el("h2", {}, `Prediction: ${answer.prediction ?? "none yet"}`), el("div", { class: "answers" }, parts)];
+}
+
+// A predicted number: its interval, and what each feature adds to it, or what each expert predicts.
+function shownNumber(answer) {
+  const parts = [];
+  const [low, high] = answer.interval || [null, null];
+  if (answer.prediction !== null) parts.push(el("p", {}, `${percent(answer.level)} interval: ${low === null ? "-\u221e" : figure(low)} to ${high === null ? "\u221e" : figure(high)}`));
+  if (answer.contributions) {
+    const most = Math.max(...answer.contributions.map((each) => Math.abs(each.contribution)), 1e-300);
+    parts.push(table(`What each feature adds to the mean of all labels, ${figure(answer.mean)}`, ["feature", "value", "", "adds", "sd"], answer.contributions.slice(0, MOST_SHOWN).map((each) => [
+      each.feature, each.value === null ? null : text(each.value), signedBar(each.contribution / most, `${each.feature}: ${figure(each.contribution)}`), each.contribution, each.sd])));
+  } else if (answer.experts) {
+    parts.push(table("Experts: their weights, and the number that each predicts", ["expert", "weight", "", "prediction"], answer.experts.map((each) => [
+      each.expert, percent(each.weight), bar(each.weight, `${each.expert}: weight ${percent(each.weight)}`), each.prediction])));
+  }
+  parts.push(...leftOut(answer));
+  return [el("h2", {}, `Prediction: ${answer.prediction === null ? "none yet" : figure(answer.prediction)}`), el("div", { class: "answers" }, parts)];
+}
+
+function leftOut(answer) {
+  return [[answer.ignored, "No features of the model, ignored"], [answer.never_learned, "Values never learned, which tell nothing"]]
+    .filter(([names]) => names && names.length).map(([names, words]) => el("p", { class: "soft" }, `${words}: ${names.join(", ")}`));
 }
 
 // An expert may have an opinion of one label alone, such as that the last one comes again; null for the others.

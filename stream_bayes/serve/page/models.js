@@ -9,6 +9,10 @@ const MEASURES = [
   ["roc_auc", "ROC AUC", false, true], ["calibration_error", "calibration error", true, false], ["macro_f1", "F1, mean of labels", false, true],
 ];
 
+const MEASURES_OF_NUMBERS = [
+  ["rmse", "RMSE", false, false], ["mae", "mean absolute error", false, false], ["r2", "R2", false, true], ["coverage", "coverage", true, null], ["width", "width", false, null],
+];
+
 export class Models {
   constructor(panel, report) {
     this.report = report;
@@ -29,8 +33,11 @@ export class Models {
         if (!found || !found.weight) continue;
         const models = [[model.learner, found]];
         if (view === "fading") for (const [name, each] of challengers) models.push([`challenger ${name}${note(each)}`, each]);
-        const baselines = [["no change: the last label again", { accuracy: found.no_change_accuracy }], ["majority: the most frequent label", { accuracy: found.majority_accuracy }]];
-        parts.push(table(words, ["model", ...MEASURES.map((each) => each[1])], rowsOf(models, baselines)));
+        const isNumbers = model.task === "regression", measured = isNumbers ? MEASURES_OF_NUMBERS : MEASURES;
+        const baselines = isNumbers
+          ? [["no change: the last label again", { rmse: found.no_change_rmse }], ["mean: that of all labels before", { rmse: found.mean_rmse }]]
+          : [["no change: the last label again", { accuracy: found.no_change_accuracy }], ["majority: the most frequent label", { accuracy: found.majority_accuracy }]];
+        parts.push(table(words, ["model", ...measured.map((each) => each[1])], rowsOf(models, baselines, measured)));
       }
       replace(this.list, parts.length ? parts : el("p", { class: "soft" }, "No event has been scored yet."),
         challengers.length ? null : el("p", { class: "soft" }, "This pipeline has no challengers. Add [[challengers]] to its file to compare models on its stream."));
@@ -42,16 +49,17 @@ function note(challenger) {
   return challenger.failure ? `; dropped: ${challenger.failure}` : challenger.since ? `, since event ${figure(challenger.since)}` : "";
 }
 
-function rowsOf(models, baselines) {
+function rowsOf(models, baselines, measured) {
   const rows = [...models, ...baselines];
-  const best = MEASURES.map(([name, , , isMore]) => {
+  const best = measured.map(([name, , , isMore]) => {
+    if (isMore === null) return null;
     const values = rows.map(([, found]) => found[name]).filter((value) => typeof value === "number");
     return values.length < 2 ? null : Math[isMore ? "max" : "min"](...values);
   });
-  return rows.map(([words, found]) => [words, ...MEASURES.map(([name, , isShare], place) => {
+  return rows.map(([words, found]) => [words, ...measured.map(([name, , isShare], place) => {
     const value = found[name] ?? null;
     if (value === null) return null;
-    const text = isShare ? percent(value) : value.toFixed(3);
+    const text = isShare ? percent(value) : measured === MEASURES ? value.toFixed(3) : figure(value);
     return el(value === best[place] ? "strong" : "span", { class: "figure" }, text);
   })]);
 }

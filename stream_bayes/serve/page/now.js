@@ -12,28 +12,36 @@ export class Now {
     this.report = report;
     this.curve = [];
     this.tiles = el("dl", { class: "tiles" });
-    this.charts = [
-      new Chart("Accuracy", [
-        { label: "model", colour: "blue", of: (point) => point.accuracy },
-        { label: "no change", colour: "orange", of: (point) => point.no_change_accuracy },
-        { label: "majority", colour: "soft", of: (point) => point.majority_accuracy },
-      ], { isShare: true }),
-      new Chart("Log-loss", [{ label: "model", colour: "blue", of: (point) => point.log_loss }]),
-      new Chart("Calibration error", [{ label: "model", colour: "blue", of: (point) => point.calibration_error }], { isShare: true }),
-      new Chart("Events a second, and lag", [
-        { label: "events a second", colour: "blue", of: (point) => point.events_per_second },
-        { label: "lag", colour: "orange", of: (point) => lagOf(point.lag), isRight: true },
-      ]),
-    ];
+    this.plots = el("div", { class: "charts" });
+    this.confused = el("h2", {}, "Confusions");
     this.confusion = el("div");
+    this.predictsNumbers(false);
     this.dead = el("div");
-    panel.append(el("h2", {}, "Figures"), this.tiles, el("h2", {}, "Over time"), el("div", { class: "charts" }, this.charts.map((chart) => chart.element)),
-      el("div", { class: "columns" }, el("div", {}, el("h2", {}, "Confusions"), this.confusion), el("div", {}, el("h2", {}, "Dead letters"), this.dead)));
+    panel.append(el("h2", {}, "Figures"), this.tiles, el("h2", {}, "Over time"), this.plots,
+      el("div", { class: "columns" }, el("div", {}, this.confused, this.confusion), el("div", {}, el("h2", {}, "Dead letters"), this.dead)));
     this.refresh = throttled(() => this.load(), 2000);
     this.redraw = throttled(() => this.charts.forEach((chart) => chart.show(this.curve)), 900);
   }
 
   show() { this.load(); }
+
+  // The charts are those of labels, or of numbers.
+  predictsNumbers(isNumbers) {
+    if (this.isNumbers === isNumbers) return;
+    this.isNumbers = isNumbers;
+    this.charts = [...(isNumbers ? chartsOfNumbers() : chartsOfLabels()), new Chart("Events a second, and lag", [
+      { label: "events a second", colour: "blue", of: (point) => point.events_per_second },
+      { label: "lag", colour: "orange", of: (point) => lagOf(point.lag), isRight: true },
+    ])];
+    this.band = isNumbers ? new Chart("Newest events: number, interval and label", [
+      { label: "prediction", colour: "blue", of: (event) => event.prediction },
+      { label: "low", colour: "soft", of: (event) => (event.interval || [])[0] },
+      { label: "high", colour: "soft", of: (event) => (event.interval || [])[1] },
+      { label: "label", colour: "orange", of: (event) => (typeof event.label === "number" ? event.label : null) },
+    ]) : null;
+    replace(this.plots, [...this.charts, ...(this.band ? [this.band] : [])].map((chart) => chart.element));
+    this.confused.hidden = this.confusion.hidden = isNumbers;
+  }
 
   async load() {
     try {
@@ -41,12 +49,14 @@ export class Now {
       this.curve = answer.curve || [];
       if (answer.status && answer.status.time) this.status(answer.status, false);
       this.redraw();
-      replace(this.confusion, confusionTable((answer.measures || {}).confusion));
+      if (!this.isNumbers) replace(this.confusion, confusionTable((answer.measures || {}).confusion));
+      else this.band.show(((await get("v1/history?limit=100")).events || []).filter((event) => typeof event.time === "number").reverse());
     } catch (error) { this.report(error); }
   }
 
   status(status, isNew = true) {
     const measures = status.measures || {};
+    this.predictsNumbers("rmse" in measures);
     if (isNew) {
       this.curve.push({ time: status.time, processed: status.processed, events_per_second: status.events_per_second, lag: status.lag, ...measures });
       if (this.curve.length > MOST_POINTS) this.curve.splice(0, this.curve.length - MOST_POINTS);
@@ -58,9 +68,7 @@ export class Now {
     const tiles = [
       ["Events", figure(status.processed), `${figure(Math.round(status.events_per_second || 0))} a second`],
       ["Lag", lag === null ? "unknown" : figure(lag), "positions behind"],
-      ["Accuracy", percent(measures.accuracy), `baseline ${percent(baseline(measures))}`],
-      ["Log-loss", typeof measures.log_loss === "number" ? measures.log_loss.toFixed(3) : "–", "nats an event"],
-      ["Calibration error", percent(measures.calibration_error), "expected (ECE)"],
+      ...(this.isNumbers ? tilesOfNumbers(measures) : tilesOfLabels(measures)),
       ["Dead letters", figure(dead), dead ? "reasons below" : "none"],
       ["Snapshot", newest ? ago(now - newest.time) : "none", newest ? size(newest.bytes) : "none was written"],
       ["Replaced", status.generation === 1 ? "once" : `${figure(status.generation ?? 0)} times`, status.drift_state ? `drift: ${status.drift_state}` : "no drift detection"],
@@ -74,6 +82,47 @@ export class Now {
       }))
       : el("p", { class: "soft" }, "Every record could be used."));
   }
+}
+
+function chartsOfLabels() {
+  return [
+    new Chart("Accuracy", [
+      { label: "model", colour: "blue", of: (point) => point.accuracy },
+      { label: "no change", colour: "orange", of: (point) => point.no_change_accuracy },
+      { label: "majority", colour: "soft", of: (point) => point.majority_accuracy },
+    ], { isShare: true }),
+    new Chart("Log-loss", [{ label: "model", colour: "blue", of: (point) => point.log_loss }]),
+    new Chart("Calibration error", [{ label: "model", colour: "blue", of: (point) => point.calibration_error }], { isShare: true }),
+  ];
+}
+
+function chartsOfNumbers() {
+  return [
+    new Chart("Root mean squared error", [
+      { label: "model", colour: "blue", of: (point) => point.rmse },
+      { label: "no change", colour: "orange", of: (point) => point.no_change_rmse },
+      { label: "mean", colour: "soft", of: (point) => point.mean_rmse },
+    ]),
+    new Chart("Coverage of the intervals", [{ label: "model", colour: "blue", of: (point) => point.coverage }], { isShare: true }),
+    new Chart("Width of the intervals", [{ label: "model", colour: "blue", of: (point) => point.width }]),
+  ];
+}
+
+function tilesOfLabels(measures) {
+  return [
+    ["Accuracy", percent(measures.accuracy), `baseline ${percent(baseline(measures))}`],
+    ["Log-loss", typeof measures.log_loss === "number" ? measures.log_loss.toFixed(3) : "–", "nats an event"],
+    ["Calibration error", percent(measures.calibration_error), "expected (ECE)"],
+  ];
+}
+
+function tilesOfNumbers(measures) {
+  const baselines = [measures.no_change_rmse, measures.mean_rmse].filter((value) => typeof value === "number");
+  return [
+    ["RMSE", figure(measures.rmse), `baseline ${figure(baselines.length ? Math.min(...baselines) : null)}`],
+    ["MAE", figure(measures.mae), "mean absolute error"],
+    ["Coverage", percent(measures.coverage), `mean width ${figure(measures.width)}`],
+  ];
 }
 
 function text(value) { return typeof value === "string" ? value : JSON.stringify(value); }

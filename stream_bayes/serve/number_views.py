@@ -1,0 +1,148 @@
+"""The copy of a model whose labels are numbers, in a view: it predicts a number with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from stream_bayes.core.encoding._targets import is_column
+from stream_bayes.errors import BadLabel, NotLearned
+from stream_bayes.learners.adaptive.adaptive_regression import AdaptiveRegression
+from stream_bayes.learners.base.regressor import BayesRegressor
+from stream_bayes.serve.plain_values import as_json, label_name
+from stream_bayes.serve.views import MOST_FEATURES, MOST_VALUES, Copy
+from stream_bayes.streams.served_models.regressor import ServedRegressor, mean_of
+
+__all__ = ["NumberCopy"]
+
+
+class NumberCopy(Copy):
+    """A copy of a learner of numbers, for one thread.
+
+    Parameters
+    ----------
+    model
+        The learner.
+    level
+        The level of its intervals, where a request gives none; None for the default.
+
+    Examples
+    --------
+    >>> from stream_bayes import BayesianRegression
+    >>> model = BayesianRegression()
+    >>> for k in range(100):
+    ...     model.learn_one({"wind": k % 7}, 20.0 - 2 * (k % 7))
+    >>> round(NumberCopy(model).predict({"wind": 3})["prediction"], 1)
+    14.0
+    """
+
+    predicts_numbers = True
+
+    def __init__(self, model: BayesRegressor, level: float | None = None) -> None:
+        super().__init__(model, mean_of)
+        self._served = ServedRegressor(model, level)
+
+    def read_label(self, label: Any) -> float:
+        """Return a label as a number; raise `BadLabel` if it is none."""
+        if isinstance(label, bool):
+            raise BadLabel(f"label: expected a number, got {label!r}")
+        return self._served.read_label(label)
+
+    # -- predicting ---------------------------------------------------------------------------------------------------
+
+    def predict(
+        self, x: Mapping[str, Any], *, ignore_unknown: bool = False, level: float | None = None
+    ) -> dict[str, Any]:
+        """Return the number predicted for one event, with its interval."""
+        x = self._read(x)
+        ignored = self._check_names([x], ignore_unknown)
+        return self._answer(x, level) | {"ignored": ignored, "never_learned": self.never_learned(x)}
+
+    def predict_many(
+        self, xs: Sequence[Mapping[str, Any]], *, ignore_unknown: bool = False, level: float | None = None
+    ) -> dict[str, Any]:
+        """Return the predictions for many events, as `predict`, and the names that were ignored, once for all."""
+        xs = [self._read(x) for x in xs]
+        ignored = self._check_names(xs, ignore_unknown)
+        return {"predictions": [self._answer(x, level) for x in xs], "ignored": ignored}
+
+    def _answer(self, x: Mapping[str, Any], level: float | None) -> dict[str, Any]:
+        served = self._served if level is None else ServedRegressor(self.model, level)
+        answer = served.answer(x)
+        ends = None if not answer else [as_json(answer["low"]), as_json(answer["high"])]
+        return {"prediction": mean_of(answer), "interval": ends, "level": served.level}
+
+    def _known_names(self) -> Any:
+        return {name for name in self._names() if not is_column(name)} or None
+
+    def _names(self) -> Mapping[Any, Any]:
+        names: Mapping[Any, Any] = self.model._store.encoder.features
+        return names
+
+    def never_learned(self, x: Mapping[str, Any]) -> list[str]:
+        """Return the features whose value was never learned, and so adds nothing."""
+        encoder, known = self.model._store.encoder, self._names()
+        given = [name for name, value in x.items() if value is not None and name in known]
+        names = []
+        for name in given:
+            row = encoder.lookup({name: x[name]})
+            if not (row.entries or row.numbers):
+                names.append(name)
+        return names
+
+    # -- explaining ---------------------------------------------------------------------------------------------------
+
+    def explain(
+        self, x: Mapping[str, Any], *, ignore_unknown: bool = False, is_read: bool = False
+    ) -> dict[str, Any]:
+        """Return the prediction with what each feature adds to it; of a mixture, what each expert predicts."""
+        x = x if is_read else self._read(x)
+        ignored = self._check_names([x], ignore_unknown)
+        answer = self._answer(x, None) | {"ignored": ignored, "never_learned": self.never_learned(x)}
+        if answer["prediction"] is None:
+            raise NotLearned("the model has not learned anything yet")
+        if isinstance(self.model, AdaptiveRegression):
+            opinions = self.model.explain_one(x)
+            experts = [{"expert": name, **opinion._asdict()} for name, opinion in opinions.items()]
+            return answer | {"kind": "experts", "experts": experts}
+        parts = self.model.explain_one(x)
+        contributions = [
+            {
+                "feature": label_name(name),
+                "value": as_json(x.get(name)),
+                "contribution": value,
+                "sd": as_json(sd),
+            }
+            for name, (value, sd) in parts.ranked()
+        ]
+        return answer | {"kind": "contributions", "mean": parts.mean, "contributions": contributions}
+
+    # -- describing ---------------------------------------------------------------------------------------------------
+
+    def _described(self) -> dict[str, Any]:
+        named = [(name, each) for name, each in self._names().items() if not is_column(name)]
+        features = []
+        for name, feature in named[:MOST_FEATURES]:
+            values = [] if feature.numeric else list(feature.vocabulary.values)
+            features.append(
+                {
+                    "name": label_name(name),
+                    "kind": "numeric" if feature.numeric else "nominal",
+                    "values": as_json(values[:MOST_VALUES]),
+                    "values_left_out": max(0, len(values) - MOST_VALUES),
+                    "table": None,
+                    "information": None,
+                }
+            )
+        return {
+            "learner": type(self.model).__name__,
+            "task": "regression",
+            "level": self._served.level,
+            "labels": [],
+            "prior": {},
+            "features": features,
+            "features_left_out": len(named) - len(features),
+            "edges": [],
+            "edges_are": "structure",
+            "can": {"predict": True, "explain": True, "query": False, "check": False},
+        }
