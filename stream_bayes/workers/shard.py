@@ -226,10 +226,10 @@ class Shard:
         self._dead_before: Counter[str] | None = None  # dead letters of earlier runs; None during the start
         self._failed_snapshots = 0  # kept, because the engine has none after its end
         self._began = time.monotonic()
-        self._thread = threading.Thread(target=self._run, name=f"shard-{number}", daemon=True)
+        self._thread = threading.Thread(target=self.run, name=f"shard-{number}", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Run it in a thread of its own."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -274,7 +274,8 @@ class Shard:
         """True if it ended because another worker has the shard."""
         return isinstance(self.failure, Fenced)
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Run it in this thread. Its error is in `failure`."""
         try:
             self._delivery.open()
             self._prepare()

@@ -73,6 +73,9 @@ class SnapshotTopic:
     def take_over(self) -> None:
         """Do nothing: the shard's transactional id has fenced earlier owners."""
 
+    def check_owner(self) -> None:
+        """Do nothing, for the same reason: a commit of a shard that another worker has taken over fails."""
+
     def latest(self) -> NewestSnapshot | None:
         """Return the snapshot in the topic; None without one. It is read once."""
         if self._publisher is None:

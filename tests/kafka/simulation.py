@@ -99,7 +99,9 @@ KINDS = {
     "rebuild": 2,
     "disk full": 3,
     "bad time": 2,
+    "rescale": 4,  # of shards
 }
+PIPELINE_KINDS = tuple(kind for kind in KINDS if kind != "rescale")
 
 
 class Mode(NamedTuple):
@@ -115,7 +117,7 @@ def mode_of(seed: int) -> Mode:
     return Mode("at-least-once" if seed % 5 == 4 else "exactly-once", seed % 3 == 2, seed % 2 == 0)
 
 
-def plan_of(seed: int, kinds: Sequence[str] = tuple(KINDS)) -> list[Fault]:
+def plan_of(seed: int, kinds: Sequence[str] = PIPELINE_KINDS) -> list[Fault]:
     """Return the faults of a seed, some of them close together."""
     chance = random.Random(f"plan {seed}")
     weights = [KINDS[kind] for kind in kinds]
@@ -183,6 +185,8 @@ class Worker:
         result = call(*arguments, **named)
         if fault == "lose reply":
             raise error("no answer")
+        if call.__name__ == "poll" and not result:
+            self.hand_back(arguments[1])  # as long as a client waits for records
         return result
 
     def __repr__(self) -> str:
@@ -606,8 +610,10 @@ class World:
 
 
 @contextmanager
-def simulated(world: World) -> Iterator[None]:
-    """Let clients, clocks and threads be those of a world."""
+def simulated(
+    world: World, readers: Sequence[Any] = (), writers: Sequence[Any] = (), clusters: Sequence[Any] = ()
+) -> Iterator[None]:
+    """Let clients, clocks and threads be those of a world, in further modules too."""
     from stream_bayes.kafka import delivery, journal, recovery, source, transactions
 
     def worker() -> Worker:
@@ -634,11 +640,11 @@ def simulated(world: World) -> Iterator[None]:
         return world.current is not None and threading.current_thread() is world.current.thread
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (journal, recovery, source):
+        for module in (journal, recovery, source, *readers):
             patch.setattr(module, "make_reader", reader)
-        for module in (delivery, transactions):
+        for module in (delivery, transactions, *writers):
             patch.setattr(module, "make_writer", writer)
-        for module in (delivery, source):
+        for module in (delivery, source, *clusters):
             patch.setattr(module, "Cluster", cluster)
         patch.setattr(time, "sleep", lambda s: world.sleep(s) if in_world() else real_sleep(s))
         patch.setattr(time, "monotonic", lambda: world.now if in_world() else real_monotonic())
@@ -660,25 +666,36 @@ def simulate(
     directory.mkdir(parents=True)
     world = World(seed, directory, plan_of(seed) if plan is None else plan, mode or mode_of(seed))
     with simulated(world):
-        try:
-            world.run()
-        finally:
-            for worker in world.alive():
-                world.kill(worker)
+        finish(world)
     return world
 
 
-def smallest(seed: int, directory: Path, mode: Mode | None = None) -> tuple[list[Fault], Violation]:
+def finish(world: World) -> None:
+    """Run the history of a world, and leave no thread of it."""
+    try:
+        world.run()
+    finally:
+        for worker in world.alive():
+            world.kill(worker)
+
+
+def smallest(
+    seed: int,
+    directory: Path,
+    mode: Mode | None = None,
+    run: Callable[..., Any] = simulate,
+    plan: Sequence[Fault] | None = None,
+) -> tuple[list[Fault], Violation]:
     """Return a plan that violates a promise and of which no fault can be left out, with the violation."""
 
     def violation(plan: Sequence[Fault]) -> Violation | None:
         try:
-            simulate(seed, directory, plan, mode)
+            run(seed, directory, plan, mode)
         except Violation as error:
             return error
         return None
 
-    plan = plan_of(seed)
+    plan = plan_of(seed) if plan is None else list(plan)
     error = violation(plan)
     assert error is not None, "this seed violates nothing"
     is_smaller = True

@@ -1,0 +1,50 @@
+"""Histories of shards that move and change their number: every position once, every sample once, or refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stream_bayes.workers.pipeline.rescale import _Rescale
+from tests.kafka.simulation import Mode, Violation, smallest
+from tests.workers.shard_simulation import shard_plan, simulate_shards
+
+HISTORIES = 16
+SOAK_HISTORIES = 5000
+
+
+def check(seeds: range, directory: Path) -> None:
+    for seed in seeds:
+        try:
+            simulate_shards(seed, directory / str(seed))
+        except Violation:
+            plan, violation = smallest(seed, directory / "smaller", None, simulate_shards, shard_plan(seed))
+            raise AssertionError(
+                f"seed {seed}: {violation}\nsimulate_shards({seed}, directory, {plan})"
+            ) from violation
+
+
+def test_each_record_counts_once_in_the_sum_or_the_start_is_refused(tmp_path: Path) -> None:
+    check(range(HISTORIES), tmp_path)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(7200, func_only=True)
+@pytest.mark.parametrize("first", range(HISTORIES, SOAK_HISTORIES, 1250))
+def test_each_record_counts_once_in_the_sum_of_many_histories(first: int, tmp_path: Path) -> None:
+    check(range(first, first + 1250), tmp_path)
+
+
+def test_a_rescale_that_trusts_every_snapshot_is_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_Rescale, "_is_settled", lambda *_: True)
+
+    def search() -> None:
+        for seed in range(100):
+            plan = shard_plan(seed, ("rescale", "kill", "start", "put"))
+            simulate_shards(seed, tmp_path / str(seed), plan, Mode("exactly-once", False, True))
+
+    with pytest.raises(Violation):
+        search()
