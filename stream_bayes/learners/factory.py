@@ -74,28 +74,28 @@ def make_learner(
     stream_bayes.errors.BadValue: there is no model 'aodee'; did you mean 'aode'? There are adaptive, nb, ...
     """
     made: type[Learner] = LEARNERS[name]
-    given = dict(arguments or {})
-    check_arguments(name, given, arguments_of(made))
+    settings = dict(arguments or {})
+    check_arguments(name, settings, arguments_of(made))
     if "learner" in arguments_of(made):
-        given["learner"] = _inner_learner(name, given.get("learner"), schema)
+        settings["learner"] = _inner_learner(name, settings.get("learner"), schema)
     elif schema is not None:
-        given["schema"] = schema
-    with construction_errors(name, given):
-        for argument in given.keys() & {"binning", "numbers"}:
-            table = given[argument]
+        settings["schema"] = schema
+    with construction_errors(name, settings):
+        for argument in settings.keys() & {"binning", "numbers"}:
+            table = settings[argument]
             if isinstance(table, Mapping):  # of a pipeline file, or JSON on the command line
                 check_arguments(argument, table, inspect.signature(Binning).parameters)
-                given[argument] = Binning.from_json(table)
-        return made(**given)
+                settings[argument] = Binning.from_json(table)
+        return made(**settings)
 
 
-def _inner_learner(name: str, given: object, schema: Schema | None) -> Learner:
+def _inner_learner(name: str, setting: object, schema: Schema | None) -> Learner:
     """Return the learner of a window or of a choice of half-lives."""
-    table = {"kind": given} if isinstance(given, str) else given
+    table = {"kind": setting} if isinstance(setting, str) else setting
     if not isinstance(table, Mapping) or not isinstance(table.get("kind"), str):
         raise BadValue(
             f"{name} needs learner, the name of a model such as 'aode', or its kind and arguments, as in "
-            f"{{'kind': 'aode', 'arguments': {{'min_count': 1}}}}; got {shown(given)}"
+            f"{{'kind': 'aode', 'arguments': {{'min_count': 1}}}}; got {shown(setting)}"
         )
     check_arguments(f"learner of {name}", table, ("kind", "arguments"))
     if not (table["kind"] in LEARNERS and declaration_of(table["kind"]).can_be_wrapped):
@@ -156,12 +156,12 @@ def make_network(arguments: Mapping[str, Any] | None = None, schema: Schema | No
     >>> make_network({"structure": {"rain": [], "lawn": ["rain"]}, "strength": 0.5}).strength
     0.5
     """
-    given = dict(arguments or {})
+    settings = dict(arguments or {})
     check_arguments(
-        NETWORK, given, [name for name in inspect.signature(BayesNet).parameters if name != "schema"]
+        NETWORK, settings, [name for name in inspect.signature(BayesNet).parameters if name != "schema"]
     )
-    with construction_errors(NETWORK, given):
-        return BayesNet(**given, schema=schema)
+    with construction_errors(NETWORK, settings):
+        return BayesNet(**settings, schema=schema)
 
 
 def make_search(arguments: Mapping[str, Any]) -> ScoreSearch:
@@ -175,12 +175,12 @@ def make_search(arguments: Mapping[str, Any]) -> ScoreSearch:
     'ExactSearch'
     """
     kinds: dict[str, type[ScoreSearch]] = {"hill-climbing": HillClimbing, "exact": ExactSearch}
-    given = dict(arguments)
-    kind = given.pop("kind", "hill-climbing")
+    settings = dict(arguments)
+    kind = settings.pop("kind", "hill-climbing")
     check_known("kind of search", kind, kinds)
-    check_arguments("search", given, ["kind", *inspect.signature(kinds[kind]).parameters])
-    with construction_errors("search", given):
-        return kinds[kind](**given)
+    check_arguments("search", settings, ["kind", *inspect.signature(kinds[kind]).parameters])
+    with construction_errors("search", settings):
+        return kinds[kind](**settings)
 
 
 def arguments_of(learner: type[Learner | BayesRegressor]) -> list[str]:

@@ -56,7 +56,7 @@ class GrowingReading(ClassReading):
     def of(self, counts: LabelledCounts) -> ClassReading:
         """Return a reading of the same kind of other counts."""
         reading = ClassReading(counts, **self._settings)
-        reading.set_prior(np.asarray(self.given))
+        reading.set_prior(np.asarray(self.declared_prior))
         return reading
 
     def derived_state(self) -> dict[str, Any]:

@@ -270,13 +270,13 @@ def _adaptive_bayes(state: Mapping[str, Any]) -> AdaptiveBayes:
 
 def _half_life_choice(state: Mapping[str, Any]) -> HalfLifeChoice:
     """Return a new `HalfLifeChoice`, made with the arguments in a state."""
-    given = dict(state["model"]["parameters"])
-    template = given.pop("learner")["object"]
+    parameters = dict(state["model"]["parameters"])
+    template = parameters.pop("learner")["object"]
     arguments = {name: loaded_parameter(value) for name, value in template["state"]["parameters"].items()}
     made = class_named(template["class"])
     if made is None:
         raise BadState(f"a learner {template['class']!r} within a HalfLifeChoice is not known")
-    return HalfLifeChoice(made(**arguments), **_made_parameters(given))
+    return HalfLifeChoice(made(**arguments), **_made_parameters(parameters))
 
 
 def _made_parameters(saved: Mapping[str, Any]) -> dict[str, Any]:
@@ -315,10 +315,10 @@ def _is_of_a_product(model: Any) -> bool:
 def _snapshot_at(path: Path, key: bytes | None) -> Snapshot:
     if not path.is_dir():
         return read_snapshot(path, key)
-    found = SnapshotStore(path, key=key).latest()
-    if found is None:
+    newest = SnapshotStore(path, key=key).latest()
+    if newest is None:
         raise NoSnapshot(f"there are no snapshots in {path}")
-    return found.snapshot
+    return newest.snapshot
 
 
 def _model_section(snapshot: Snapshot, path: object) -> Mapping[str, Any]:
@@ -334,7 +334,11 @@ def _parameters(model: Any) -> dict[str, Any]:
     return {name: saved_parameter(value) for name, value in model._get_params().items()}
 
 
-def _compare(saved: Mapping[str, Any], own: Mapping[str, Any], path: object) -> None:
-    others = [f"{name}={saved[name]!r}, not {own[name]!r}" for name in own if saved[name] != own[name]]
+def _compare(saved: Mapping[str, Any], arguments: Mapping[str, Any], path: object) -> None:
+    others = [
+        f"{name}={saved[name]!r}, not {arguments[name]!r}"
+        for name in arguments
+        if saved[name] != arguments[name]
+    ]
     if others:
         raise OtherConfiguration(f"{path} holds a model with other arguments: {', '.join(others)}")

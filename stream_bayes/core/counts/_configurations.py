@@ -36,7 +36,7 @@ class Configurations:
     @cython.cfunc
     @cython.exceptval(check=False)
     def home(self, wanted: cython.int[::1], first: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """Return the preferred place in the hash table of the configuration that begins at `first`."""
+        """Return the preferred bucket of the hash table of the configuration that begins at `first`."""
         k: cython.Py_ssize_t
         mixed: cython.ulonglong = 0
         for k in range(self.parents):
@@ -46,22 +46,22 @@ class Configurations:
 
     @cython.cfunc
     def seek(self, wanted: cython.int[::1], first: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """Return the place in the hash table of the configuration that begins at `first`, or the empty place for
+        """Return the bucket of the configuration that begins at `first`, or the empty bucket for
         it.
         """
         k: cython.Py_ssize_t
         row: cython.longlong
         last: cython.Py_ssize_t = self.table.shape[0] - 1
-        place: cython.Py_ssize_t = self.home(wanted, first)
-        while self.table[place] != 0:
-            row = self.table[place] - 1
+        bucket: cython.Py_ssize_t = self.home(wanted, first)
+        while self.table[bucket] != 0:
+            row = self.table[bucket] - 1
             for k in range(self.parents):
                 if self.codes[row * self.parents + k] != wanted[first + k]:
                     break
             else:
-                return place
-            place = (place + 1) & last
-        return place
+                return bucket
+            bucket = (bucket + 1) & last
+        return bucket
 
     @cython.cfunc
     def find(self, wanted: cython.int[::1]) -> cython.longlong:
@@ -72,16 +72,16 @@ class Configurations:
     def insert(self, wanted: cython.int[::1]) -> cython.longlong:
         """Return the row of a configuration, a new one if need be."""
         k: cython.Py_ssize_t
-        place: cython.Py_ssize_t = self.seek(wanted, 0)
-        if self.table[place] != 0:
-            return self.table[place] - 1
+        bucket: cython.Py_ssize_t = self.seek(wanted, 0)
+        if self.table[bucket] != 0:
+            return self.table[bucket] - 1
         if self.rows == self.room:
             self.reserve(room_of(self.rows + 1))
-            place = self.seek(wanted, 0)
+            bucket = self.seek(wanted, 0)
         for k in range(self.parents):
             self.codes[self.rows * self.parents + k] = wanted[k]
         self.rows += 1
-        self.table[place] = self.rows
+        self.table[bucket] = self.rows
         return self.rows - 1
 
     @cython.ccall
@@ -94,18 +94,18 @@ class Configurations:
             if self.samples[k] != 0.0:
                 return
         mask: cython.Py_ssize_t = self.table.shape[0] - 1
-        place: cython.Py_ssize_t = self.seek(self.codes, row * self.parents)
-        self.table[place] = 0
-        # Entries after that place may have been displaced by it: insert them again.
-        place = (place + 1) & mask
-        while self.table[place] != 0:
-            moved = self.table[place]
-            self.table[place] = 0
+        bucket: cython.Py_ssize_t = self.seek(self.codes, row * self.parents)
+        self.table[bucket] = 0
+        # Entries after that bucket may have been displaced by it: insert them again.
+        bucket = (bucket + 1) & mask
+        while self.table[bucket] != 0:
+            moved = self.table[bucket]
+            self.table[bucket] = 0
             free = self.home(self.codes, (moved - 1) * self.parents)
             while self.table[free] != 0:
                 free = (free + 1) & mask
             self.table[free] = moved
-            place = (place + 1) & mask
+            bucket = (bucket + 1) & mask
         last: cython.Py_ssize_t = self.rows - 1
         if row != last:
             self.table[self.seek(self.codes, last * self.parents)] = row + 1
@@ -128,15 +128,15 @@ class Configurations:
     def reserve(self, room: cython.Py_ssize_t):
         """Make room for a number of rows."""
         r: cython.Py_ssize_t
-        held: cython.Py_ssize_t = self.rows
-        self.codes = grown(self.codes, held * self.parents, room * self.parents)
-        weight = grown(self.weight, held * self.width, room * self.width)
-        self.samples = weight if self.exact else grown(self.samples, held * self.width, room * self.width)
+        rows: cython.Py_ssize_t = self.rows
+        self.codes = grown(self.codes, rows * self.parents, room * self.parents)
+        weight = grown(self.weight, rows * self.width, room * self.width)
+        self.samples = weight if self.exact else grown(self.samples, rows * self.width, room * self.width)
         self.weight = weight
         self.room = room
         self.bits = bits_for(room)
         self.table = np.zeros(1 << self.bits, np.longlong)
-        for r in range(held):
+        for r in range(rows):
             self.table[self.seek(self.codes, r * self.parents)] = r + 1
 
     def leave_exact(self):
@@ -170,9 +170,9 @@ def bits_for(room: cython.Py_ssize_t) -> cython.int:
     return bits
 
 
-def grown(array, held, size):
+def grown(array, length, size):
     """Return a larger array that begins with what is held."""
     array = np.asarray(array)
     larger = np.zeros(size, array.dtype)
-    larger[:held] = array[:held]
+    larger[:length] = array[:length]
     return larger

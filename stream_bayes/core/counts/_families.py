@@ -157,11 +157,11 @@ class FamilyTables:
                 self.samples[cell] += samples_of(weight)
             return
         self.configuration(f)
-        held: Configurations = self.hashed[f]
-        cell += held.insert(self.wanted) * held.width + label
-        held.weight[cell] += amount
+        hashed: Configurations = self.hashed[f]
+        cell += hashed.insert(self.wanted) * hashed.width + label
+        hashed.weight[cell] += amount
         if not self.exact:
-            held.samples[cell] += samples_of(weight)
+            hashed.samples[cell] += samples_of(weight)
 
     @cython.ccall
     def lacks(self, row: Row, unit: cython.double, clock: cython.longlong) -> cython.longlong:
@@ -185,13 +185,13 @@ class FamilyTables:
             cell += self.base[f]
         else:
             self.configuration(f)
-            held: Configurations = self.hashed[f]
-            place: cython.longlong = held.find(self.wanted)
-            if place < 0:
+            hashed: Configurations = self.hashed[f]
+            table_row: cython.longlong = hashed.find(self.wanted)
+            if table_row < 0:
                 return False
-            cell += place * held.width
-            weight = held.weight
-            samples = held.samples
+            cell += table_row * hashed.width
+            weight = hashed.weight
+            samples = hashed.samples
         cell += row.label
         if samples[cell] < samples_of(row.weight) and samples[cell] != 1.0:
             return False
@@ -202,7 +202,7 @@ class FamilyTables:
         """Subtract an event of that clock from the families that count it, which must hold it."""
         f: cython.Py_ssize_t
         cell: cython.longlong
-        place: cython.longlong
+        table_row: cython.longlong
         self.scatter(row)
         for f in range(self.base.shape[0]):
             cell = self.cell(f) if clock >= self.since[f] else -1
@@ -213,11 +213,11 @@ class FamilyTables:
                 subtract(self.weight, self.samples, cell, row.weight, unit, least, self.exact)
             else:
                 self.configuration(f)
-                held: Configurations = self.hashed[f]
-                place = held.insert(self.wanted)
-                cell += place * held.width + row.label
-                subtract(held.weight, held.samples, cell, row.weight, unit, least, self.exact)
-                held.drop_empty(place)
+                hashed: Configurations = self.hashed[f]
+                table_row = hashed.insert(self.wanted)
+                cell += table_row * hashed.width + row.label
+                subtract(hashed.weight, hashed.samples, cell, row.weight, unit, least, self.exact)
+                hashed.drop_empty(table_row)
 
     # -- room -------------------------------------------------------------------------------------------------------
 
@@ -236,9 +236,9 @@ class FamilyTables:
         room, classes = tight(used, labels)
         if not spare:
             return room, classes
-        known = len(self.room)
-        fits = room[:known] <= np.asarray(self.room)
-        room[:known] = np.where(fits, np.asarray(self.room), room[:known] + room[:known] // 4 + 1)
+        slots = len(self.room)
+        fits = room[:slots] <= np.asarray(self.room)
+        room[:slots] = np.where(fits, np.asarray(self.room), room[:slots] + room[:slots] // 4 + 1)
         return room, self.classes if classes <= self.classes else classes + classes // 4
 
     def is_laid_out(self, room, classes, whole_ones):
@@ -246,7 +246,7 @@ class FamilyTables:
         return (
             classes == self.classes
             and np.array_equal(room[: len(self.room)], self.room)
-            and whole_ones == [held is None for held in self.hashed]
+            and whole_ones == [hashed is None for hashed in self.hashed]
         )
 
     def grow(self, used, labels, spare: cython.bint):
@@ -257,9 +257,9 @@ class FamilyTables:
             self.room = room
             self.clear_scattered(len(room))
             return
-        held = [self.rows_of(f) for f in range(len(self.families))]
+        contents = [self.rows_of(f) for f in range(len(self.families))]
         self.allocate(room, classes, whole_ones)
-        for f, rows in enumerate(held):
+        for f, rows in enumerate(contents):
             self.put_rows(f, *rows)
 
     def bytes_each(self, used, labels, columns, spare: cython.bint = False, coming=None):
@@ -275,13 +275,13 @@ class FamilyTables:
             if whole_ones[f]:
                 needed.append(8 * columns * cells_of(room, classes, child, parents))
                 continue
-            held = self.hashed[f]
-            rows = (len(self.rows_of(f)[0]) if held is None else held.rows) + (
+            hashed = self.hashed[f]
+            rows = (len(self.rows_of(f)[0]) if hashed is None else hashed.rows) + (
                 0 if coming is None else coming[f]
             )
             rows = room_of(rows)
             if stays:
-                rows = max(rows, held.room)
+                rows = max(rows, hashed.room)
             needed.append(bytes_of(rows, int(room[child]) * classes, len(parents), columns))
         return needed
 
@@ -292,9 +292,9 @@ class FamilyTables:
         self.scatter(row)
         for f in range(self.base.shape[0]):
             if self.base[f] < 0 and self.cell(f) >= 0:
-                held: Configurations = self.hashed[f]
+                hashed: Configurations = self.hashed[f]
                 self.configuration(f)
-                if held.find(self.wanted) < 0 and held.rows == room_of(held.rows):
+                if hashed.find(self.wanted) < 0 and hashed.rows == room_of(hashed.rows):
                     return True
         return False
 
@@ -308,9 +308,9 @@ class FamilyTables:
                 continue
             coming[f] = 1
             if self.base[f] < 0:
-                held: Configurations = self.hashed[f]
+                hashed: Configurations = self.hashed[f]
                 self.configuration(f)
-                coming[f] = int(held.find(self.wanted) < 0)
+                coming[f] = int(hashed.find(self.wanted) < 0)
         return coming
 
     def most_brought(self, used, rows):
@@ -320,15 +320,15 @@ class FamilyTables:
             most = 1
             for slot in parents:
                 most *= max(int(used[slot]), 1)
-            known = 0 if self.hashed[f] is None else self.hashed[f].rows
-            coming.append(max(min(rows, most - known), 0))
+            counted = 0 if self.hashed[f] is None else self.hashed[f].rows
+            coming.append(max(min(rows, most - counted), 0))
         return coming
 
     @property
     def memory_bytes(self):
         """The bytes of the tables."""
         need = 8 * len(self.weight) * (1 if self.exact else 2)
-        return need + sum(held.memory_bytes for held in self.hashed if held is not None)
+        return need + sum(hashed.memory_bytes for hashed in self.hashed if hashed is not None)
 
     # -- all of it ----------------------------------------------------------------------------------------------------
 
@@ -338,43 +338,43 @@ class FamilyTables:
         """
         child, parents = self.families[f]
         shape = (-1, int(self.room[child]), self.classes)
-        held = self.hashed[f]
-        if held is None:
+        hashed = self.hashed[f]
+        if hashed is None:
             cells = slice(self.base[f], self.base[f] + cells_of(self.room, self.classes, child, parents))
             weight = np.asarray(self.weight)[cells].reshape(shape)
             samples = np.asarray(self.samples)[cells].reshape(shape)
-            places = np.flatnonzero(samples.any(axis=(1, 2)))
+            rows = np.flatnonzero(samples.any(axis=(1, 2)))
             rooms = tuple(int(self.room[slot]) for slot in parents)
-            codes = np.array(np.unravel_index(places, rooms) if parents else np.zeros((0, len(places)))).T
+            codes = np.array(np.unravel_index(rows, rooms) if parents else np.zeros((0, len(rows)))).T
         else:
-            weight = np.asarray(held.weight)[: held.rows * held.width].reshape(shape)
-            samples = np.asarray(held.samples)[: held.rows * held.width].reshape(shape)
-            codes = np.asarray(held.codes)[: held.rows * held.parents].reshape(-1, held.parents)
+            weight = np.asarray(hashed.weight)[: hashed.rows * hashed.width].reshape(shape)
+            samples = np.asarray(hashed.samples)[: hashed.rows * hashed.width].reshape(shape)
+            codes = np.asarray(hashed.codes)[: hashed.rows * hashed.parents].reshape(-1, hashed.parents)
             order = np.lexsort(codes.T[::-1])
-            held_ones = samples.any(axis=(1, 2))
-            places = order[np.asarray(held_ones)[order]]
-            codes = codes[places]
+            has_samples = samples.any(axis=(1, 2))
+            rows = order[np.asarray(has_samples)[order]]
+            codes = codes[rows]
         return (
-            np.ascontiguousarray(codes, np.int32).reshape(len(places), len(parents)),
-            weight[places],
-            samples[places],
+            np.ascontiguousarray(codes, np.int32).reshape(len(rows), len(parents)),
+            weight[rows],
+            samples[rows],
         )
 
     def weights_under(self, f: cython.Py_ssize_t, wanted: cython.int[::1], label: cython.Py_ssize_t = 0):
         """Return a family's weights by value under one configuration of its parents' codes, in a class."""
         child, parents = self.families[f]
-        places = slice(label, int(self.room[child]) * self.classes, self.classes)
+        cells = slice(label, int(self.room[child]) * self.classes, self.classes)
         cell: cython.longlong = self.base[f]
         m: cython.Py_ssize_t
         if cell < 0:
-            held: Configurations = self.hashed[f]
-            row: cython.longlong = held.find(wanted)
+            hashed: Configurations = self.hashed[f]
+            row: cython.longlong = hashed.find(wanted)
             if row < 0:
                 return np.zeros(int(self.room[child]))
-            return np.asarray(held.weight)[row * held.width : (row + 1) * held.width][places]
+            return np.asarray(hashed.weight)[row * hashed.width : (row + 1) * hashed.width][cells]
         for m in range(len(parents)):
             cell += wanted[m] * self.stride[self.end[f] + m]
-        return np.asarray(self.weight)[cell : cell + int(self.room[child]) * self.classes][places]
+        return np.asarray(self.weight)[cell : cell + int(self.room[child]) * self.classes][cells]
 
     def put_rows(self, f, codes, weight, samples):
         """Add what `rows_of` returned to a family. Each configuration comes once; values and classes without room must
@@ -383,20 +383,18 @@ class FamilyTables:
         child, parents = self.families[f]
         values, classes = min(weight.shape[1], int(self.room[child])), min(weight.shape[2], self.classes)
         shape = (-1, int(self.room[child]), self.classes)
-        held = self.hashed[f]
-        if held is None:
+        hashed = self.hashed[f]
+        if hashed is None:
             cells = slice(self.base[f], self.base[f] + cells_of(self.room, self.classes, child, parents))
             rooms = tuple(int(self.room[slot]) for slot in parents)
-            places = (
-                np.ravel_multi_index(tuple(codes.T), rooms) if parents else np.zeros(len(codes), np.int64)
-            )
-            own, counted = np.asarray(self.weight)[cells], np.asarray(self.samples)[cells]
+            rows = np.ravel_multi_index(tuple(codes.T), rooms) if parents else np.zeros(len(codes), np.int64)
+            our_weight, our_samples = np.asarray(self.weight)[cells], np.asarray(self.samples)[cells]
         else:
-            places = np.array([held.insert(np.array(row, np.int32)) for row in codes], np.int64)
-            own, counted = np.asarray(held.weight), np.asarray(held.samples)
-        own.reshape(shape)[places, :values, :classes] += weight[:, :values, :classes]
+            rows = np.array([hashed.insert(np.array(row, np.int32)) for row in codes], np.int64)
+            our_weight, our_samples = np.asarray(hashed.weight), np.asarray(hashed.samples)
+        our_weight.reshape(shape)[rows, :values, :classes] += weight[:, :values, :classes]
         if not self.exact:
-            counted.reshape(shape)[places, :values, :classes] += samples[:, :values, :classes]
+            our_samples.reshape(shape)[rows, :values, :classes] += samples[:, :values, :classes]
 
     def touching(self, chosen):
         """Return the families that have a member among the slots chosen, both as masks."""
@@ -421,7 +419,7 @@ class FamilyTables:
 
     def scale(self, factor: cython.double):
         """Multiply every weight."""
-        weights = [self.weight, *(held.weight for held in self.hashed if held is not None)]
+        weights = [self.weight, *(hashed.weight for hashed in self.hashed if hashed is not None)]
         for weight in weights:
             values = np.asarray(weight)
             values *= factor
@@ -432,9 +430,9 @@ class FamilyTables:
             return
         self.exact = False
         self.samples = np.array(self.weight)
-        for held in self.hashed:
-            if held is not None:
-                held.leave_exact()
+        for hashed in self.hashed:
+            if hashed is not None:
+                hashed.leave_exact()
 
 
 def tight(used, labels):

@@ -15,7 +15,7 @@ def add_columns(
     codes: cython.int[:, ::1],
     slots: cython.longlong[::1],
     first: cython.longlong[::1],
-    own: cython.int[::1],
+    translated: cython.int[::1],
     weights: cython.double[::1],
     values: cython.double[::1],
     layout: Layout,
@@ -55,7 +55,7 @@ def add_columns(
             for c in range(columns):
                 code = codes[r, c]
                 if first[c] >= 0:
-                    code = own[first[c] + code]
+                    code = translated[first[c] + code]
                 noted[slots[c]] = code
                 if code >= 0:
                     values[start[slots[c]] + code] += amount
@@ -97,17 +97,17 @@ def members_of(families, parents):
     rows = []
     for f, (_, above) in enumerate(families.families):
         if len(above) == parents and families.base[f] >= 0:
-            places = range(families.end[f], families.end[f + 1])
-            pairs = [(families.member[m], families.stride[m]) for m in places]
+            members = range(families.end[f], families.end[f + 1])
+            pairs = [(families.member[m], families.stride[m]) for m in members]
             rows.append([families.base[f], *(number for pair in pairs for number in pair)])
     return np.array(rows, np.longlong).reshape(len(rows), 2 * parents + 3)
 
 
 def of_many_parents(families):
     """Return the families with three or more parents, and those that hold only observed configurations."""
-    found = [
+    indices = [
         f
         for f, (_, above) in enumerate(families.families)
         if len(above) > 2 or (above and families.base[f] < 0)
     ]
-    return np.array(found, np.longlong)
+    return np.array(indices, np.longlong)

@@ -13,7 +13,7 @@ cdef class KeptEvents:
 cdef class OpenCuts(NumberObserver):
     cdef public Tables tables
     cdef public Bins bins
-    cdef public KeptEvents kept
+    cdef public KeptEvents kept_events
     cdef public dict learned
     cdef public dict due
     cdef public bint keeps_newest
@@ -21,4 +21,4 @@ cdef class OpenCuts(NumberObserver):
     cdef Row bare
     cpdef observe(self, Row row)
     cpdef Py_ssize_t find(self, Row row, object at)
-    cpdef drop(self, Py_ssize_t place)
+    cpdef drop(self, Py_ssize_t index)

@@ -100,7 +100,7 @@ class KeptEvents:
         """Return the events with so many of the newest numbers of a feature, and without its older ones, and how many
         numbers these are.
         """
-        held: KeptEvents = KeptEvents(self)
+        remaining: KeptEvents = KeptEvents(self)
         row: Row = Row()
         index: cython.Py_ssize_t
         k: cython.Py_ssize_t
@@ -122,16 +122,16 @@ class KeptEvents:
                         row.numeric_feature[at], row.number[at] = row.numeric_feature[k], row.number[k]
                         at += 1
                 row.numbers = at
-            held.append(row, self.clock[index])
-        return held, min(numbers, most)
+            remaining.append(row, self.clock[index])
+        return remaining, min(numbers, most)
 
-    def without(self, place: cython.Py_ssize_t) -> KeptEvents:
+    def without(self, dropped: cython.Py_ssize_t) -> KeptEvents:
         """Return all events but one."""
         made: KeptEvents = KeptEvents(self)
         row: Row = Row()
         index: cython.Py_ssize_t
         for index in range(self.batch.rows):
-            if index != place:
+            if index != dropped:
                 self.batch.load(index, row)
                 made.append(row, self.clock[index])
         return made
@@ -186,7 +186,7 @@ class OpenCuts(NumberObserver):
     def __init__(self, tables, bins):
         self.tables = tables
         self.bins = bins
-        self.kept = KeptEvents()
+        self.kept_events = KeptEvents()
         self.learned = {}
         self.due = {}
         self.keeps_newest = False
@@ -215,10 +215,10 @@ class OpenCuts(NumberObserver):
         if not is_open and not self.keeps_newest:
             return
         bins.strip(row, self.bare)
-        self.kept.append(self.bare, tables.learned_at if tables.timed else tables.clock)
+        self.kept_events.append(self.bare, tables.learned_at if tables.timed else tables.clock)
         if ready:
             self.cut(ready)
-        elif self.keeps_newest and self.kept.batch.rows >= self.full:
+        elif self.keeps_newest and self.kept_events.batch.rows >= self.full:
             self.drop_needless()
 
     def cut(self, slots):
@@ -231,11 +231,11 @@ class OpenCuts(NumberObserver):
 
     @cython.ccall
     def find(self, row: Row, at: object) -> cython.Py_ssize_t:
-        """Return the place of an event to be unlearned among those kept, the newest equal one or the one learned at a
+        """Return the index of an event to be unlearned among those kept, the newest equal one or the one learned at a
         clock; -1 if the cuts of all its numbers are final.
         """
         k: cython.Py_ssize_t
-        place: cython.Py_ssize_t
+        index: cython.Py_ssize_t
         bins: Bins = self.bins
         for k in range(row.numbers):
             if int(row.numeric_feature[k]) in self.due:
@@ -243,12 +243,12 @@ class OpenCuts(NumberObserver):
         else:
             return -1
         bins.strip(row, self.bare)
-        place = self.kept.find(self.bare) if at is None else self.kept.find_at(self.bare, at)
-        if place < 0:
+        index = self.kept_events.find(self.bare) if at is None else self.kept_events.find_at(self.bare, at)
+        if index < 0:
             raise NotLearned("cannot unlearn a sample with these numbers: no such sample is held")
-        return place
+        return index
 
     @cython.ccall
-    def drop(self, place: cython.Py_ssize_t):
+    def drop(self, index: cython.Py_ssize_t):
         """Stop keeping an event, which was unlearned."""
-        self.kept = self.kept.without(place)
+        self.kept_events = self.kept_events.without(index)

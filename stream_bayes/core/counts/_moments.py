@@ -627,9 +627,9 @@ class CoMoments:
         if is_same:
             return True
         slots = numbers.slots()
-        given = np.array(row.numeric_feature[: row.numbers], np.longlong)
-        if len(slots) == 0 or np.array_equal(slots, given):
-            self.slots = given
+        row_slots = np.array(row.numeric_feature[: row.numbers], np.longlong)
+        if len(slots) == 0 or np.array_equal(slots, row_slots):
+            self.slots = row_slots
             return True
         return False
 

@@ -5,7 +5,7 @@ cdef class PairCounts:
     cdef public Layout layout
     cdef public double[::1] weight
     cdef public double[::1] beside
-    cdef long long[::1] place
+    cdef long long[::1] position
     cdef locate(self, Row row)
     cdef add(self, Row row, double amount)
     cdef add_chosen(self, Row row, double amount, unsigned char[::1] chosen)
@@ -19,7 +19,7 @@ cdef class TripleCounts:
     cdef public Layout layout
     cdef public double[::1] weight
     cdef long long[::1] cells
-    cdef long long[::1] place
+    cdef long long[::1] position
     cdef long long[::1] line
     cdef Py_ssize_t cells_of(self, Row row)
     cdef add(self, Row row, double amount)

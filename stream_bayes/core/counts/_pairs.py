@@ -30,35 +30,35 @@ class PairCounts:
         self.layout = layout
         self.weight = np.zeros(layout.pairs * layout.classes)
         self.beside = NO_TABLE
-        self.place = np.zeros(layout.features, np.longlong)
+        self.position = np.zeros(layout.features, np.longlong)
 
     @cython.cfunc
     def locate(self, row: Row):
-        """Write the position of each entry into `place`."""
+        """Write the position of each entry into `position`."""
         layout: Layout = self.layout
         k: cython.Py_ssize_t
         for k in range(row.entries):
-            self.place[k] = layout.start[row.feature[k]] + row.code[k]
+            self.position[k] = layout.start[row.feature[k]] + row.code[k]
 
     @cython.cfunc
     def add(self, row: Row, amount: cython.double):
         layout: Layout = self.layout
         stride: cython.longlong = layout.classes
         weight: cython.double[::1] = self.weight
-        place: cython.longlong[::1] = self.place
+        position: cython.longlong[::1] = self.position
         k: cython.Py_ssize_t
         earlier: cython.Py_ssize_t
         line: cython.longlong
         self.locate(row)
         for k in range(1, row.entries):
-            line = layout.pair(place[k], 0) * stride + row.label
+            line = layout.pair(position[k], 0) * stride + row.label
             for earlier in range(k):
-                weight[line + place[earlier] * stride] += amount
+                weight[line + position[earlier] * stride] += amount
         if self.beside is not None:
             for k in range(row.entries):
                 for earlier in range(k):
-                    self.beside[self.beside_cell(place[k], row.feature[earlier]) + row.label] += amount
-                    self.beside[self.beside_cell(place[earlier], row.feature[k]) + row.label] += amount
+                    self.beside[self.beside_cell(position[k], row.feature[earlier]) + row.label] += amount
+                    self.beside[self.beside_cell(position[earlier], row.feature[k]) + row.label] += amount
 
     def clear(self, chosen):
         """Empty the pairs of the features chosen, a mask over slots."""
@@ -76,13 +76,13 @@ class PairCounts:
             for earlier in range(k):
                 if chosen[row.feature[k]] or chosen[row.feature[earlier]]:
                     self.weight[
-                        layout.pair(self.place[k], self.place[earlier]) * layout.classes + row.label
+                        layout.pair(self.position[k], self.position[earlier]) * layout.classes + row.label
                     ] += amount
 
     @cython.cfunc
     def forget(self, row: Row, amount: cython.double, least: cython.double):
         layout: Layout = self.layout
-        place: cython.longlong[::1] = self.place
+        position: cython.longlong[::1] = self.position
         k: cython.Py_ssize_t
         earlier: cython.Py_ssize_t
         self.locate(row)
@@ -90,7 +90,7 @@ class PairCounts:
             for earlier in range(k):
                 lower(
                     self.weight,
-                    layout.pair(place[k], place[earlier]) * layout.classes + row.label,
+                    layout.pair(position[k], position[earlier]) * layout.classes + row.label,
                     amount,
                     least,
                 )
@@ -99,13 +99,13 @@ class PairCounts:
                 for earlier in range(k):
                     lower(
                         self.beside,
-                        self.beside_cell(place[k], row.feature[earlier]) + row.label,
+                        self.beside_cell(position[k], row.feature[earlier]) + row.label,
                         amount,
                         least,
                     )
                     lower(
                         self.beside,
-                        self.beside_cell(place[earlier], row.feature[k]) + row.label,
+                        self.beside_cell(position[earlier], row.feature[k]) + row.label,
                         amount,
                         least,
                     )
@@ -138,12 +138,12 @@ class PairCounts:
         """Empty the pairs of a value that no sample of the class holds any more."""
         layout: Layout = self.layout
         stride: cython.Py_ssize_t = layout.classes
-        own: cython.longlong = layout.owner[position]
+        owner: cython.longlong = layout.owner[position]
         f: cython.Py_ssize_t
         q: cython.longlong
-        for q in range(layout.start[own]):
+        for q in range(layout.start[owner]):
             self.weight[layout.pair(position, q) * stride + label] = 0.0
-        for f in range(own + 1, layout.features):
+        for f in range(owner + 1, layout.features):
             for q in range(layout.start[f], layout.start[f] + layout.used[f]):
                 self.weight[layout.pair(q, position) * stride + label] = 0.0
         if self.beside is not None:
@@ -180,8 +180,8 @@ def without(weight, layout: Layout, used, dropped):
     """
     old = np.asarray(weight).reshape(-1, layout.classes)
     fresh = np.zeros(old.size)
-    kept = used[~dropped[used]]
-    fresh.reshape(-1, layout.classes)[kept] = old[kept]
+    remaining = used[~dropped[used]]
+    fresh.reshape(-1, layout.classes)[remaining] = old[remaining]
     return fresh
 
 
@@ -206,7 +206,7 @@ class TripleCounts:
         self.layout = layout
         self.weight = np.zeros(layout.triples * layout.classes)
         self.cells = np.zeros(0, np.longlong)
-        self.place, self.line = np.zeros(0, np.longlong), np.zeros(0, np.longlong)
+        self.position, self.line = np.zeros(0, np.longlong), np.zeros(0, np.longlong)
 
     @cython.cfunc
     def cells_of(self, row: Row) -> cython.Py_ssize_t:
@@ -220,21 +220,21 @@ class TripleCounts:
         i: cython.Py_ssize_t
         if self.cells.shape[0] < count:
             self.cells = np.zeros(count, np.longlong)
-        if self.place.shape[0] < n:
-            self.place, self.line = np.zeros(2 * n, np.longlong), np.zeros(2 * n, np.longlong)
+        if self.position.shape[0] < n:
+            self.position, self.line = np.zeros(2 * n, np.longlong), np.zeros(2 * n, np.longlong)
         cells: cython.longlong[::1] = self.cells
-        place: cython.longlong[::1] = self.place
-        own: cython.longlong
+        position: cython.longlong[::1] = self.position
+        start: cython.longlong
         line: cython.longlong
         for k in range(n):
-            place[k] = layout.start[row.feature[k]] + row.code[k]
-            self.line[k] = layout.pair(place[k], 0)
+            position[k] = layout.start[row.feature[k]] + row.code[k]
+            self.line[k] = layout.pair(position[k], 0)
         for k in range(2, n):
-            own = layout.triple(place[k], place[0], 0) - self.line[0]
+            start = layout.triple(position[k], position[0], 0) - self.line[0]
             for j in range(1, k):
-                line = (own + self.line[j]) * layout.classes + row.label
+                line = (start + self.line[j]) * layout.classes + row.label
                 for i in range(j):
-                    cells[at] = line + place[i] * layout.classes
+                    cells[at] = line + position[i] * layout.classes
                     at += 1
         return count
 
@@ -278,18 +278,18 @@ class TripleCounts:
         layout: Layout = self.layout
         grid = np.asarray(self.weight).reshape(-1, layout.classes)[:, label]
         starts: list = [int(layout.start[f]) for f in range(layout.features)] + [int(layout.positions)]
-        own: cython.longlong = layout.owner[position]
+        owner: cython.longlong = layout.owner[position]
         first: cython.longlong = (
-            layout.triple_start[own] + (position - layout.start[own]) * layout.pair_start[own]
+            layout.triple_start[owner] + (position - layout.start[owner]) * layout.pair_start[owner]
         )
-        grid[first : first + layout.pair_start[own]] = 0.0
+        grid[first : first + layout.pair_start[owner]] = 0.0
         p: cython.longlong
         q: cython.longlong
-        for p in range(starts[own + 1], layout.positions):
+        for p in range(starts[owner + 1], layout.positions):
             # Pairs of the position with what is before it, then of what is between it and p with the position.
             first = layout.triple(p, position, 0)
-            grid[first : first + layout.start[own]] = 0.0
-            for q in range(starts[own + 1], layout.start[layout.owner[p]]):
+            grid[first : first + layout.start[owner]] = 0.0
+            for q in range(starts[owner + 1], layout.start[layout.owner[p]]):
                 grid[layout.triple(p, q, position)] = 0.0
 
     def pour(self, other: TripleCounts, targets, classes, factor: cython.double):

@@ -13,7 +13,7 @@ from stream_bayes.core.counts._window cimport Ring
 cdef class NumberObserver:
     cpdef observe(self, Row row)
     cpdef Py_ssize_t find(self, Row row, object at)
-    cpdef drop(self, Py_ssize_t place)
+    cpdef drop(self, Py_ssize_t index)
 
 cdef class Tables(FadingClock):
     cdef public bint exact

@@ -63,15 +63,15 @@ class NumberObserver:
 
     @cython.ccall
     def find(self, row: Row, at: object) -> cython.Py_ssize_t:
-        """Return the place of a kept event, the newest equal one or the one learned at a clock; -1 if none is needed.
+        """Return the index of a kept event, the newest equal one or the one learned at a clock; -1 if none is needed.
 
         Raises `NotLearned` if the event should be kept, and is not.
         """
         raise NotImplementedError
 
     @cython.ccall
-    def drop(self, place: cython.Py_ssize_t):
-        """Stop keeping the event at a place."""
+    def drop(self, index: cython.Py_ssize_t):
+        """Stop keeping the event of an index."""
         raise NotImplementedError
 
 
@@ -214,7 +214,7 @@ class Tables(FadingClock):
         ring: Ring = self.window
         row: Row = Row()
         k: cython.Py_ssize_t
-        for k in range(ring.held):
+        for k in range(ring.length):
             ring.load(k, row)
             if row.weight > 0.0:
                 if row.numbers and self.bins is not None:
@@ -292,12 +292,12 @@ class Tables(FadingClock):
     def forget(self, row: Row, unit: cython.double, at: cython.longlong) -> cython.longlong:
         """Subtract an encoded sample that was added at the clock `at`, when a fresh one weighed `unit`.
 
-        Returns `Missing.NOTHING`, or, with nothing changed, the part that was never learned: the place of an entry, the
+        Returns `Missing.NOTHING`, or, with nothing changed, the part that was never learned: the index of an entry, the
         place of a number after all entries, `Missing.SAMPLE` or `Missing.COMBINATION`.
         """
         k: cython.Py_ssize_t
         cell: cython.Py_ssize_t
-        found: cython.longlong
+        missing: cython.longlong
         y: cython.Py_ssize_t = row.label
         amount: cython.double = row.weight * unit
         least: cython.double = 0.0 if self.exact else ROUNDING * self.class_peak[y]
@@ -307,13 +307,13 @@ class Tables(FadingClock):
             return SAMPLE
         if self.class_weight[y] + least < amount:
             return SAMPLE
-        found = self.values.missing_entry(row, unit, least)
-        if found >= 0:
-            return found
+        missing = self.values.missing_entry(row, unit, least)
+        if missing >= 0:
+            return missing
         if row.numbers and self.counts_moments:
-            found = self.gaussians.missing_number(row, unit, self.class_peak[y])
-            if found >= 0:
-                return row.entries + found
+            missing = self.gaussians.missing_number(row, unit, self.class_peak[y])
+            if missing >= 0:
+                return row.entries + missing
             if self.co_moments is not None and self.co_moments.lacks(row, unit, least, self.gaussians):
                 return COMBINATION
         if self.families is not None and self.families.lacks(row, unit, at) >= 0:
@@ -354,20 +354,20 @@ class Tables(FadingClock):
     def forget_oldest(self):
         """Subtract the oldest event of the window, unless it was unlearned, and drop it there."""
         row: Row = self.oldest
-        place: cython.Py_ssize_t = -1
+        index: cython.Py_ssize_t = -1
         at: cython.longlong = self.window.clock_of(0)
         self.window.load(0, row)
         if row.weight > 0.0:
             if row.numbers and self.bins is not None:
                 self.bins.resolve(row)
             if row.numbers and self.observer is not None:
-                place = self.observer.find(row, at)
+                index = self.observer.find(row, at)
             if self.forget(row, self.unit_at(at), at) != NOTHING:
                 raise NotLearned(
                     f"cannot unlearn the oldest event of the window, learned at {at}: it is not held"
                 )
-            if place >= 0:
-                self.observer.drop(place)
+            if index >= 0:
+                self.observer.drop(index)
         self.window.drop_oldest()
 
     @cython.ccall

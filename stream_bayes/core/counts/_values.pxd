@@ -26,7 +26,7 @@ cdef class ValueCounts:
     cdef public double[::1] samples
     cdef public double[::1] present
     cdef public double[::1] present_samples
-    cdef public unsigned char[::1] held
+    cdef public unsigned char[::1] occupied
     cdef public long long[::1] distinct
     cdef public CountHistogram histogram
     cdef prefetch_cells(self, Row row, Py_ssize_t label)

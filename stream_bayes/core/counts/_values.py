@@ -130,12 +130,12 @@ class CountHistogram:
         order: cython.longlong[::1]
         for label in range(self.classes):
             column = np.asarray(weight)[label :: self.classes]
-            held = np.flatnonzero(column)
+            filled = np.flatnonzero(column)
             # The largest first: each then goes straight to the head of the list.
-            order = held[np.argsort(-column[held], kind="stable")].astype(np.longlong)
+            order = filled[np.argsort(-column[filled], kind="stable")].astype(np.longlong)
             for cell in range(order.shape[0]):
-                place: cython.Py_ssize_t = order[cell] * self.classes + label
-                self.move(place, label, weight[place])
+                index: cython.Py_ssize_t = order[cell] * self.classes + label
+                self.move(index, label, weight[index])
 
 
 @cython.cclass
@@ -150,7 +150,7 @@ class ValueCounts:
         self.samples = self.weight if exact else np.zeros(cells)
         self.present = np.zeros(layout.features * layout.classes)
         self.present_samples = self.present if exact else np.zeros(layout.features * layout.classes)
-        self.held = np.zeros(layout.positions, np.uint8)
+        self.occupied = np.zeros(layout.positions, np.uint8)
         self.distinct = np.zeros(layout.features, np.longlong)
         self.histogram = None
         self.recount()
@@ -158,13 +158,13 @@ class ValueCounts:
     def recount(self):
         """Recompute which values hold samples, after the tables were filled from elsewhere."""
         layout: Layout = self.layout
-        held = np.asarray(self.held)
+        occupied = np.asarray(self.occupied)
         # Samples are never negative, so a sum of 0 means all zeros; and a product is faster than `any`.
-        held[:] = (
+        occupied[:] = (
             np.asarray(self.samples).reshape(layout.positions, layout.classes) @ np.ones(layout.classes) > 0
         )
-        held[layout.positions_of(layout.declared)] = 1
-        self.distinct = np.diff(np.concatenate([[0], np.cumsum(held, dtype=np.longlong)])[self.bounds()])
+        occupied[layout.positions_of(layout.declared)] = 1
+        self.distinct = np.diff(np.concatenate([[0], np.cumsum(occupied, dtype=np.longlong)])[self.bounds()])
 
     def bounds(self):
         """Return the first position of each feature's run, and the end of the last one."""
@@ -213,9 +213,9 @@ class ValueCounts:
     def clear(self, chosen):
         """Empty the features chosen, a mask over slots."""
         layout: Layout = self.layout
-        places = np.asarray(chosen)[np.asarray(layout.owner)]
-        np.asarray(self.weight).reshape(-1, layout.classes)[places] = 0.0
-        np.asarray(self.samples).reshape(-1, layout.classes)[places] = 0.0
+        positions = np.asarray(chosen)[np.asarray(layout.owner)]
+        np.asarray(self.weight).reshape(-1, layout.classes)[positions] = 0.0
+        np.asarray(self.samples).reshape(-1, layout.classes)[positions] = 0.0
         np.asarray(self.present).reshape(-1, layout.classes)[np.asarray(chosen)] = 0.0
         np.asarray(self.present_samples).reshape(-1, layout.classes)[np.asarray(chosen)] = 0.0
 
@@ -258,7 +258,7 @@ class ValueCounts:
                     if self.samples[position * stride + c] > 0.0:
                         break
                 else:
-                    self.held[position] = False
+                    self.occupied[position] = False
                     self.distinct[f] -= 1
         if self.histogram is not None:
             sort_words(self, row)
@@ -286,8 +286,8 @@ def add_entry(
     if not values.exact:
         values.samples[cell] += samples_of(amount)
         values.present_samples[f * stride + y] += samples_of(amount)
-    if not values.held[position]:
-        values.held[position] = True
+    if not values.occupied[position]:
+        values.occupied[position] = True
         values.distinct[f] += 1
 
 

@@ -3,7 +3,7 @@ from stream_bayes.core.encoding._rows cimport Row
 
 cdef class Ring:
     cdef public Py_ssize_t size
-    cdef public Py_ssize_t held
+    cdef public Py_ssize_t length
     cdef public Py_ssize_t next
     cdef public long long[::1] code_column
     cdef public long long[::1] number_column
@@ -12,7 +12,7 @@ cdef class Ring:
     cdef public int[::1] label
     cdef public double[::1] weight
     cdef public long long[::1] clock
-    cdef Py_ssize_t place(self, Py_ssize_t index)
+    cdef Py_ssize_t position_of(self, Py_ssize_t index)
     cpdef push(self, Row row, long long clock)
     cpdef load(self, Py_ssize_t index, Row row)
     cpdef long long clock_of(self, Py_ssize_t index)

@@ -4,7 +4,7 @@
     numbers  column of feature 3: [ event | event | ... ] | ...                                        NaN: missing
     label, weight, clock          [ event | event | ... ]
 
-Once every place is taken, the next event takes the oldest one's. Numbers are stored
+Once every position is taken, the next event takes the oldest one's. Numbers are stored
 as numbers and not as bins, so that events that are read back use the present cuts. An unlearned event stays in its
 place with weight 0.
 """
@@ -40,8 +40,8 @@ class Ring:
 
     def __init__(self, size: cython.Py_ssize_t):
         self.size = size
-        self.held = 0  # events
-        self.next = 0  # place of the next event
+        self.length = 0  # events that it holds
+        self.next = 0  # position of the next event
         self.code_column = np.zeros(0, np.longlong)
         self.number_column = np.zeros(0, np.longlong)
         self.codes = np.zeros((0, width_of(size, 4)), np.int32)
@@ -57,21 +57,21 @@ class Ring:
         """
         self.code_column = np.asarray(code_column, np.longlong)
         self.number_column = np.asarray(number_column, np.longlong)
-        known: cython.Py_ssize_t = self.codes.shape[0]
-        if codes > known:
+        columns: cython.Py_ssize_t = self.codes.shape[0]
+        if codes > columns:
             grown = np.zeros((codes, self.codes.shape[1]), np.int32)
-            grown[:known] = self.codes
-            grown[known:] = MISSING
+            grown[:columns] = self.codes
+            grown[columns:] = MISSING
             self.codes = grown
-        elif codes < known:
+        elif codes < columns:
             self.codes = np.array(self.codes[:codes])
-        known = self.numbers.shape[0]
-        if numbers > known:
+        columns = self.numbers.shape[0]
+        if numbers > columns:
             grown = np.zeros((numbers, self.numbers.shape[1]))
-            grown[:known] = self.numbers
-            grown[known:] = np.nan
+            grown[:columns] = self.numbers
+            grown[columns:] = np.nan
             self.numbers = grown
-        elif numbers < known:
+        elif numbers < columns:
             self.numbers = np.array(self.numbers[:numbers])
 
     @cython.ccall
@@ -94,13 +94,13 @@ class Ring:
         self.weight[at] = row.weight
         self.clock[at] = clock
         self.next = at + 1 if at + 1 < self.size else 0
-        if self.held < self.size:
-            self.held += 1
+        if self.length < self.size:
+            self.length += 1
 
     @cython.cfunc
-    def place(self, index: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """Return the place of an event, given the number of older ones."""
-        at: cython.Py_ssize_t = self.next - self.held + index
+    def position_of(self, index: cython.Py_ssize_t) -> cython.Py_ssize_t:
+        """Return the position of an event, given the number of older ones."""
+        at: cython.Py_ssize_t = self.next - self.length + index
         return at + self.size if at < 0 else at
 
     @cython.ccall
@@ -110,7 +110,7 @@ class Ring:
         n: cython.Py_ssize_t = 0
         code: cython.int
         number: cython.double
-        at: cython.Py_ssize_t = self.place(index)
+        at: cython.Py_ssize_t = self.position_of(index)
         row.reserve(self.code_column.shape[0] + self.number_column.shape[0], self.number_column.shape[0])
         for f in range(self.code_column.shape[0]):
             if self.code_column[f] >= 0:
@@ -137,13 +137,13 @@ class Ring:
     @cython.ccall
     def clock_of(self, index: cython.Py_ssize_t) -> cython.longlong:
         """Return the clock at which an event was learned; the oldest is number 0."""
-        return self.clock[self.place(index)]
+        return self.clock[self.position_of(index)]
 
     @cython.ccall
     def find(self, row: Row) -> cython.Py_ssize_t:
         """Return the index of the newest event equal to a row, -1 for none. Numbers count, bins do not."""
         index: cython.Py_ssize_t
-        for index in range(self.held - 1, -1, -1):
+        for index in range(self.length - 1, -1, -1):
             if self.equals(index, row):
                 return index
         return -1
@@ -152,21 +152,21 @@ class Ring:
     def find_at(self, clock: cython.longlong) -> cython.Py_ssize_t:
         """Return the number of the event learned at that time, or -1. Clocks ascend."""
         low: cython.Py_ssize_t = 0
-        high: cython.Py_ssize_t = self.held
+        high: cython.Py_ssize_t = self.length
         middle: cython.Py_ssize_t
         while low < high:
             middle = (low + high) // 2
-            if self.clock[self.place(middle)] < clock:
+            if self.clock[self.position_of(middle)] < clock:
                 low = middle + 1
             else:
                 high = middle
-        return low if low < self.held and self.clock[self.place(low)] == clock else -1
+        return low if low < self.length and self.clock[self.position_of(low)] == clock else -1
 
     @cython.ccall
     def equals(self, index: cython.Py_ssize_t, row: Row) -> cython.bint:
         """Return True if an event equals a row, and was not unlearned."""
         k: cython.Py_ssize_t
-        at: cython.Py_ssize_t = self.place(index)
+        at: cython.Py_ssize_t = self.position_of(index)
         column: cython.longlong
         present: cython.Py_ssize_t = 0
         if self.label[at] != row.label or self.weight[at] != row.weight or row.weight == 0.0:
@@ -195,18 +195,18 @@ class Ring:
     @cython.ccall
     def mark_unlearned(self, index: cython.Py_ssize_t):
         """Set the weight of an unlearned event to 0."""
-        self.weight[self.place(index)] = 0.0
+        self.weight[self.position_of(index)] = 0.0
 
     @cython.ccall
     def drop_oldest(self):
         """Drop the oldest event."""
-        self.held -= 1
+        self.length -= 1
 
     def in_order(self, columns):
         """Return a copy of columns, events from the oldest to the newest."""
         columns = np.asarray(columns)
-        start: cython.Py_ssize_t = self.place(0)
-        stop: cython.Py_ssize_t = start + self.held
+        start: cython.Py_ssize_t = self.position_of(0)
+        stop: cython.Py_ssize_t = start + self.length
         if stop <= self.size:
             return np.array(columns[..., start:stop], order="C")
         return np.concatenate([columns[..., start : self.size], columns[..., : stop - self.size]], axis=-1)

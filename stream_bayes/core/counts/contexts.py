@@ -217,13 +217,13 @@ class ContextCounts:
             )
             self.named = dict.fromkeys(names)
         for *codes, value, count in cells.tolist():
-            known = [
+            decoded = [
                 START if k == AT_START else OTHER if k == AT_OTHER else names[k]
                 for k in codes
                 if k != NO_VALUE
             ]
-            expect(START not in known[1:], "a sequence starts within a context")
-            context, counted = tuple(known), OTHER if value == AT_OTHER else names[value]
+            expect(START not in decoded[1:], "a sequence starts within a context")
+            context, counted = tuple(decoded), OTHER if value == AT_OTHER else names[value]
             expect(counted not in self.tables.get(context, {}), "it counts a value of a context twice")
             self._put(context, counted, count)
         expect(self.events <= MOST, "it holds more than 2**53 events")

@@ -80,21 +80,21 @@ def cut_supervised(values: Numbers, weights: Numbers, labels: NDArray[np.int32],
     counts = np.zeros((len(starts), int(labels.max(initial=0)) + 1))
     rank = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(values)))  # of each number's value
     np.add.at(counts, (rank, labels), weights)
-    found: list[tuple[float, int]] = []  # the total gain of the split, and its gap
+    splits: list[tuple[float, int]] = []  # the total gain of the split, and its gap
     parts = [(0, len(starts))]
     while parts:
         first, last = parts.pop()
         split = _best_split(counts[first:last])
         if split is not None:
-            gain, place = split
-            found.append((gain, first + place))
-            parts += [(first, first + place + 1), (first + place + 1, last)]
-    best = sorted(found, key=lambda split: (-split[0], split[1]))[: bins - 1]
-    return sorted(float(gaps[place]) for _, place in best)
+            gain, gap = split
+            splits.append((gain, first + gap))
+            parts += [(first, first + gap + 1), (first + gap + 1, last)]
+    best = sorted(splits, key=lambda split: (-split[0], split[1]))[: bins - 1]
+    return sorted(float(gaps[gap]) for _, gap in best)
 
 
 def _best_split(counts: NDArray[np.float64]) -> tuple[float, int] | None:
-    """Return the gain times the weight, and the place, of the best split of ordered values; None if no split pays."""
+    """Return the gain times the weight, and the gap, of the best split of ordered values; None if no split pays."""
     if len(counts) < 2:
         return None
     left = np.cumsum(counts, axis=0)[:-1]
@@ -102,15 +102,15 @@ def _best_split(counts: NDArray[np.float64]) -> tuple[float, int] | None:
     right = whole - left
     weight = whole.sum()
     inside = (left.sum(axis=1) * _entropy(left) + right.sum(axis=1) * _entropy(right)) / weight
-    place = int(inside.argmin())
+    gap = int(inside.argmin())
     entropy = float(_entropy(whole[None])[0])
-    gain = entropy - float(inside[place])
+    gain = entropy - float(inside[gap])
     kinds = int((whole > 0).sum())
-    parts = [(int((part[place] > 0).sum()), float(_entropy(part[place][None])[0])) for part in (left, right)]
+    parts = [(int((side[gap] > 0).sum()), float(_entropy(side[gap][None])[0])) for side in (left, right)]
     delta = math.log2(3.0**kinds - 2.0) - kinds * entropy + sum(k * e for k, e in parts)
     if weight < 2.0 or gain <= (math.log2(weight - 1.0) + delta) / weight:
         return None
-    return gain * float(weight), place
+    return gain * float(weight), gap
 
 
 def _entropy(counts: NDArray[np.float64]) -> NDArray[np.float64]:

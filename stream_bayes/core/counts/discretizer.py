@@ -82,7 +82,7 @@ class Discretizer(OpenCuts):
         self.fixed = {encoder.features[name].slot for name in declared}
         self.keeps_newest = moving
         self.slides = False  # exactly the events of a window are held
-        self._known = 0  # features of the encoder whose cuts were opened
+        self._opened = 0  # features of the encoder whose cuts were opened
 
     def begin(self) -> None:
         """Set the cuts that were declared, and open those of the other features."""
@@ -97,12 +97,12 @@ class Discretizer(OpenCuts):
         for feature in self.new_features():
             if feature.slot not in self.bins.cuts:
                 self.learned[feature.slot], self.due[feature.slot] = 0, self.after
-        self._known = len(self.encoder.nominal)
+        self._opened = len(self.encoder.nominal)
         self._observe_while_open()
 
     def new_features(self) -> list[Feature]:
         """Return the features with numbers that are new to the encoder."""
-        return [feature for feature in self.encoder.nominal[self._known :] if feature.measured]
+        return [feature for feature in self.encoder.nominal[self._opened :] if feature.measured]
 
     def _observe_while_open(self) -> None:
         """Observe the tables as long as there are cuts to be set."""
@@ -124,11 +124,11 @@ class Discretizer(OpenCuts):
 
     def begin_anew(self, slot: int) -> None:
         """Forget what was counted of a feature before its numbers left their cuts, and set new ones."""
-        kept, numbers = self.kept.with_newest_of(slot, self.bins.crowd[slot])
+        newest, numbers = self.kept_events.with_newest_of(slot, self.bins.crowd[slot])
         if numbers < self.after:
             self.bins.crowd[slot] = 0
             return
-        self.kept = kept
+        self.kept_events = newest
         self.learned[slot] = self.due[slot] = numbers
         self.cut([slot])
 
@@ -136,8 +136,8 @@ class Discretizer(OpenCuts):
         """Set the cuts of some features, and count their numbers in the kept events again."""
         tables = self.tables
         chosen = self._mask(slots)
-        kept = self.kept.with_numbers(chosen)
-        batch = kept.batch
+        kept_events = self.kept_events.with_numbers(chosen)
+        batch = kept_events.batch
         of_number, numbers = np.asarray(batch.numeric_feature)[: batch.numbers], np.asarray(batch.number)
         event_of = np.repeat(
             np.arange(batch.rows), np.diff(np.asarray(batch.number_end)[: batch.rows], prepend=0)
@@ -146,11 +146,11 @@ class Discretizer(OpenCuts):
         tables.clear(chosen.astype(bool), tables.window is not None and not self.slides)
         cuts = {}
         for slot in slots:
-            places = np.flatnonzero(of_number == slot)
-            events = event_of[places]
-            cuts[slot] = self._cuts(self.learned[slot], numbers[places], weights[events], labels[events])
+            indices = np.flatnonzero(of_number == slot)
+            events = event_of[indices]
+            cuts[slot] = self._cuts(self.learned[slot], numbers[indices], weights[events], labels[events])
         self.set_cuts(cuts)
-        tables.recount(batch, kept.clock, chosen)
+        tables.recount(batch, kept_events.clock, chosen)
         for slot in slots:
             self.due[slot] *= 2
             if self.due[slot] > self.window:
@@ -180,10 +180,10 @@ class Discretizer(OpenCuts):
         """Drop the events in which no number's cuts are open any more; where cuts move, all but the newest of them."""
         if self.due or self.keeps_newest:
             newest = NEWEST if self.keeps_newest else 0
-            self.kept = self.kept.with_numbers(self._mask(self.due), newest)
-            self.full = len(self.kept) + newest
+            self.kept_events = self.kept_events.with_numbers(self._mask(self.due), newest)
+            self.full = len(self.kept_events) + newest
         else:
-            self.kept = KeptEvents()
+            self.kept_events = KeptEvents()
         self._observe_while_open()
 
     def _mask(self, slots: Iterable[int]) -> NDArray[np.uint8]:
@@ -222,7 +222,7 @@ class Discretizer(OpenCuts):
                 continue
             cuts = self.bins.cuts.get(feature.slot), other.bins.cuts.get(theirs.slot)
             if cuts[0] != cuts[1] and self._has_learned(feature.slot) and other._has_learned(theirs.slot):
-                shown = ["none yet" if known is None else list(known) for known in cuts]
+                shown = ["none yet" if points is None else list(points) for points in cuts]
                 raise CannotMerge(
                     f"feature {feature.name!r} has the cut points {shown[0]} in one learner and {shown[1]} in the "
                     "other; declare them in a schema, Numeric(cuts=[...]), so that learners can be merged"
@@ -235,10 +235,10 @@ class Discretizer(OpenCuts):
         """Copy the other's cuts of features that have none here."""
         adopted: dict[int, Cuts] = {}
         for slot, cuts in other.bins.cuts.items():
-            own = self.encoder.features[other.encoder.nominal[slot].name].slot
-            if own not in self.bins.cuts:
-                adopted[own] = (cuts, other.bins.edges[slot])
-                self.learned[own], self.due[own] = 0, 0
+            slot_here = self.encoder.features[other.encoder.nominal[slot].name].slot
+            if slot_here not in self.bins.cuts:
+                adopted[slot_here] = (cuts, other.bins.edges[slot])
+                self.learned[slot_here], self.due[slot_here] = 0, 0
         self.set_cuts(adopted)
         self.tables.values.recount()
 
@@ -247,17 +247,17 @@ class Discretizer(OpenCuts):
 
         Cuts that are final there are final here.
         """
-        for index in range(len(other.kept)):
-            self.kept.add(*self._translated(other.encoder, *other.kept.event(index)))
+        for index in range(len(other.kept_events)):
+            self.kept_events.add(*self._translated(other.encoder, *other.kept_events.event(index)))
         for slot, learned in other.learned.items():
-            own = self.encoder.features[other.encoder.nominal[slot].name].slot
-            if own not in self.due:
+            slot_here = self.encoder.features[other.encoder.nominal[slot].name].slot
+            if slot_here not in self.due:
                 continue
-            self.learned[own] += learned
+            self.learned[slot_here] += learned
             if slot in other.due:
-                self.due[own] = max(self.due[own], other.due[slot])
+                self.due[slot_here] = max(self.due[slot_here], other.due[slot])
             else:
-                del self.due[own]
+                del self.due[slot_here]
         self.drop_needless()
         while late := [slot for slot, due in self.due.items() if self.learned[slot] >= due]:
             self.cut(sorted(late))
@@ -274,13 +274,13 @@ class Discretizer(OpenCuts):
         numbers: Sequence[float],
     ) -> tuple[Any, ...]:
         """Return the parts of another's event under the codes here."""
-        known = [theirs.nominal[slot] for slot in features]
-        own = [self.encoder.features[feature.name] for feature in known]
+        their_features = [theirs.nominal[slot] for slot in features]
+        our_features = [self.encoder.features[feature.name] for feature in their_features]
         values = [
             mine.vocabulary.find(feature.vocabulary.values[code])
-            for mine, feature, code in zip(own, known, codes, strict=True)
+            for mine, feature, code in zip(our_features, their_features, codes, strict=True)
         ]
-        entries = sorted((mine.slot, value) for mine, value in zip(own, values, strict=True))
+        entries = sorted((mine.slot, value) for mine, value in zip(our_features, values, strict=True))
         moved = sorted(
             (self.encoder.features[theirs.nominal[slot].name].slot, number)
             for slot, number in zip(slots, numbers, strict=True)
@@ -300,12 +300,12 @@ class Discretizer(OpenCuts):
     def state(self) -> dict[str, Any]:
         """Return the cuts and the events kept as JSON values."""
         cuts = [[slot, list(self.bins.cuts[slot]), self.bins.edges[slot]] for slot in sorted(self.bins.cuts)]
-        crowds = zip(*(np.asarray(part).tolist() for part in self._crowds()), strict=True)
+        crowds = zip(*(np.asarray(column).tolist() for column in self._crowds()), strict=True)
         moving = {"crowds": [[slot, *crowd] for slot, crowd in enumerate(crowds)], "full": self.full}
         return {
             "open": [[slot, self.learned[slot], self.due[slot]] for slot in sorted(self.due)],
-            "cuts": [[slot, known, None if edges is None else list(edges)] for slot, known, edges in cuts],
-            "kept": [list(self.kept.event(index)) for index in range(len(self.kept))],
+            "cuts": [[slot, points, None if edges is None else list(edges)] for slot, points, edges in cuts],
+            "kept": [list(self.kept_events.event(index)) for index in range(len(self.kept_events))],
         } | (moving if self.keeps_newest else {})
 
     def load(self, saved: Mapping[str, Any]) -> None:
@@ -326,9 +326,9 @@ class Discretizer(OpenCuts):
         for slot in measured - set(self.bins.cuts):
             expect(not self.encoder.nominal[slot].vocabulary.values, "a feature without cuts has bins")
         self._load_open(saved["open"], measured - self.fixed)
-        self.kept = KeptEvents()
+        self.kept_events = KeptEvents()
         for record in saved["kept"]:
-            self.kept.add(*self._checked(*record))
+            self.kept_events.add(*self._checked(*record))
         if self.keeps_newest:
             self._load_moving(saved["crowds"], saved["full"])
         self._observe_while_open()
@@ -342,11 +342,11 @@ class Discretizer(OpenCuts):
         expect([slot for slot, *_ in crowds] == list(range(len(self.bins.crowd))), "crowds are not by slot")
         for slot, *crowd in crowds:
             last = len(self.bins.cuts.get(slot, ()))
-            for part, number, least, most in zip(
+            for column, number, least, most in zip(
                 self._crowds(), crowd, (0, -1, -1), (2**31, last, last), strict=True
             ):
                 expect(type(number) is int and least <= number <= most, "a crowd is in no bin")
-                part[slot] = number
+                column[slot] = number
         expect(type(full) is int and 0 <= full < 2**62, "a count of events is invalid")
         self.full = full
 
@@ -360,7 +360,7 @@ class Discretizer(OpenCuts):
             expect(learned < due, "cuts are open that are due")
             self.learned[slot], self.due[slot] = learned, due
         expect(may_be - set(self.due) <= set(self.bins.cuts), "a feature has no cuts, and never gets any")
-        self._known = len(self.encoder.nominal)
+        self._opened = len(self.encoder.nominal)
 
     def _checked(
         self, label: Any, weight: Any, clock: Any, features: Any, codes: Any, slots: Any, numbers: Any

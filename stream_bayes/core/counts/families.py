@@ -44,15 +44,15 @@ def chosen(
     wanted = list(dict.fromkeys(families))
     made = FamilyTables(wanted, codes, len(encoder.labels), bool(tables.exact))
     old = tables.families
-    places = {} if old is None else {family: f for f, family in enumerate(old.families)}
+    old_index = {} if old is None else {family: f for f, family in enumerate(old.families)}
     new = np.ones(len(wanted), np.uint8)
     begun = None if window is None else window.oldest_clock
     for f, family in enumerate(wanted):
         made.since[f] = int(tables.clock) + 1 if begun is None else begun
-        if old is not None and family in places:
+        if old is not None and family in old_index:
             new[f] = 0
-            made.since[f] = old.since[places[family]]
-            made.put_rows(f, *old.rows_of(places[family]))
+            made.since[f] = old.since[old_index[family]]
+            made.put_rows(f, *old.rows_of(old_index[family]))
     if window is not None and new.any():
         tables.count_newest(made, new)
     return made
@@ -62,15 +62,15 @@ def pour(encoder: Encoder, mine: FamilyTables, other: Encoder, theirs: FamilyTab
     """Add the same families of another store by name, their weights times `factor`. The caller has made room."""
     codes = _codes_of_values(encoder, other)
     labels = np.array([encoder.labels.find(label) for label in other.labels.values], np.int64)
-    for place, f, slot, rows in _translated(encoder, mine, other, theirs):
-        child = mine.families[place][0]
+    for here, f, slot, rows in _translated(encoder, mine, other, theirs):
+        child = mine.families[here][0]
         _, weight, samples = theirs.rows_of(f)
         values = np.zeros((2, len(rows), int(mine.room[child]), mine.classes))
         places_of = np.ix_(np.arange(len(rows)), codes[slot], labels)
-        for moved, held in zip(values, (weight, samples), strict=True):
-            moved[places_of] = held[:, : len(codes[slot]), : len(labels)]
-        mine.put_rows(place, rows, factor * values[0], values[1])
-        mine.since[place] = min(mine.since[place], theirs.since[f])
+        for moved, source in zip(values, (weight, samples), strict=True):
+            moved[places_of] = source[:, : len(codes[slot]), : len(labels)]
+        mine.put_rows(here, rows, factor * values[0], values[1])
+        mine.since[here] = min(mine.since[here], theirs.since[f])
 
 
 def configurations_met(
@@ -79,9 +79,9 @@ def configurations_met(
     """Return the configurations that another store of the same families would add to each; its names are known."""
     coming = [0] * len(mine.families)
     if theirs is not None:
-        for place, _, _, rows in _translated(encoder, mine, other, theirs):
-            held = {tuple(row) for row in mine.rows_of(place)[0].tolist()}
-            coming[place] = sum(tuple(row) not in held for row in rows.tolist())
+        for here, _, _, rows in _translated(encoder, mine, other, theirs):
+            present = {tuple(row) for row in mine.rows_of(here)[0].tolist()}
+            coming[here] = sum(tuple(row) not in present for row in rows.tolist())
     return coming
 
 
@@ -91,13 +91,15 @@ def _translated(
     """Yield each family's number here and there, the child's slot there, and its configurations in the codes here."""
     slot = {feature.slot: encoder.features[feature.name].slot for feature in other.nominal}
     codes = _codes_of_values(encoder, other)
-    places = {family: f for f, family in enumerate(mine.families)}
+    index_here = {family: f for f, family in enumerate(mine.families)}
     for f, (child, parents) in enumerate(theirs.families):
         family = slot[child], tuple(sorted(slot[parent] for parent in parents))
-        known = theirs.rows_of(f)[0]
-        columns = {slot[parent]: codes[parent][known[:, k]] for k, parent in enumerate(parents)}
-        rows = np.array([columns[parent] for parent in family[1]], np.int32).reshape(len(parents), len(known))
-        yield places[family], f, child, np.ascontiguousarray(rows.T)
+        their_rows = theirs.rows_of(f)[0]
+        columns = {slot[parent]: codes[parent][their_rows[:, k]] for k, parent in enumerate(parents)}
+        rows = np.array([columns[parent] for parent in family[1]], np.int32).reshape(
+            len(parents), len(their_rows)
+        )
+        yield index_here[family], f, child, np.ascontiguousarray(rows.T)
 
 
 def _codes_of_values(encoder: Encoder, other: Encoder) -> list[NDArray[np.int64]]:
@@ -133,13 +135,13 @@ def families_arrays(families: FamilyTables, encoder: Encoder) -> dict[str, NDArr
     if not families.exact:
         parts["family_samples"] = [np.zeros(0)]
     for f, (child, _) in enumerate(families.families):
-        held = dict(
+        contents = dict(
             zip(("family_codes", "family_weight", "family_samples"), families.rows_of(f), strict=True)
         )
-        for name, part in parts.items():
-            rows = held[name] if name == "family_codes" else held[name][:, : used[child], :labels]
-            part.append(rows.reshape(-1))
-    return {name: np.concatenate(part) for name, part in parts.items()}
+        for name, pieces in parts.items():
+            rows = contents[name] if name == "family_codes" else contents[name][:, : used[child], :labels]
+            pieces.append(rows.reshape(-1))
+    return {name: np.concatenate(pieces) for name, pieces in parts.items()}
 
 
 def load_families(
@@ -164,15 +166,15 @@ def load_families(
         expect(len(array) == expected, f"{name} has {len(array)} items, expected {expected}")
     at_code = at_cell = 0
     for f, (((child, parents), rows, since), (codes, cells)) in enumerate(zip(checked, lengths, strict=True)):
-        known = flat["family_codes"][at_code : at_code + codes].reshape(rows, len(parents))
-        _check_codes(known, [int(used[slot]) for slot in parents])
+        family_codes = flat["family_codes"][at_code : at_code + codes].reshape(rows, len(parents))
+        _check_codes(family_codes, [int(used[slot]) for slot in parents])
         shape = (rows, int(used[child]), labels)
         weight, samples = (
             flat[name][at_cell : at_cell + cells].reshape(shape) for name in (names[1], names[-1])
         )
         expect(bool((samples.any(axis=(1, 2))).all()), "a configuration of a family holds no sample")
         expect(not bool(((samples == 0) & (weight > 0)).any()), "a family holds weight that no sample has")
-        made.put_rows(f, known, weight, samples)
+        made.put_rows(f, family_codes, weight, samples)
         made.since[f] = since
         at_code, at_cell = at_code + codes, at_cell + cells
     return made

@@ -160,14 +160,14 @@ class MemoryUse:
         """The bytes of the tables and of the codes of names; the names themselves are not counted."""
         layout, pairs = self.tables.values.layout, self.tables.pairs
         codes, numeric = int(np.asarray(layout.used).sum()), int(self.tables.gaussians.features)
-        held = self._bytes(layout, codes, self.columns, numeric)
+        total = self._bytes(layout, codes, self.columns, numeric)
         if pairs is not None and pairs.beside is not None:
-            held += _beside_bytes(layout)
+            total += _beside_bytes(layout)
         if self.tables.co_moments is not None and self.tables.co_moments.beside is not None:
-            held += _beside_products_bytes(layout, numeric)
-        for part in (self.window, self.tables.families):
-            held += 0 if part is None else int(part.memory_bytes)
-        return held
+            total += _beside_products_bytes(layout, numeric)
+        for extra in (self.window, self.tables.families):
+            total += 0 if extra is None else int(extra.memory_bytes)
+        return total
 
 
 def _beside_bytes(layout: Layout) -> int:

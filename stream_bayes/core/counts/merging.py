@@ -29,16 +29,16 @@ def merge_names(mine: Encoder, theirs: Encoder) -> None:
         for y in theirs.labels.values:
             mine.name_label(y)
         for feature in theirs.features.values():
-            own = mine.name_feature(feature.name, feature.measured)
-            if own.measured != feature.measured:
+            ours = mine.name_feature(feature.name, feature.measured)
+            if ours.measured != feature.measured:
                 raise CannotMerge(
                     f"feature {feature.name!r} is nominal in one learner and numeric in the other"
                 )
         for feature in theirs.nominal:
             if feature.measured:
                 continue  # its bins are those of its cuts
-            own = mine.features[feature.name].vocabulary
-            _merge_vocabulary(f"feature {feature.name!r}", own, feature.vocabulary, mine.created)
+            vocabulary = mine.features[feature.name].vocabulary
+            _merge_vocabulary(f"feature {feature.name!r}", vocabulary, feature.vocabulary, mine.created)
     except BaseException:
         mine.rollback()
         raise
@@ -54,10 +54,10 @@ def copy_names(mine: Encoder, theirs: Encoder) -> None:
         mine.name_label(y)
     for feature in list(theirs.features.values())[len(mine.features) :]:
         mine.name_feature(feature.name, feature.measured)
-    for own, other in zip(mine.nominal, theirs.nominal, strict=False):
-        for value in [] if other.measured else other.vocabulary.values[len(own.vocabulary) :]:
-            own.vocabulary.add(value)
-            mine.created.append(own.vocabulary)
+    for ours, other in zip(mine.nominal, theirs.nominal, strict=False):
+        for value in [] if other.measured else other.vocabulary.values[len(ours.vocabulary) :]:
+            ours.vocabulary.add(value)
+            mine.created.append(ours.vocabulary)
 
 
 def merge_tables(encoder: Encoder, mine: Tables, other: Encoder, theirs: Tables) -> None:
@@ -97,10 +97,10 @@ def _merge_values(
     runs = [encoder.features[feature.name].slot for feature in other.nominal]
     targets = np.zeros(theirs.layout.positions, np.longlong)
     positions = theirs.layout.positions_of(np.asarray(theirs.layout.used)[: len(runs)])
-    own = vocabularies(encoder)
+    our_vocabularies = vocabularies(encoder)
     targets[positions] = np.fromiter(
         (
-            mine.layout.start[run] + own[run].find(value)
+            mine.layout.start[run] + our_vocabularies[run].find(value)
             for run, vocabulary in zip(runs, vocabularies(other), strict=True)
             for value in vocabulary.values
         ),
@@ -133,12 +133,12 @@ def _add(
     factor: float = 1.0,
 ) -> None:
     """Add one table to another, rows and classes translated. With a stride of 1 the table is one row of classes."""
-    own = np.asarray(mine)
+    target = np.asarray(mine)
     if here == 1:
-        own[labels] += factor * np.asarray(theirs)[: len(labels)]
+        target[labels] += factor * np.asarray(theirs)[: len(labels)]
         return
     source = grid(theirs, there)[their_rows][:, : len(labels)]
-    grid(own, here)[np.ix_(rows, labels)] += factor * source
+    grid(target, here)[np.ix_(rows, labels)] += factor * source
 
 
 def _merge_vocabulary(what: str, mine: Vocabulary, theirs: Vocabulary, created: list[Any]) -> None:

@@ -26,20 +26,20 @@ def weights_by_name(encoder: Encoder, tables: Tables) -> dict[tuple[Any, ...], A
             named[(label,)] = tables.class_weight[code] / unit
     layout = tables.values.layout
     weight = grid(tables.values.weight, layout.classes)
-    places = []
+    entries = []
     for run, feature in enumerate(encoder.nominal):
         for code, value in enumerate(feature.vocabulary.values):
             position = layout.start[run] + code
-            places.append((feature.name, value))
+            entries.append((feature.name, value))
             for y in np.flatnonzero(weight[position]):
-                named[(*places[-1], labels[y])] = float(weight[position, y]) / unit
+                named[(*entries[-1], labels[y])] = float(weight[position, y]) / unit
     used = [len(feature.vocabulary) for feature in encoder.nominal]
     if tables.pairs is not None:
         cells = zip(layout.pairs_of(used), _together(used, 2), strict=True)
-        _name_cells(grid(tables.pairs.weight, layout.classes), cells, unit, named, places, labels)
+        _name_cells(grid(tables.pairs.weight, layout.classes), cells, unit, named, entries, labels)
     if tables.triples is not None:
         cells = zip(layout.triples_of(used), _together(used, 3), strict=True)
-        _name_cells(grid(tables.triples.weight, layout.classes), cells, unit, named, places, labels)
+        _name_cells(grid(tables.triples.weight, layout.classes), cells, unit, named, entries, labels)
     numbers = tables.gaussians
     numbers.settle_all()
     for feature in encoder.numeric:
@@ -86,13 +86,13 @@ def _name_cells(
     cells: Iterable[Any],
     unit: float,
     named: dict[tuple[Any, ...], Any],
-    places: Any,
+    entries: Any,
     labels: Any,
 ) -> None:
     """Add the weights of pairs or triples under their names, in the order of names."""
     for cell, numbers in cells:
         for y in np.flatnonzero(weight[cell]):
-            parts = sorted((places[number] for number in numbers), key=repr)
+            parts = sorted((entries[number] for number in numbers), key=repr)
             named[(*chain.from_iterable(parts), labels[y])] = float(weight[cell, y]) / unit
 
 

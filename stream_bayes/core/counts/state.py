@@ -79,9 +79,9 @@ def vocabularies(encoder: Encoder) -> list[Vocabulary]:
 
 def sizes(encoder: Encoder) -> tuple[Array, Array]:
     """Return the number of codes of each nominal feature, and of those that were declared."""
-    known = vocabularies(encoder)
-    used = np.fromiter((len(vocabulary) for vocabulary in known), np.longlong, len(known))
-    declared = np.fromiter((vocabulary.declared for vocabulary in known), np.longlong, len(known))
+    runs = vocabularies(encoder)
+    used = np.fromiter((len(vocabulary) for vocabulary in runs), np.longlong, len(runs))
+    declared = np.fromiter((vocabulary.declared for vocabulary in runs), np.longlong, len(runs))
     return used, declared
 
 
@@ -136,12 +136,12 @@ class Names(NamedTuple):
     @classmethod
     def of(cls, encoder: Encoder) -> Self:
         """Return the names that an encoder has now."""
-        known = vocabularies(encoder)
+        runs = vocabularies(encoder)
         return cls(
             (encoder.labels.values, len(encoder.labels)),
             [(feature.name, bool(feature.measured)) for feature in encoder.features.values()],
-            [(v.values, v.other if v.other >= 0 else len(v)) for v in known],
-            [v.other >= 0 for v in known],
+            [(v.values, v.other if v.other >= 0 else len(v)) for v in runs],
+            [v.other >= 0 for v in runs],
         )
 
     def state(self) -> dict[str, Any]:
@@ -161,10 +161,10 @@ def load_names(encoder: Encoder, meta: Mapping[str, Any]) -> None:
     names, kinds = untagged_many(meta["features"]), meta["numeric"]
     expect(len(names) == len(kinds) == len(set(names)), "its features are not distinct")
     expect(all(type(kind) is bool for kind in kinds), "a feature is neither nominal nor numeric")
-    known = [(feature.name, bool(feature.measured)) for feature in encoder.features.values()]
-    given = list(zip(names, kinds, strict=True))
-    expect(given[: len(known)] == known, "its features are not the declared ones")
-    for name, numeric in given[len(known) :]:
+    declared = [(feature.name, bool(feature.measured)) for feature in encoder.features.values()]
+    saved = list(zip(names, kinds, strict=True))
+    expect(saved[: len(declared)] == declared, "its features are not the declared ones")
+    for name, numeric in saved[len(declared) :]:
         may_come = isinstance(encoder, RowEncoder) and encoder.may_gain(name, numeric)
         expect(may_come, "it has features that are not declared")
         encoder.name_feature(name, numeric)
@@ -277,40 +277,40 @@ def _parts(encoder: Encoder, tables: Tables) -> dict[str, _Part]:
     classes, runs = layout.classes, slice(len(used))
     compact = len(used) == layout.features and bool((np.asarray(layout.room) == used).all())
     positions = slice(layout.positions) if compact else layout.positions_of(used)
-    found = {
+    parts = {
         "class_weight": _Part(tables.class_weight, len(tables.class_weight), slice(None)),
         "class_peak": _Part(tables.class_peak, len(tables.class_peak), slice(None)),
         "weight": _Part(values.weight, classes, positions),
         "present": _Part(values.present, classes, runs),
     }
     if not tables.exact:
-        found["class_samples"] = _Part(tables.class_samples, len(tables.class_samples), slice(None))
-        found["samples"] = _Part(values.samples, classes, positions)
-        found["present_samples"] = _Part(values.present_samples, classes, runs)
+        parts["class_samples"] = _Part(tables.class_samples, len(tables.class_samples), slice(None))
+        parts["samples"] = _Part(values.samples, classes, positions)
+        parts["present_samples"] = _Part(values.present_samples, classes, runs)
     if tables.pairs is not None:
         pairs = tables.pairs.weight
-        found["pairs"] = (
+        parts["pairs"] = (
             _Part(pairs, classes, slice(layout.pairs))
             if compact
             else _SparsePairs(pairs, classes, slice(0), layout, used)
         )
         if tables.pairs.beside is not None:
             rows = layout.positions_of(used)[:, None] * layout.features
-            found["beside"] = _Part(tables.pairs.beside, classes, (rows + np.arange(len(used))).reshape(-1))
+            parts["beside"] = _Part(tables.pairs.beside, classes, (rows + np.arange(len(used))).reshape(-1))
     if tables.triples is not None:
         triples = slice(layout.triples) if compact else layout.triples_of(used)
-        found["triples"] = _Part(tables.triples.weight, classes, triples)
+        parts["triples"] = _Part(tables.triples.weight, classes, triples)
     if encoder.numeric:
         for name, rows in MOMENTS.items():
             if name != "samples" or not tables.exact:
                 measured = slice(len(encoder.numeric) * rows)
-                found[f"numeric_{name}"] = _Part(getattr(numbers, name), numbers.classes, measured)
+                parts[f"numeric_{name}"] = _Part(getattr(numbers, name), numbers.classes, measured)
     if tables.co_moments is not None:
         for name, rows in CO_MOMENTS.items():
             table, pairs_of_numbers = getattr(tables.co_moments, name), slice(_pairs(len(encoder.numeric)))
             if table is not None:
-                found[f"co_{name}"] = _PairSums(table, tables.co_moments.classes, pairs_of_numbers, rows)
-    return found
+                parts[f"co_{name}"] = _PairSums(table, tables.co_moments.classes, pairs_of_numbers, rows)
+    return parts
 
 
 def _pairs(features: int) -> int:

@@ -140,7 +140,7 @@ class CountStore:
             self.tables.co_moments = CoMoments(0, 2)
         self.discretizer: Discretizer | None = None
         self.on_moved = on_moved
-        self._told: set[int] = set()  # slots of the features that it was called with
+        self._announced: set[int] = set()  # slots of the features that it was called with
         if encoder.bins is not None:
             self.tables.bins = encoder.bins
             self.tables.counts_moments = moments
@@ -295,8 +295,8 @@ class CountStore:
             return
         if discretizer.keeps_newest:
             discretizer.begin_anew(slot)
-        elif self.on_moved is not None and slot not in self._told:
-            self._told.add(slot)
+        elif self.on_moved is not None and slot not in self._announced:
+            self._announced.add(slot)
             cuts = discretizer.bins.cuts[slot]
             self.on_moved(self.encoder.nominal[slot].name, cuts[0], cuts[-1])
 

@@ -170,10 +170,10 @@ class TableGrowth:
         """Return the spare room of each feature, and for how many new features and new numeric ones there is room."""
         layout = self.tables.values.layout
         old_room = np.asarray(layout.room)[: len(used)]
-        known = len(old_room)
+        old_features = len(old_room)
         room = np.maximum(used, SMALLEST_ROOM)
-        overflow = used[:known] > old_room
-        room[:known] = np.where(overflow, 2 * room[:known], old_room)
+        overflow = used[:old_features] > old_room
+        room[:old_features] = np.where(overflow, 2 * room[:old_features], old_room)
         if overflow.any() and room.sum() < 1.5 * old_room.sum():
             room = np.where(2 * used > room, np.maximum(2 * used, room), room)  # the next to overflow
         spare = max(layout.features - len(used), 0)
@@ -269,9 +269,9 @@ def _move(tables: Tables, layout: Layout, numeric: int, order: int, word_histogr
     class_weight = np.zeros(classes)
     class_samples = class_weight if tables.exact else np.zeros(classes)
     class_peak = np.zeros(classes)
-    kept = old.layout.classes
-    held = np.asarray(old.layout.used)[: layout.features]
-    here, there = layout.positions_of(held), old.layout.positions_of(held)
+    old_classes = old.layout.classes
+    old_used = np.asarray(old.layout.used)[: layout.features]
+    here, there = layout.positions_of(old_used), old.layout.positions_of(old_used)
     runs = min(layout.features, old.layout.features)
     numbers = min(numeric, tables.gaussians.features)
     for new, now, rows, old_rows in (
@@ -289,24 +289,24 @@ def _move(tables: Tables, layout: Layout, numeric: int, order: int, word_histogr
             for name, rows in MOMENTS.items()
         ),
     ):
-        grid(new, classes)[rows, :kept] = grid(now, kept)[old_rows]
-    class_weight[:kept] = tables.class_weight
-    class_samples[:kept] = tables.class_samples
-    class_peak[:kept] = tables.class_peak
+        grid(new, classes)[rows, :old_classes] = grid(now, old_classes)[old_rows]
+    class_weight[:old_classes] = tables.class_weight
+    class_samples[:old_classes] = tables.class_samples
+    class_peak[:old_classes] = tables.class_peak
     values.recount()
     if tables.pairs is not None and pairs is not None:
-        grid(pairs.weight, classes)[layout.pairs_of(held), :kept] = grid(tables.pairs.weight, kept)[
-            old.layout.pairs_of(held)
-        ]
+        grid(pairs.weight, classes)[layout.pairs_of(old_used), :old_classes] = grid(
+            tables.pairs.weight, old_classes
+        )[old.layout.pairs_of(old_used)]
         if tables.pairs.beside is not None:
             pairs.beside = np.zeros(layout.positions * layout.features * classes)
             beside = np.asarray(pairs.beside).reshape(-1, layout.features, classes)
-            before = np.asarray(tables.pairs.beside).reshape(-1, old.layout.features, kept)
-            beside[here, :runs, :kept] = before[there, :runs]
+            before = np.asarray(tables.pairs.beside).reshape(-1, old.layout.features, old_classes)
+            beside[here, :runs, :old_classes] = before[there, :runs]
     if tables.triples is not None and triples is not None:
-        grid(triples.weight, classes)[layout.triples_of(held), :kept] = grid(tables.triples.weight, kept)[
-            old.layout.triples_of(held)
-        ]
+        grid(triples.weight, classes)[layout.triples_of(old_used), :old_classes] = grid(
+            tables.triples.weight, old_classes
+        )[old.layout.triples_of(old_used)]
     if tables.co_moments is not None:
         co_moments = CoMoments(numeric, classes)
         if tables.co_moments.beside is not None:
@@ -314,11 +314,11 @@ def _move(tables: Tables, layout: Layout, numeric: int, order: int, word_histogr
         for name, rows in CO_MOMENTS.items():
             if getattr(tables.co_moments, name) is not None:
                 now = np.asarray(getattr(tables.co_moments, name)).reshape(
-                    kept, rows, tables.co_moments.pairs
+                    old_classes, rows, tables.co_moments.pairs
                 )
                 wide = np.asarray(getattr(co_moments, name)).reshape(classes, rows, co_moments.pairs)
                 shared = min(wide.shape[2], now.shape[2])
-                wide[:kept, :, :shared] = now[:, :, :shared]
+                wide[:old_classes, :, :shared] = now[:, :, :shared]
         tables.co_moments = co_moments
     if word_histogram and tables.exact:
         values.rebuild_histogram()

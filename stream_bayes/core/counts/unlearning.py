@@ -34,13 +34,13 @@ def forget_row(
         If no such sample is held.
     """
     _check_moment(tables, at)
-    place = -1
+    observed = -1
     if row.numbers and tables.observer is not None:
-        place = tables.observer.find(row, at)
-    learned, kept = int(tables.clock) if at is None else at, -1
+        observed = tables.observer.find(row, at)
+    learned, index = int(tables.clock) if at is None else at, -1
     if window is not None and row.weight > 0.0:
-        kept = _place_in(window, row, at, slides=slides)
-        learned = window.clock_of(kept) if kept >= 0 else learned
+        index = _index_in(window, row, at, slides=slides)
+        learned = window.clock_of(index) if index >= 0 else learned
     failed = tables.forget(row, tables.unit if at is None else tables.unit_at(at), learned)
     if failed != Missing.NOTHING:
         faded = (
@@ -51,10 +51,10 @@ def forget_row(
             f"cannot unlearn {name_of_failed(encoder, row, failed)}: no such sample is held"
             f"{faded if tables.half_life and at is None else ''}"
         )
-    if place >= 0 and tables.observer is not None:
-        tables.observer.drop(place)
-    if window is not None and kept >= 0:
-        window.mark_unlearned(kept)
+    if observed >= 0 and tables.observer is not None:
+        tables.observer.drop(observed)
+    if window is not None and index >= 0:
+        window.mark_unlearned(index)
 
 
 def _check_moment(tables: Tables, at: Any) -> None:
@@ -70,10 +70,10 @@ def _check_moment(tables: Tables, at: Any) -> None:
         raise NotLearned(f"nothing was learned at {at!r}: the clock stands at {tables.clock}")
 
 
-def _place_in(window: Window, row: Any, at: int | None, *, slides: bool) -> int:
-    """Return the place in the window of an event to be unlearned, -1 if it is older."""
-    kept = window.find(row, at)
-    if kept < 0 and (at is None or slides):
+def _index_in(window: Window, row: Any, at: int | None, *, slides: bool) -> int:
+    """Return the index in the window of an event to be unlearned, -1 if it is older."""
+    index = window.find(row, at)
+    if index < 0 and (at is None or slides):
         older = (
             "those before them were taken back as they left"
             if slides
@@ -82,4 +82,4 @@ def _place_in(window: Window, row: Any, at: int | None, *, slides: bool) -> int:
         raise NotLearned(
             f"cannot unlearn this sample: it is not among the {len(window)} recent events; {older}"
         )
-    return kept
+    return index

@@ -87,7 +87,7 @@ class Window:
         return int(self.ring.size)
 
     def __len__(self) -> int:
-        return int(self.ring.held)
+        return int(self.ring.length)
 
     # -- room -------------------------------------------------------------------------------------------------------
 
@@ -98,7 +98,7 @@ class Window:
         met = len(codes) == len(ring.code_column) and len(numbers) == len(ring.number_column)
         if met and (spare or (len(ring.codes) == sum(codes) and len(ring.numbers) == sum(numbers))):
             return
-        code_column, number_column = (_extended(known, slots) for known, slots in
+        code_column, number_column = (_extended(columns, slots) for columns, slots in
                                       ((ring.code_column, codes), (ring.number_column, numbers)))  # fmt: skip
         wide = [_room(len(have), int(column.max(initial=-1)) + 1, spare)
                 for have, column in ((ring.codes, code_column), (ring.numbers, number_column))]  # fmt: skip
@@ -184,21 +184,21 @@ class Window:
         """Return the events that were not unlearned as contiguous columns, numbers in the bins as these are now."""
         ring, bins = self.ring, self.encoder.bins
         weights = ring.in_order(ring.weight)
-        held = np.flatnonzero(weights > 0.0)
-        whole = len(held) == len(weights)
-        codes = np.full((len(ring.code_column), len(held)), -1, np.int32)
+        live = np.flatnonzero(weights > 0.0)
+        whole = len(live) == len(weights)
+        codes = np.full((len(ring.code_column), len(live)), -1, np.int32)
         for slot, column in enumerate(np.asarray(ring.code_column).tolist()):
             if column >= 0:
-                known = ring.in_order(np.asarray(ring.codes)[column])
-                codes[slot] = known if whole else known[held]
+                column_codes = ring.in_order(np.asarray(ring.codes)[column])
+                codes[slot] = column_codes if whole else column_codes[live]
         if bins is not None:
             for slot, column in enumerate(np.asarray(ring.number_column).tolist()):
                 if column >= 0 and slot in bins.cuts:
-                    numbers = ring.in_order(np.asarray(ring.numbers)[column])[held]
+                    numbers = ring.in_order(np.asarray(ring.numbers)[column])[live]
                     binned = np.searchsorted(np.array(bins.cuts[slot]), numbers, side="right")
                     codes[slot] = np.where(np.isnan(numbers), -1, binned)
         return WindowEvents(
-            codes, ring.in_order(ring.label)[held], weights[held], ring.in_order(ring.clock)[held]
+            codes, ring.in_order(ring.label)[live], weights[live], ring.in_order(ring.clock)[live]
         )
 
     # -- state --------------------------------------------------------------------------------------------------------
@@ -238,23 +238,23 @@ class Window:
         expect(rows == 0 or bool(clocks[0] > 0 and clocks[-1] <= clock), "an event kept has no time")
         kinds = (feature for feature in encoder.nominal if not feature.measured)
         for column, feature in zip(codes, kinds, strict=True):
-            known = len(feature.vocabulary)
-            expect(bool(((column >= -1) & (column < known)).all()), "an event kept has an unknown value")
+            values = len(feature.vocabulary)
+            expect(bool(((column >= -1) & (column < values)).all()), "an event kept has an unknown value")
         expect(not bool((np.abs(numbers) > 1e100).any()), "an event kept has a number that is too large")
-        held = slice(rows)
-        np.asarray(ring.label)[held], np.asarray(ring.weight)[held] = labels, weights
-        np.asarray(ring.clock)[held] = clocks
-        np.asarray(ring.codes)[: len(codes), held] = codes
-        np.asarray(ring.numbers)[: len(numbers), held] = numbers
-        ring.held, ring.next = rows, rows % self.size
+        filled = slice(rows)
+        np.asarray(ring.label)[filled], np.asarray(ring.weight)[filled] = labels, weights
+        np.asarray(ring.clock)[filled] = clocks
+        np.asarray(ring.codes)[: len(codes), filled] = codes
+        np.asarray(ring.numbers)[: len(numbers), filled] = numbers
+        ring.length, ring.next = rows, rows % self.size
 
 
-def _extended(known: Any, has_column: list[bool]) -> NDArray[np.int64]:
+def _extended(old_columns: Any, has_column: list[bool]) -> NDArray[np.int64]:
     """Return the column of each slot; slots that have one keep it."""
     columns = np.full(len(has_column), -1, np.int64)
-    columns[: len(known)] = np.asarray(known)
+    columns[: len(old_columns)] = np.asarray(old_columns)
     following = int(columns.max(initial=-1)) + 1
-    for slot in range(len(known), len(has_column)):
+    for slot in range(len(old_columns), len(has_column)):
         if has_column[slot]:
             columns[slot] = following
             following += 1

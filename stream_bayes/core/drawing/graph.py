@@ -118,7 +118,7 @@ def graph_layout(nodes: Sequence[Node], links: Sequence[Link]) -> GraphLayout:
 
 
 def _ranks(nodes: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """Return the place of each node in a topological order; nodes of a cycle come last."""
+    """Return the rank of each node in a topological order; nodes of a cycle come last."""
     children: list[list[int]] = [[] for _ in range(nodes)]
     waiting = [0] * nodes
     for above, below in edges:
@@ -131,8 +131,8 @@ def _ranks(nodes: int, edges: Sequence[tuple[int, int]]) -> list[int]:
             if not waiting[child]:
                 order.append(child)
     rank = [len(order)] * nodes
-    for place, node in enumerate(order):
-        rank[node] = place
+    for number, node in enumerate(order):
+        rank[node] = number
     return rank
 
 
@@ -240,8 +240,8 @@ def _node(node: Node, box: Box) -> list[Shape]:
     label_width = _label_width(node)
     left = box.x + PADDING + label_width + 6
     room = box.x + box.width - PADDING - NUMBER - left
-    for place, bar in enumerate(node.bars):
-        y = box.y + HEAD + ROW * place
+    for row, bar in enumerate(node.bars):
+        y = box.y + HEAD + ROW * row
         shapes += _bar(bar, box.x + PADDING, left, y, label_width, room)
     return shapes
 

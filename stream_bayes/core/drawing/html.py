@@ -106,17 +106,17 @@ def time_line(entries: Iterable[Mapping[str, Any]], width: float = 640.0) -> Pic
     last = max((entry["event"] for entry in marked), default=0)
     left, row = 70.0, HEIGHT / 4
     shapes: list[Shape] = []
-    for place, name in enumerate(("warning", "drift", "trial", "outcome")):
-        y = row * (place + 0.5)
+    for lane, name in enumerate(("warning", "drift", "trial", "outcome")):
+        y = row * (lane + 0.5)
         shapes += [
             Label(0.0, y + 3.5, name, 10.0, left),
             Curve(((left, y), (width, y)), "#d5d9de", 1.0),
         ]
     for entry in marked:
-        place, colour = KINDS[entry["what"]]
+        lane, colour = KINDS[entry["what"]]
         x = left + (width - left - 8.0) * (entry["event"] / last if last else 0.0)
         hint = visible(f"event {entry['event']:,}: {entry['what']}")
-        shapes.append(Rectangle(x, row * (place + 0.5) - 5.0, 6.0, 10.0, colour, radius=1.0, hint=hint))
+        shapes.append(Rectangle(x, row * (lane + 0.5) - 5.0, 6.0, 10.0, colour, radius=1.0, hint=hint))
     shapes += [
         Label(left, HEIGHT + 12.0, "0", 9.0, 60.0),
         Label(width, HEIGHT + 12.0, f"event {last:,}", 9.0, 200.0, INK, "end"),

@@ -53,7 +53,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class GraphLayout:
-    """Places of nodes and edges.
+    """Boxes of nodes and paths of edges.
 
     Parameters
     ----------
@@ -90,21 +90,21 @@ def layout(sizes: Sequence[Size], edges: Sequence[Edge]) -> GraphLayout:
     [(0.0, 0.0), (62.0, 0.0), (31.0, 66.0)]
     """
     parts = _connected(len(sizes), edges)
-    of_node = {node: place for place, part in enumerate(parts) for node in part}
+    of_node = {node: component for component, part in enumerate(parts) for node in part}
     inner: list[list[int]] = [[] for _ in parts]
     for number, (above, _) in enumerate(edges):
         inner[of_node[above]].append(number)
     placed = [
-        _part([sizes[n] for n in part], _renumbered(part, [edges[e] for e in own]))
-        for part, own in zip(parts, inner, strict=True)
+        _part([sizes[n] for n in part], _renumbered(part, [edges[e] for e in numbers]))
+        for part, numbers in zip(parts, inner, strict=True)
     ]
     origins, width, height = _packed([(each.width, each.height) for each in placed])
     boxes: list[Box] = [Box(0.0, 0.0, 0.0, 0.0)] * len(sizes)
     paths: list[tuple[Point, ...]] = [()] * len(edges)
-    for part, own, each, (x, y) in zip(parts, inner, placed, origins, strict=True):
+    for part, numbers, each, (x, y) in zip(parts, inner, placed, origins, strict=True):
         for node, box in zip(part, each.boxes, strict=True):
             boxes[node] = Box(box.x + x, box.y + y, box.width, box.height)
-        for edge, path in zip(own, each.paths, strict=True):
+        for edge, path in zip(numbers, each.paths, strict=True):
             paths[edge] = tuple((a + x, b + y) for a, b in path)
     return GraphLayout(tuple(boxes), tuple(paths), width, height)
 
@@ -115,25 +115,25 @@ def _connected(nodes: int, edges: Sequence[Edge]) -> list[list[int]]:
     for above, below in edges:
         beside[above].append(below)
         beside[below].append(above)
-    seen = [False] * nodes
+    is_reached = [False] * nodes
     parts = []
     for first in range(nodes):
-        if seen[first]:
+        if is_reached[first]:
             continue
-        seen[first] = True
+        is_reached[first] = True
         part = [first]
         for node in part:
             for other in beside[node]:
-                if not seen[other]:
-                    seen[other] = True
+                if not is_reached[other]:
+                    is_reached[other] = True
                     part.append(other)
         parts.append(sorted(part))
     return sorted(parts, key=lambda part: (-len(part), part[0]))
 
 
 def _renumbered(part: Sequence[int], edges: Sequence[Edge]) -> list[Edge]:
-    place = {node: i for i, node in enumerate(part)}
-    return [(place[above], place[below]) for above, below in edges]
+    number = {node: i for i, node in enumerate(part)}
+    return [(number[above], number[below]) for above, below in edges]
 
 
 def _packed(sizes: Sequence[Size]) -> tuple[list[Point], float, float]:
@@ -267,28 +267,28 @@ class _Layered:
         self.layers = best
 
     def _sort(self, layer: list[int], neighbours: Sequence[Sequence[int]]) -> None:
-        """Sort a layer by the mean place of the neighbours; nodes without any keep their place."""
-        place = self._places()
+        """Sort a layer by the mean position of the neighbours; nodes without any keep theirs."""
+        position = self._positions()
         mean = {
-            node: sum(place[other] for other in neighbours[node]) / len(neighbours[node])
+            node: sum(position[other] for other in neighbours[node]) / len(neighbours[node])
             for node in layer
             if neighbours[node]
         }
         moving = iter(sorted((node for node in layer if node in mean), key=lambda node: mean[node]))
         layer[:] = [next(moving) if node in mean else node for node in layer]
 
-    def _places(self) -> dict[int, float]:
-        """Return the place of each node in its layer, from 0 to 1."""
+    def _positions(self) -> dict[int, float]:
+        """Return the position of each node in its layer, from 0 to 1."""
         return {node: (i + 0.5) / len(layer) for layer in self.layers for i, node in enumerate(layer)}
 
     def _crossings(self) -> int:
         """Count the pairs of pieces that cross."""
         crossings = 0
         for upper, lower in zip(self.layers, self.layers[1:], strict=False):
-            place = {node: i for i, node in enumerate(lower)}
+            position = {node: i for i, node in enumerate(lower)}
             ends: list[int] = []
             for node in upper:
-                targets = sorted(place[other] for other in self.below[node])
+                targets = sorted(position[other] for other in self.below[node])
                 for target in targets:
                     crossings += len(ends) - bisect_left(ends, target + 1)
                 for target in targets:
@@ -296,7 +296,7 @@ class _Layered:
         return crossings
 
     def placed(self, edges: Sequence[Edge]) -> GraphLayout:
-        """Return the places of nodes and edges."""
+        """Return the boxes of nodes and the paths of edges."""
         centres = self._centres()
         heights = [max((self.sizes[node][1] for node in layer), default=0.0) for layer in self.layers]
         tops, y = [], 0.0
@@ -307,8 +307,10 @@ class _Layered:
         bands: list[tuple[float, float]] = [(0.0, 0.0)] * len(self.sizes)
         for layer, top, height in zip(self.layers, tops, heights, strict=True):
             for node in layer:
-                width, own = self.sizes[node]
-                boxes[node] = Box(centres[node] - width / 2, top + (height - own) / 2, width, own)
+                width, box_height = self.sizes[node]
+                boxes[node] = Box(
+                    centres[node] - width / 2, top + (height - box_height) / 2, width, box_height
+                )
                 bands[node] = (top, top + height)
         left = min(box.x for box in boxes)
         boxes = [Box(box.x - left, box.y, box.width, box.height) for box in boxes]
@@ -394,9 +396,9 @@ class _Layered:
         total = weight = 0.0
         for neighbours in around:
             for other in neighbours[node]:
-                own = STRAIGHT if node >= self.nodes and other >= self.nodes else 1.0
-                total += own * centres[other]
-                weight += own
+                pull = STRAIGHT if node >= self.nodes and other >= self.nodes else 1.0
+                total += pull * centres[other]
+                weight += pull
         return (total / weight, weight) if weight else (centres[node], 0.01)
 
     def _distance(self, one: int, other: int) -> float:

@@ -79,15 +79,15 @@ class Curve:
 
     def pieces(self) -> list[tuple[str, tuple[Point, ...]]]:
         """Return the pieces after the first point: `("L", (end,))` or `("C", (control, control, end))`."""
-        found: list[tuple[str, tuple[Point, ...]]] = []
-        for place, (one, other) in enumerate(zip(self.points, self.points[1:], strict=False)):
-            if place % 2 == 0 or one[0] == other[0]:
+        pieces: list[tuple[str, tuple[Point, ...]]] = []
+        for index, (one, other) in enumerate(zip(self.points, self.points[1:], strict=False)):
+            if index % 2 == 0 or one[0] == other[0]:
                 if one != other:
-                    found.append(("L", (other,)))
+                    pieces.append(("L", (other,)))
             else:
                 middle = (one[1] + other[1]) / 2
-                found.append(("C", ((one[0], middle), (other[0], middle), other)))
-        return found
+                pieces.append(("C", ((one[0], middle), (other[0], middle), other)))
+        return pieces
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,10 +158,10 @@ class Encoder:
         self.failed = 0
         try:
             for x, y, w in zip(xs, ys, ws, strict=True):
-                known: cython.Py_ssize_t = len(self.created)
+                before: cython.Py_ssize_t = len(self.created)
                 self.fill(x, y, w)
-                if self.row.weight == 0.0 and len(self.created) > known:
-                    self.rollback(known)  # a sample without weight creates no names
+                if self.row.weight == 0.0 and len(self.created) > before:
+                    self.rollback(before)  # a sample without weight creates no names
                     self.fill_unlabelled(x)
                     self.row.weight = 0.0
                 batch.append(self.row)
@@ -207,9 +207,9 @@ class Encoder:
         code: cython.int = self.labels.find(y)
         return code if code >= 0 else self.create_label(y)
 
-    def rollback(self, known: cython.Py_ssize_t = 0):
+    def rollback(self, kept_names: cython.Py_ssize_t = 0):
         """Remove all but the first names in `created`, the newest first."""
-        while len(self.created) > known:
+        while len(self.created) > kept_names:
             self.created.pop().remove_newest()
 
 
@@ -255,8 +255,8 @@ def is_plain(value, takes_numbers: cython.bint) -> cython.bint:
     if type(value) is int:
         return takes_numbers
     if type(value) is tuple:
-        for item in cython.cast(tuple, value):
-            if type(item) is not str and type(item) is not int and type(item) is not bool:
+        for element in cython.cast(tuple, value):
+            if type(element) is not str and type(element) is not int and type(element) is not bool:
                 return False
         return True
     return False
@@ -361,7 +361,7 @@ class RowEncoder(Encoder):
         last: cython.int = -1
         last_number: cython.int = -1
         sorted_so_far: cython.bint = True
-        place: cython.Py_ssize_t = 0
+        position: cython.Py_ssize_t = 0
         usual: list = self.usual
         event: dict = as_dict(x)
         known_features: cython.Py_ssize_t = len(self.features)
@@ -378,24 +378,24 @@ class RowEncoder(Encoder):
             # Events of a stream usually list their features in the same order: comparing with the name at the same
             # place of the last event is cheaper than a lookup.
             feature = None
-            if place < len(usual):
-                feature = usual[place]
+            if position < len(usual):
+                feature = usual[position]
                 if type(name) is not str or cython.cast(str, name) != feature.name:
                     feature = None
             if feature is None:
-                known = self.features.get(name)
-                if known is not None:
-                    feature = known
-                    if place < len(usual):
-                        usual[place] = feature
-                    elif place == len(usual):
+                existing = self.features.get(name)
+                if existing is not None:
+                    feature = existing
+                    if position < len(usual):
+                        usual[position] = feature
+                    elif position == len(usual):
                         usual.append(feature)
                 else:
                     feature = self.create_feature(name, value, learning)
                     if feature is None:
-                        place += 1
+                        position += 1
                         continue
-            place += 1
+            position += 1
             slot = feature.slot
             if feature.measured:
                 if type(value) is float or type(value) is int:

@@ -1,9 +1,9 @@
 cdef extern from *:
     """
     #if defined(__GNUC__)
-      #define SB_PREFETCH(place) __builtin_prefetch(place)
+      #define SB_PREFETCH(address) __builtin_prefetch(address)
     #else
-      #define SB_PREFETCH(place) ((void)(place))
+      #define SB_PREFETCH(address) ((void)(address))
     #endif
 
     static CYTHON_INLINE void sb_prefetch_item(PyObject *values, Py_ssize_t k) {
@@ -13,8 +13,8 @@ cdef extern from *:
     }
 
     static CYTHON_INLINE Py_hash_t sb_hash(PyObject *value) {
-        Py_hash_t known = PyUnicode_CheckExact(value) ? ((PyASCIIObject *)value)->hash : -1;
-        return known != -1 ? known : PyObject_Hash(value);
+        Py_hash_t stored = PyUnicode_CheckExact(value) ? ((PyASCIIObject *)value)->hash : -1;
+        return stored != -1 ? stored : PyObject_Hash(value);
     }
 
     static CYTHON_INLINE int sb_equals_item(PyObject *values, Py_ssize_t k, PyObject *value) {
@@ -27,8 +27,8 @@ cdef extern from *:
         return memcmp(PyUnicode_DATA(listed), PyUnicode_DATA(value), size * PyUnicode_KIND(listed)) == 0;
     }
     """
-    # Load a place into the cache.
-    void prefetch "SB_PREFETCH"(void *place) noexcept
+    # Load an address into the cache.
+    void prefetch "SB_PREFETCH"(void *address) noexcept
     # Load the text at index k of a list into the cache.
     void prefetch_item "sb_prefetch_item"(list values, Py_ssize_t k) noexcept
     # Compare a value with item k of a list: 1 equal, 0 different, -1 if not both are text and the caller must compare.

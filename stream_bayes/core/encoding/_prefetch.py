@@ -9,8 +9,8 @@ import cython
 
 if not cython.compiled:
 
-    def prefetch(place):
-        """Do nothing: only compiled code can prefetch a place."""
+    def prefetch(address):
+        """Do nothing: only compiled code can prefetch memory."""
 
     def prefetch_item(values, k):
         """Do nothing: only compiled code can prefetch an item of a list."""

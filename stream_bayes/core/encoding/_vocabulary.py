@@ -62,10 +62,10 @@ class Vocabulary:
 
     @cython.cfunc
     def seek(self, value, mark: cython.ulonglong) -> cython.Py_ssize_t:
-        """Return the place of a value in the table, or the empty place for it."""
+        """Return the bucket of a value in the table, or the empty bucket for it."""
         last: cython.Py_ssize_t = self.table.shape[0] - 1
-        place: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, mark >> (32 - self.bits))
-        entry: cython.ulonglong = self.table[place]
+        bucket: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, mark >> (32 - self.bits))
+        entry: cython.ulonglong = self.table[bucket]
         code: cython.Py_ssize_t
         same: cython.int
         while entry != 0:
@@ -73,10 +73,10 @@ class Vocabulary:
                 code = cython.cast(cython.Py_ssize_t, entry & LOW_BITS) - 1
                 same = equals_item(self.values, code, value)
                 if same > 0 or (same < 0 and (self.values[code] is value or self.values[code] == value)):
-                    return place
-            place = (place + 1) & last
-            entry = self.table[place]
-        return place
+                    return bucket
+            bucket = (bucket + 1) & last
+            entry = self.table[bucket]
+        return bucket
 
     @cython.cfunc
     def reserve(self, values: cython.Py_ssize_t):
@@ -89,14 +89,14 @@ class Vocabulary:
         last: cython.Py_ssize_t = (cython.cast(cython.Py_ssize_t, 1) << self.bits) - 1
         self.table = np.zeros(last + 1, np.uint64)
         k: cython.Py_ssize_t
-        place: cython.Py_ssize_t
+        bucket: cython.Py_ssize_t
         for k in range(old.shape[0]):
             if old[k] == 0:
                 continue
-            place = cython.cast(cython.Py_ssize_t, (old[k] >> 32) >> (32 - self.bits))
-            while self.table[place] != 0:
-                place = (place + 1) & last
-            self.table[place] = old[k]
+            bucket = cython.cast(cython.Py_ssize_t, (old[k] >> 32) >> (32 - self.bits))
+            while self.table[bucket] != 0:
+                bucket = (bucket + 1) & last
+            self.table[bucket] = old[k]
 
     @cython.ccall
     def find(self, value) -> cython.int:
@@ -163,15 +163,15 @@ class Vocabulary:
         self.table = np.zeros(8, np.uint64)
         self.reserve(len(values))
         mark: cython.ulonglong
-        place: cython.Py_ssize_t
+        bucket: cython.Py_ssize_t
         code: cython.ulonglong = 0
         for value in values:
             mark = mark_of(value)
-            place = self.seek(value, mark)
-            if self.table[place] != 0:
+            bucket = self.seek(value, mark)
+            if self.table[bucket] != 0:
                 return False
             code += 1
-            self.table[place] = (mark << 32) | code
+            self.table[bucket] = (mark << 32) | code
             self.values.append(value)
         return True
 
@@ -194,20 +194,20 @@ class Vocabulary:
         entry: cython.ulonglong
         self.by_name = None
         mark: cython.ulonglong = mark_of(value)
-        place: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, mark >> (32 - self.bits))
-        while cython.cast(cython.Py_ssize_t, self.table[place] & LOW_BITS) != code + 1:
-            place = (place + 1) & last
-        self.table[place] = 0
-        # Entries after that place may have been displaced by it: insert them again.
-        place = (place + 1) & last
-        while self.table[place] != 0:
-            entry = self.table[place]
-            self.table[place] = 0
+        bucket: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, mark >> (32 - self.bits))
+        while cython.cast(cython.Py_ssize_t, self.table[bucket] & LOW_BITS) != code + 1:
+            bucket = (bucket + 1) & last
+        self.table[bucket] = 0
+        # Entries after that bucket may have been displaced by it: insert them again.
+        bucket = (bucket + 1) & last
+        while self.table[bucket] != 0:
+            entry = self.table[bucket]
+            self.table[bucket] = 0
             free = cython.cast(cython.Py_ssize_t, (entry >> 32) >> (32 - self.bits))
             while self.table[free] != 0:
                 free = (free + 1) & last
             self.table[free] = entry
-            place = (place + 1) & last
+            bucket = (bucket + 1) & last
         if value is OTHER:
             self.other = UNSEEN
 
@@ -234,7 +234,7 @@ class PrefetchedCodes:
         table: cython.ulonglong[::1] = vocabulary.table
         last: cython.Py_ssize_t = table.shape[0] - 1
         shift: cython.int = 32 - vocabulary.bits
-        place: cython.Py_ssize_t
+        bucket: cython.Py_ssize_t
         entry: cython.ulonglong
         n: cython.Py_ssize_t = 0
         k: cython.Py_ssize_t
@@ -243,11 +243,11 @@ class PrefetchedCodes:
             prefetch(cython.address(table[cython.cast(cython.Py_ssize_t, marks[n] >> shift)]))
             n += 1
         for k in range(n):
-            place = cython.cast(cython.Py_ssize_t, marks[k] >> shift)
-            entry = table[place]
+            bucket = cython.cast(cython.Py_ssize_t, marks[k] >> shift)
+            entry = table[bucket]
             while entry != 0 and (entry >> 32) != marks[k]:
-                place = (place + 1) & last
-                entry = table[place]
+                bucket = (bucket + 1) & last
+                entry = table[bucket]
             marks[k] = entry & LOW_BITS
             if entry != 0:
                 prefetch_item(vocabulary.values, cython.cast(cython.Py_ssize_t, marks[k]) - 1)

@@ -283,18 +283,18 @@ class Pending:
         if waiting is not None:  # the sample waits on until `learned`, as the learner may refuse this label
             self.counts["late"] += 1
             return [Learn(waiting.event, label, waiting.prediction, self._time_of(event))]
-        known = self._resolved.get(key)
+        resolved = self._resolved.get(key)
         early = self._early.get(key)
-        if isinstance(known, Dropped):
+        if isinstance(resolved, Dropped):
             is_label = event.kind is LABEL
             return [
                 self._refuse(
                     event, RefusalReason.LABEL_TOO_LATE if is_label else RefusalReason.CORRECTION_TOO_LATE
                 )
             ]
-        if known is not None:
-            if self._count_second(label, known.label):
-                return [Relearn(event, known, label)]
+        if resolved is not None:
+            if self._count_second(label, resolved.label):
+                return [Relearn(event, resolved, label)]
         elif early is not None:
             if self._count_second(label, early.event.y):
                 self._early[key] = Early(without_features(event), early.since)
@@ -323,18 +323,18 @@ class Pending:
         if self.on_tombstone == "skip":
             self.counts["skipped"] += 1
             return []
-        known = self._resolved.get(key)
-        if isinstance(known, Learned):
+        resolved = self._resolved.get(key)
+        if isinstance(resolved, Learned):
             self.counts["withdrawn"] += 1
-            self._resolved[key] = Dropped(key, known.since, known.partition)
-            return [Unlearn(event, known)]
+            self._resolved[key] = Dropped(key, resolved.since, resolved.partition)
+            return [Unlearn(event, resolved)]
         waiting = self._waiting.pop(key, None)
         if waiting is not None:
             self.counts["withdrawn"] += 1
             self._remember(Dropped(key, self.time.now, waiting.event.partition.partition))
         elif self._early.pop(key, None) is not None:
             self.counts["withdrawn"] += 1
-        elif known is None:
+        elif resolved is None:
             return [self._refuse(event, RefusalReason.TOMBSTONE_TOO_LATE)]
         return []
 

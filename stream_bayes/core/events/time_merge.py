@@ -22,8 +22,8 @@ from stream_bayes.core.events.event import BadRecord, Event, Partition
 __all__ = ["TimeMerge", "merge_ranges"]
 
 Record: TypeAlias = Event | BadRecord
-Place: TypeAlias = tuple[int, int]  # rank of the source, number of the partition
-Key: TypeAlias = tuple[float, int, int]  # time, and place
+Rank: TypeAlias = tuple[int, int]  # of the source, and number of the partition
+Key: TypeAlias = tuple[float, int, int]  # time, and rank
 
 BEFORE_ALL: Key = (-math.inf, -1, -1)
 
@@ -61,7 +61,7 @@ class TimeMerge:
     def __init__(self, sources: Iterable[str]) -> None:
         self._ranks = {source: rank for rank, source in enumerate(sources)}
         self._queues: dict[Partition, _Queue] = {}
-        self._ordered: list[_Queue] = []  # the same, by their places
+        self._ordered: list[_Queue] = []  # the same, by their ranks
         self._last: Key = BEFORE_ALL  # of this batch
         self.out_of_order = 0
         self.last_popped: dict[Partition, Record] = {}
@@ -84,7 +84,7 @@ class TimeMerge:
         if queue is None:
             queue = _Queue(partition, (self._ranks[partition.source], partition.partition))
             self._queues[partition] = queue
-            self._ordered = sorted(self._queues.values(), key=attrgetter("place"))
+            self._ordered = sorted(self._queues.values(), key=attrgetter("rank"))
         self.out_of_order += queue.push(records)
 
     def begin_batch(self) -> None:
@@ -126,7 +126,7 @@ class TimeMerge:
         for queue, count in zip(queues, counts, strict=True):
             records += queue.records[:count]
             times += queue.times[:count]
-        # Queues stand in the order of their places, so a stable sort by time alone merges them. It is a merge of runs.
+        # Queues stand in the order of their ranks, so a stable sort by time alone merges them. It is a merge of runs.
         order = sorted(range(len(times)), key=times.__getitem__)
         if len(order) > limit:
             del order[limit:]
@@ -142,11 +142,11 @@ class TimeMerge:
 class _Queue:
     """The records of a partition, and the times at which a batch has them: no record is earlier than one before it."""
 
-    __slots__ = ("floor", "is_in_order", "newest", "partition", "place", "records", "times")
+    __slots__ = ("floor", "is_in_order", "newest", "partition", "rank", "records", "times")
 
-    def __init__(self, partition: Partition, place: Place) -> None:
+    def __init__(self, partition: Partition, rank: Rank) -> None:
         self.partition = partition
-        self.place = place
+        self.rank = rank
         self.records: list[Record] = []
         self.times: list[float] = []
         self.floor = -math.inf  # time of the last record of this batch
@@ -155,36 +155,36 @@ class _Queue:
 
     def push(self, records: Sequence[Record]) -> int:
         """Add records. Return the number that are older than an earlier one."""
-        own = [record.time for record in records]
+        times = [record.time for record in records]
         late = 0
-        if _are_in_order(own, self.newest):
-            self.newest = own[-1]
-            self.times += own
+        if _are_in_order(times, self.newest):
+            self.newest = times[-1]
+            self.times += times
         else:
             self.is_in_order = False
-            for time in own:
+            for time in times:
                 if time is not None:
                     late += time < self.newest
                     self.newest = max(self.newest, time)  # in this order: a NaN changes nothing
-            self.times += _rising(own, self.times[-1] if self.times else self.floor)
+            self.times += _rising(times, self.times[-1] if self.times else self.floor)
         self.records += records
         return late
 
     def begin_batch(self) -> None:
         self.floor = -math.inf
         if not self.is_in_order:
-            own = [record.time for record in self.records]
-            self.times = _rising(own, -math.inf)
-            self.is_in_order = own == self.times
+            times = [record.time for record in self.records]
+            self.times = _rising(times, -math.inf)
+            self.is_in_order = times == self.times
 
     def key(self, index: int) -> Key:
         """Return the key of a record by which partitions are merged."""
-        return (self.times[index], *self.place)
+        return (self.times[index], *self.rank)
 
     def count_until(self, stop: Key) -> int:
         """Return the number of records that are not after a key."""
-        time, *place = stop
-        return (bisect_right if self.place <= tuple(place) else bisect_left)(self.times, time)
+        time, *rank = stop
+        return (bisect_right if self.rank <= tuple(rank) else bisect_left)(self.times, time)
 
     def drop(self, count: int) -> None:
         """Remove the first records."""

@@ -99,13 +99,13 @@ class Rejoined(NamedTuple):
 class _Joined:
     """A sample with a key, and its label so far."""
 
-    __slots__ = ("event", "has_expired", "is_doubtful", "label", "labels", "place", "time")
+    __slots__ = ("event", "has_expired", "is_doubtful", "label", "labels", "record", "time")
 
     def __init__(self, event: Event) -> None:
         self.event = event
         self.label: Value | None = None
         self.time: float | None = None  # of the record that brought the label
-        self.place: tuple[Partition, Position] = (event.partition, event.position)  # of that record
+        self.record: tuple[Partition, Position] = (event.partition, event.position)  # of that record
         self.labels = 0  # that came for its key, without corrections
         self.is_doubtful = False
         self.has_expired = False  # without a label
@@ -143,7 +143,7 @@ class Rejoin:
     --------
     >>> rejoin = Rejoin(Span(0.0, 10.0), lambda event: False)
     >>> rejoin.add([Event({"sky": "grey"}, "rain", time=1.0), Event({"sky": "blue"}, "sun", time=11.0)])
-    >>> [(sample.event.x, sample.label) for sample in rejoin.found()]
+    >>> [(sample.event.x, sample.label) for sample in rejoin.samples()]
     [({'sky': 'grey'}, 'rain')]
     """
 
@@ -168,7 +168,7 @@ class Rejoin:
         self._unlearns_withdrawn = unlearns_withdrawn
         self._is_in_order = is_in_order
         self._is_whole = is_whole
-        self._found: list[Rejoined] = []
+        self._rejoined: list[Rejoined] = []
         self._joined: dict[Value, _Joined] = {}
         self._early: dict[Value, tuple[Value, float | None, tuple[Partition, Position]]] = {}
         self._now: float | None = None
@@ -193,23 +193,23 @@ class Rejoin:
             if isinstance(sound, Event):
                 self._join(sound)
 
-    def found(self, is_remembered: Callable[[Value], bool] = lambda key: False) -> list[Rejoined]:
+    def samples(self, is_remembered: Callable[[Value], bool] = lambda key: False) -> list[Rejoined]:
         """Return the samples in the span. Of a key that is remembered elsewhere, the newest sample is left out."""
         for key, joined in self._joined.items():
             if not is_remembered(key):
                 self._close(joined)
         self._joined.clear()
-        return self._found
+        return self._rejoined
 
     def _add_labelled(self, event: Event) -> None:
-        place = (event.partition, event.position)
+        record = (event.partition, event.position)
         if self._span.holds(event.time, event.key, event.y) and not self._was_done(
-            event.time, event.key, event.y, place
+            event.time, event.key, event.y, record
         ):
-            self._found.append(Rejoined(event, event.y))
+            self._rejoined.append(Rejoined(event, event.y))
 
     def _join(self, event: Event) -> None:
-        key, place = event.key, (event.partition, event.position)
+        key, record = event.key, (event.partition, event.position)
         if event.kind is SAMPLE:
             early = None if key is None else self._early.pop(key, None)
             if key is None:
@@ -217,7 +217,7 @@ class Rejoin:
                 return
             before = self._joined.get(key)
             if before is not None:
-                is_tie = before.time == event.time and before.place[0] != event.partition
+                is_tie = before.time == event.time and before.record[0] != event.partition
                 # A second label corrects the sample if it was still remembered, else it waits for the next one.
                 if not self._is_in_order or is_tie or before.labels > 1:
                     before.is_doubtful = True
@@ -227,7 +227,7 @@ class Rejoin:
             if event.y is not None:
                 joined.label, joined.time, joined.labels = event.y, self._time_of(event), 1
             elif early is not None:
-                joined.label, joined.time, joined.place = early
+                joined.label, joined.time, joined.record = early
                 joined.labels = 1
                 # Of a part of the log, a label before the span can be that of a sample before the part.
                 joined.is_doubtful |= not self._is_whole and (joined.time or 0.0) < self._span.start
@@ -235,27 +235,27 @@ class Rejoin:
             if self._unlearns_withdrawn:
                 self._joined.pop(key, None)
                 self._early.pop(key, None)
-        elif (known := self._joined.get(key)) is None:
+        elif (candidate := self._joined.get(key)) is None:
             if key not in self._early or self._early[key][0] != event.y:
-                self._early[key] = (event.y, self._time_of(event), place)
-        elif not known.has_expired:
-            known.labels += event.kind is LABEL  # a correction never waits for the next sample
-            if known.label != event.y:
-                known.label, known.time, known.place = event.y, self._time_of(event), place
+                self._early[key] = (event.y, self._time_of(event), record)
+        elif not candidate.has_expired:
+            candidate.labels += event.kind is LABEL  # a correction never waits for the next sample
+            if candidate.label != event.y:
+                candidate.label, candidate.time, candidate.record = event.y, self._time_of(event), record
 
     def _leave_out(self, event: Event) -> None:
         """Leave out a label that was not used, and those that it replaced while they waited for a sample."""
         sound = admitted(event)
-        known = self._joined.get(sound.key) if isinstance(sound, Event) else None
-        if not isinstance(sound, Event) or known is None or known.label == sound.y:
+        candidate = self._joined.get(sound.key) if isinstance(sound, Event) else None
+        if not isinstance(sound, Event) or candidate is None or candidate.label == sound.y:
             return
-        if known.label is None:
-            known.has_expired = True
-        elif sound.kind is CORRECTION and known.labels == 1 and known.event.y is None:
+        if candidate.label is None:
+            candidate.has_expired = True
+        elif sound.kind is CORRECTION and candidate.labels == 1 and candidate.event.y is None:
             # A correction waits only in the place of a label, and there was no other.
-            known.label, known.has_expired = None, True
+            candidate.label, candidate.has_expired = None, True
         else:
-            known.is_doubtful = True
+            candidate.is_doubtful = True
 
     def _time_of(self, event: Event) -> float | None:
         """Return an event's time; of one without, that of the stream."""
@@ -265,15 +265,15 @@ class Rejoin:
         label, key = joined.label, joined.event.key
         if label is None or not self._span.holds(joined.time, key, label):
             return
-        if self._was_done(joined.time, key, label, joined.place):
+        if self._was_done(joined.time, key, label, joined.record):
             return
         self.doubtful += joined.is_doubtful
-        self._found.append(Rejoined(joined.event, label))
+        self._rejoined.append(Rejoined(joined.event, label))
 
     def _was_done(
-        self, time: float | None, key: Value | None, label: Value, place: tuple[Partition, Position]
+        self, time: float | None, key: Value | None, label: Value, record: tuple[Partition, Position]
     ) -> bool:
-        partition, position = place
+        partition, position = record
         return any(
             position < before.positions.get(partition, 0) and before.span.holds(time, key, label)
             for before in self._done

@@ -22,9 +22,9 @@ cdef class CliqueCells:
     cdef long long[::1] separator
     cdef long long[::1] own_axis
     cdef long long[::1] parent_axis
-    cdef long long[::1] place
-    cdef long long[::1] message_place
-    cdef Py_ssize_t spare_place
+    cdef long long[::1] offset
+    cdef long long[::1] message_offset
+    cdef Py_ssize_t spare_offset
     # The open clique.
     cdef double[::1] cells
     cdef long long exponent
@@ -41,13 +41,13 @@ cdef class CliqueCells:
     cdef Py_ssize_t table_steps(self, Py_ssize_t k) noexcept nogil
     cdef Py_ssize_t message_steps(self, Py_ssize_t s, long long[::1] axis_of) noexcept nogil
     cdef Py_ssize_t message_size(self, Py_ssize_t s) noexcept nogil
-    cdef double scale(self, Py_ssize_t place, Py_ssize_t size) noexcept nogil
+    cdef double scale(self, Py_ssize_t offset, Py_ssize_t size) noexcept nogil
     cdef Py_ssize_t shorten(self) noexcept nogil
     cdef Py_ssize_t next_run(self, Py_ssize_t last, Py_ssize_t at) noexcept nogil
-    cdef void multiply_along(self, double[::1] source, Py_ssize_t at, Py_ssize_t place) noexcept nogil
-    cdef void add_along(self, double[::1] source, Py_ssize_t at, Py_ssize_t place) noexcept nogil
-    cdef void sum_into(self, Py_ssize_t place, double[::1] target, Py_ssize_t at) noexcept nogil
-    cdef void best_into(self, Py_ssize_t place, Py_ssize_t at) noexcept nogil
-    cdef void sum_exp_into(self, Py_ssize_t place, Py_ssize_t at, Py_ssize_t top) noexcept nogil
+    cdef void multiply_along(self, double[::1] source, Py_ssize_t at, Py_ssize_t offset) noexcept nogil
+    cdef void add_along(self, double[::1] source, Py_ssize_t at, Py_ssize_t offset) noexcept nogil
+    cdef void sum_into(self, Py_ssize_t offset, double[::1] target, Py_ssize_t at) noexcept nogil
+    cdef void best_into(self, Py_ssize_t offset, Py_ssize_t at) noexcept nogil
+    cdef void sum_exp_into(self, Py_ssize_t offset, Py_ssize_t at, Py_ssize_t top) noexcept nogil
 
 cdef void normalise(double[::1] cells) noexcept

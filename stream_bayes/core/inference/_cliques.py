@@ -42,7 +42,11 @@ class CliqueCells:
         self.family_axis_start = plan.family_axis_start
         self.separator_start, self.separator = plan.separator_start, plan.separator
         self.own_axis, self.parent_axis = plan.own_axis, plan.parent_axis
-        self.place, self.message_place, self.spare_place = plan.place, plan.message_place, plan.spare_place
+        self.offset, self.message_offset, self.spare_offset = (
+            plan.offset,
+            plan.message_offset,
+            plan.spare_offset,
+        )
         most = int(np.diff(plan.axis_start).max()) + 1
         self.slot = np.zeros(most, np.longlong)
         self.length, self.step = np.ones(most, np.longlong), np.zeros(most, np.longlong)
@@ -123,7 +127,7 @@ class CliqueCells:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def scale(self, place: cython.Py_ssize_t, size: cython.Py_ssize_t) -> cython.double:
+    def scale(self, offset: cython.Py_ssize_t, size: cython.Py_ssize_t) -> cython.double:
         """Divide some cells by a power of two so that the largest is at most 1; return the smallest positive cell, or
         0.
         """
@@ -133,7 +137,7 @@ class CliqueCells:
         least: cython.double = 2.0
         factor: cython.double = 1.0
         shift: cython.longlong = 0
-        for k in range(place, place + size):
+        for k in range(offset, offset + size):
             top = max(top, self.cells[k])
         if top == 0.0:
             return 0.0
@@ -144,7 +148,7 @@ class CliqueCells:
             factor *= HIGH
             shift -= 32
         self.exponent = self.exponent + shift
-        for k in range(place, place + size):
+        for k in range(offset, offset + size):
             value = self.cells[k] * factor
             self.cells[k] = value
             if 0.0 < value < least:
@@ -196,101 +200,101 @@ class CliqueCells:
     @cython.nogil
     @cython.exceptval(check=False)
     def multiply_along(
-        self, source: cython.double[::1], at: cython.Py_ssize_t, place: cython.Py_ssize_t
+        self, source: cython.double[::1], at: cython.Py_ssize_t, offset: cython.Py_ssize_t
     ) -> cython.void:
         """Multiply the open clique's table by another one along the current steps."""
         last: cython.Py_ssize_t = self.shorten() - 1
         length: cython.Py_ssize_t = self.short_length[last]
         step: cython.Py_ssize_t = self.short_step[last]
-        end: cython.Py_ssize_t = place + self.total
+        end: cython.Py_ssize_t = offset + self.total
         k: cython.Py_ssize_t
-        while place < end:
+        while offset < end:
             if step == 1:  # a separate loop, which the compiler can vectorise
                 for k in range(length):
-                    self.cells[place + k] *= source[at + k]
+                    self.cells[offset + k] *= source[at + k]
             else:
                 for k in range(length):
-                    self.cells[place + k] *= source[at + k * step]
-            place += length
+                    self.cells[offset + k] *= source[at + k * step]
+            offset += length
             at = self.next_run(last, at)
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def add_along(
-        self, source: cython.double[::1], at: cython.Py_ssize_t, place: cython.Py_ssize_t
+        self, source: cython.double[::1], at: cython.Py_ssize_t, offset: cython.Py_ssize_t
     ) -> cython.void:
         """Add another table to the open clique's along the current steps."""
         last: cython.Py_ssize_t = self.shorten() - 1
         length: cython.Py_ssize_t = self.short_length[last]
         step: cython.Py_ssize_t = self.short_step[last]
-        end: cython.Py_ssize_t = place + self.total
+        end: cython.Py_ssize_t = offset + self.total
         k: cython.Py_ssize_t
-        while place < end:
+        while offset < end:
             for k in range(length):
-                self.cells[place + k] += source[at + k * step]
-            place += length
+                self.cells[offset + k] += source[at + k * step]
+            offset += length
             at = self.next_run(last, at)
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def sum_into(
-        self, place: cython.Py_ssize_t, target: cython.double[::1], at: cython.Py_ssize_t
+        self, offset: cython.Py_ssize_t, target: cython.double[::1], at: cython.Py_ssize_t
     ) -> cython.void:
         """Add the cells of the open clique's table to another one along the current steps."""
         last: cython.Py_ssize_t = self.shorten() - 1
         length: cython.Py_ssize_t = self.short_length[last]
         step: cython.Py_ssize_t = self.short_step[last]
-        end: cython.Py_ssize_t = place + self.total
+        end: cython.Py_ssize_t = offset + self.total
         k: cython.Py_ssize_t
         sum_of_run: cython.double
-        while place < end:
+        while offset < end:
             if step == 0:
                 sum_of_run = 0.0
                 for k in range(length):
-                    sum_of_run += self.cells[place + k]
+                    sum_of_run += self.cells[offset + k]
                 target[at] += sum_of_run
             else:
                 for k in range(length):
-                    target[at + k * step] += self.cells[place + k]
-            place += length
+                    target[at + k * step] += self.cells[offset + k]
+            offset += length
             at = self.next_run(last, at)
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def best_into(self, place: cython.Py_ssize_t, at: cython.Py_ssize_t) -> cython.void:
+    def best_into(self, offset: cython.Py_ssize_t, at: cython.Py_ssize_t) -> cython.void:
         """Write the largest cells into a message, where `sum_into` writes sums."""
         last: cython.Py_ssize_t = self.shorten() - 1
         length: cython.Py_ssize_t = self.short_length[last]
         step: cython.Py_ssize_t = self.short_step[last]
-        end: cython.Py_ssize_t = place + self.total
+        end: cython.Py_ssize_t = offset + self.total
         k: cython.Py_ssize_t
-        while place < end:
+        while offset < end:
             for k in range(length):
-                if self.cells[place + k] > self.cells[at + k * step]:
-                    self.cells[at + k * step] = self.cells[place + k]
-            place += length
+                if self.cells[offset + k] > self.cells[at + k * step]:
+                    self.cells[at + k * step] = self.cells[offset + k]
+            offset += length
             at = self.next_run(last, at)
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def sum_exp_into(
-        self, place: cython.Py_ssize_t, at: cython.Py_ssize_t, top: cython.Py_ssize_t
+        self, offset: cython.Py_ssize_t, at: cython.Py_ssize_t, top: cython.Py_ssize_t
     ) -> cython.void:
         """Add exp(cell - top) into a message, with `top` the message that holds the largest cells."""
         last: cython.Py_ssize_t = self.shorten() - 1
         length: cython.Py_ssize_t = self.short_length[last]
         step: cython.Py_ssize_t = self.short_step[last]
-        end: cython.Py_ssize_t = place + self.total
+        end: cython.Py_ssize_t = offset + self.total
         k: cython.Py_ssize_t
         shift: cython.Py_ssize_t = top - at
-        while place < end:
+        while offset < end:
             for k in range(length):
-                self.cells[at + k * step] += exp(self.cells[place + k] - self.cells[at + shift + k * step])
-            place += length
+                self.cells[at + k * step] += exp(self.cells[offset + k] - self.cells[at + shift + k * step])
+            offset += length
             at = self.next_run(last, at)
 
 

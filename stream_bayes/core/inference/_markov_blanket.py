@@ -31,7 +31,7 @@ class BlanketScores:
         self.values = conditionals.size[variable]
         others: list = []
         strides: list = []
-        own: list = []
+        own_strides: list = []
         begin: list = []
         starts: list = [0]
         families = list(conditionals.child)[
@@ -42,7 +42,7 @@ class BlanketScores:
             begin.append(conditionals.start[family])
             for k in range(conditionals.scope_start[family], conditionals.scope_start[family + 1]):
                 if conditionals.scope[k] == variable:
-                    own.append(conditionals.stride[k])
+                    own_strides.append(conditionals.stride[k])
                 else:
                     others.append(conditionals.scope[k])
                     strides.append(conditionals.stride[k])
@@ -50,7 +50,7 @@ class BlanketScores:
         self.other_start = np.array(starts, np.longlong)
         self.other = np.array(others, np.longlong)
         self.stride = np.array(strides, np.longlong)
-        self.own_stride = np.array(own, np.longlong)
+        self.own_stride = np.array(own_strides, np.longlong)
         self.begin = np.array(begin, np.longlong)
 
     def write(
@@ -73,11 +73,11 @@ class BlanketScores:
         at: cython.Py_ssize_t
         step: cython.Py_ssize_t
         code: cython.int
-        known: cython.bint
+        is_complete: cython.bint
         bad: cython.Py_ssize_t = -1
         with cython.nogil:
             for row in range(codes.shape[0]):
-                known = True
+                is_complete = True
                 for y in range(self.values):
                     target[row, y] = 0.0
                 for i in range(self.begin.shape[0]):
@@ -87,17 +87,17 @@ class BlanketScores:
                         if code < 0 or code >= size[self.other[k]]:
                             if code != -1:
                                 bad = row
-                            known = False
+                            is_complete = False
                             break
                         at += code * self.stride[k]
-                    if not known:
+                    if not is_complete:
                         break
                     step = self.own_stride[i]
                     for y in range(self.values):
                         target[row, y] += logs[at + y * step]
                 if bad >= 0:
                     break
-                if not known:
+                if not is_complete:
                     for y in range(self.values):
                         target[row, y] = UNKNOWN
         return bad

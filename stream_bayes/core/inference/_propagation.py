@@ -47,7 +47,7 @@ class Propagation(CliqueCells):
         self.least = np.ones(self.cliques)
         self.least_message = np.ones(self.cliques)
         self.way = np.zeros(self.cliques, np.longlong)
-        self.top_place = plan.top_place
+        self.top_offset = plan.top_offset
         self.logs = np.zeros(0)
         self.log_likelihood = np.zeros(0)
 
@@ -73,7 +73,7 @@ class Propagation(CliqueCells):
         with cython.nogil:
             for s in range(self.cliques):
                 self.add_logs(s)
-                self.sum_logs(self.place[s], self.message_place[s], self.message_steps(s, self.own_axis))
+                self.sum_logs(self.offset[s], self.message_offset[s], self.message_steps(s, self.own_axis))
         self.nothing = self.best_at_root() == NEVER
         return self.outcome()
 
@@ -84,7 +84,7 @@ class Propagation(CliqueCells):
         with cython.nogil:
             for s in range(self.cliques):
                 self.add_logs(s)
-                self.best_of(self.place[s], self.message_place[s], self.message_steps(s, self.own_axis))
+                self.best_of(self.offset[s], self.message_offset[s], self.message_steps(s, self.own_axis))
         self.nothing = self.best_at_root() == NEVER
         return self.outcome()
 
@@ -124,11 +124,11 @@ class Propagation(CliqueCells):
     def message(self, target: cython.double[::1]):
         """Write the root's message, normalised, and return the logarithm of its sum; call it after a pass inward."""
         k: cython.Py_ssize_t
-        place: cython.Py_ssize_t = self.message_place[self.cliques - 1]
+        offset: cython.Py_ssize_t = self.message_offset[self.cliques - 1]
         top: cython.double = self.best_at_root() if self.in_logs else 0.0
         total: cython.double = 0.0
         for k in range(target.shape[0]):
-            target[k] = self.cells[place + k]
+            target[k] = self.cells[offset + k]
             if self.in_logs:
                 target[k] = exp(target[k] - top) if top > NEVER else 0.0
             total += target[k]
@@ -165,7 +165,7 @@ class Propagation(CliqueCells):
             run *= self.size[variables[k]]
         for k in range(target.shape[0]):
             target[k] = 0.0
-        self.sum_into(self.place[clique], target, 0)
+        self.sum_into(self.offset[clique], target, 0)
         normalise(target)
 
     def add_families(self, target: cython.double[::1], weight: cython.double):
@@ -176,12 +176,12 @@ class Propagation(CliqueCells):
         for s in range(self.cliques):
             self.open(s)
             total = 0.0
-            for k in range(self.place[s], self.place[s] + self.total):
+            for k in range(self.offset[s], self.offset[s] + self.total):
                 total += self.cells[k]
-            for k in range(self.place[s], self.place[s] + self.total):
+            for k in range(self.offset[s], self.offset[s] + self.total):
                 self.cells[k] *= weight / total
             for k in range(self.family_start[s], self.family_start[s + 1]):
-                self.sum_into(self.place[s], target, self.table_steps(k))
+                self.sum_into(self.offset[s], target, self.table_steps(k))
 
     # -- one clique --------------------------------------------------------------------------------------------------
 
@@ -229,29 +229,29 @@ class Propagation(CliqueCells):
         k: cython.Py_ssize_t
         c: cython.Py_ssize_t
         base: cython.Py_ssize_t
-        place: cython.Py_ssize_t = self.place[s]
+        offset: cython.Py_ssize_t = self.offset[s]
         self.open(s)
         self.bound = 1.0
-        for k in range(place, place + self.total):
+        for k in range(offset, offset + self.total):
             self.cells[k] = 1.0
         for k in range(self.family_start[s], self.family_start[s + 1]):
             if self.needed[self.family[k]]:
                 base = self.table_steps(k)
-                self.multiply(self.tables, base, place, self.least_of_table[self.family[k]])
+                self.multiply(self.tables, base, offset, self.least_of_table[self.family[k]])
         for k in range(self.soft_start[s], self.soft_start[s + 1]):
             if self.likelihood_steps(k):
                 c = self.soft[k]
-                self.multiply(self.likelihood, self.value_start[c], place, self.least_likelihood[c])
+                self.multiply(self.likelihood, self.value_start[c], offset, self.least_likelihood[c])
         for k in range(self.child_start[s], self.child_start[s + 1]):
             c = self.child[k]
             self.message_steps(c, self.parent_axis)
-            self.multiply(self.cells, self.message_place[c], place, self.least_message[c])
+            self.multiply(self.cells, self.message_offset[c], offset, self.least_message[c])
         self.least[s] = self.bound
         base = self.message_steps(s, self.own_axis)
-        for k in range(self.message_place[s], self.message_place[s] + base):
+        for k in range(self.message_offset[s], self.message_offset[s] + base):
             self.cells[k] = 0.0
-        self.sum_into(place, self.cells, self.message_place[s])
-        self.least_message[s] = self.scale(self.message_place[s], base)
+        self.sum_into(offset, self.cells, self.message_offset[s])
+        self.least_message[s] = self.scale(self.message_offset[s], base)
         self.nothing = self.least_message[s] == 0.0
         return not self.nothing
 
@@ -261,23 +261,23 @@ class Propagation(CliqueCells):
     def send_outward(self, s: cython.Py_ssize_t) -> cython.void:
         """Multiply a clique's table by its parent's table divided by the clique's own message."""
         k: cython.Py_ssize_t
-        spare: cython.Py_ssize_t = self.spare_place
-        message: cython.Py_ssize_t = self.message_place[s]
+        spare: cython.Py_ssize_t = self.spare_offset
+        message: cython.Py_ssize_t = self.message_offset[s]
         size: cython.Py_ssize_t
         self.open(self.parent[s])
         size = self.message_steps(s, self.parent_axis)
         if self.in_logs:
-            self.sum_logs(self.place[self.parent[s]], spare, size)
+            self.sum_logs(self.offset[self.parent[s]], spare, size)
             for k in range(size):
                 if self.cells[message + k] > NEVER:
                     self.cells[spare + k] -= self.cells[message + k]
             self.open(s)
             self.message_steps(s, self.own_axis)
-            self.add_along(self.cells, spare, self.place[s])
+            self.add_along(self.cells, spare, self.offset[s])
             return
         for k in range(size):
             self.cells[spare + k] = 0.0
-        self.sum_into(self.place[self.parent[s]], self.cells, spare)
+        self.sum_into(self.offset[self.parent[s]], self.cells, spare)
         self.scale(spare, size)
         for k in range(size):
             if self.cells[message + k] > 0.0:
@@ -285,7 +285,7 @@ class Propagation(CliqueCells):
         self.open(s)
         self.message_steps(s, self.own_axis)
         self.bound = self.least[s]
-        self.multiply(self.cells, spare, self.place[s], self.scale(spare, size))
+        self.multiply(self.cells, spare, self.offset[s], self.scale(spare, size))
         self.least[s] = self.bound
 
     @cython.cfunc
@@ -295,15 +295,15 @@ class Propagation(CliqueCells):
         self,
         source: cython.double[::1],
         base: cython.Py_ssize_t,
-        place: cython.Py_ssize_t,
+        offset: cython.Py_ssize_t,
         least: cython.double,
     ) -> cython.void:
         """Multiply the open clique's table by another one along the current steps, and update the bound."""
         if self.bound * least < FLOOR:
-            self.bound = self.scale(place, self.total)
+            self.bound = self.scale(offset, self.total)
             if self.bound * least < FLOOR and self.bound > 0.0:
                 self.lost = True
-        self.multiply_along(source, base, place)
+        self.multiply_along(source, base, offset)
         self.bound = self.bound * least
 
     @cython.cfunc
@@ -314,48 +314,48 @@ class Propagation(CliqueCells):
         k: cython.Py_ssize_t
         c: cython.Py_ssize_t
         base: cython.Py_ssize_t
-        place: cython.Py_ssize_t = self.place[s]
+        offset: cython.Py_ssize_t = self.offset[s]
         self.open(s)
-        for k in range(place, place + self.total):
+        for k in range(offset, offset + self.total):
             self.cells[k] = 0.0
         for k in range(self.family_start[s], self.family_start[s + 1]):
             if self.needed[self.family[k]]:
                 base = self.table_steps(k)
-                self.add_along(self.logs, base, place)
+                self.add_along(self.logs, base, offset)
         for k in range(self.soft_start[s], self.soft_start[s + 1]):
             if self.likelihood_steps(k):
-                self.add_along(self.log_likelihood, self.value_start[self.soft[k]], place)
+                self.add_along(self.log_likelihood, self.value_start[self.soft[k]], offset)
         for k in range(self.child_start[s], self.child_start[s + 1]):
             c = self.child[k]
             self.message_steps(c, self.parent_axis)
-            self.add_along(self.cells, self.message_place[c], place)
+            self.add_along(self.cells, self.message_offset[c], offset)
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def best_of(
-        self, place: cython.Py_ssize_t, at: cython.Py_ssize_t, size: cython.Py_ssize_t
+        self, offset: cython.Py_ssize_t, at: cython.Py_ssize_t, size: cython.Py_ssize_t
     ) -> cython.void:
         """Write a message of the largest cells of the open clique along the current steps."""
         k: cython.Py_ssize_t
         for k in range(at, at + size):
             self.cells[k] = NEVER
-        self.best_into(place, at)
+        self.best_into(offset, at)
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def sum_logs(
-        self, place: cython.Py_ssize_t, at: cython.Py_ssize_t, size: cython.Py_ssize_t
+        self, offset: cython.Py_ssize_t, at: cython.Py_ssize_t, size: cython.Py_ssize_t
     ) -> cython.void:
         """Write a message of log-sum-exp of the open clique's cells along the current steps."""
         k: cython.Py_ssize_t
-        top: cython.Py_ssize_t = self.top_place
-        self.best_of(place, at, size)
+        top: cython.Py_ssize_t = self.top_offset
+        self.best_of(offset, at, size)
         for k in range(size):
             self.cells[top + k] = self.cells[at + k] if self.cells[at + k] > NEVER else 0.0
             self.cells[at + k] = 0.0
-        self.sum_exp_into(place, at, top)
+        self.sum_exp_into(offset, at, top)
         for k in range(size):
             self.cells[at + k] = log_of(self.cells[at + k]) + self.cells[top + k]
 
@@ -367,9 +367,9 @@ class Propagation(CliqueCells):
         k: cython.Py_ssize_t
         top: cython.double = NEVER
         self.open(s)
-        for k in range(self.place[s], self.place[s] + self.total):
+        for k in range(self.offset[s], self.offset[s] + self.total):
             top = max(top, self.cells[k])
-        for k in range(self.place[s], self.place[s] + self.total):
+        for k in range(self.offset[s], self.offset[s] + self.total):
             self.cells[k] = exp(self.cells[k] - top)
 
     @cython.cfunc
@@ -378,7 +378,7 @@ class Propagation(CliqueCells):
         k: cython.Py_ssize_t
         top: cython.double = NEVER
         for k in range(self.message_size(root)):
-            top = max(top, self.cells[self.message_place[root] + k])
+            top = max(top, self.cells[self.message_offset[root] + k])
         return top
 
     @cython.cfunc
@@ -393,7 +393,7 @@ class Propagation(CliqueCells):
         at: cython.Py_ssize_t
         first: cython.Py_ssize_t = self.axis_start[s]
         self.open(s)
-        at = self.place[s]
+        at = self.offset[s]
         run = self.total
         for k in range(first, self.axis_start[s + 1]):
             slot = self.slot[k - first]

@@ -56,7 +56,7 @@ class CodedNetwork:
     --------
     >>> from stream_bayes.core.networks.discrete_network import DiscreteNetwork
     >>> coin = CodedNetwork(DiscreteNetwork(Structure({"c": []}), {"c": ["head", "tail"]}, {"c": [0.5, 0.5]}))
-    >>> coin.place("c"), coin.codes[0]["tail"], coin.sizes
+    >>> coin.number("c"), coin.codes[0]["tail"], coin.sizes
     (0, 1, [2])
     """
 
@@ -64,9 +64,9 @@ class CodedNetwork:
         structure = network.structure
         self.structure = structure
         self.variables = structure.variables
-        self._places = {v: place for place, v in enumerate(self.variables)}
-        self.parents = [[self._places[p] for p in structure.parents(v)] for v in self.variables]
-        self.order = [self._places[v] for v in structure.topological_order]
+        self._numbers = {v: number for number, v in enumerate(self.variables)}
+        self.parents = [[self._numbers[p] for p in structure.parents(v)] for v in self.variables]
+        self.order = [self._numbers[v] for v in structure.topological_order]
         self.labels: list[tuple[Value, ...]] = []
         self.codes: list[dict[Value, int]] = []
         self.sizes = [len(_required(network.states, v, "labels")) for v in self.variables]
@@ -109,20 +109,20 @@ class CodedNetwork:
 
     def _fill(self, tables: Tables, labels: list[tuple[Value, ...]]) -> None:
         checked = [
-            (place, self._checked(place, tables[v], labels)) for v in tables for place in (self.place(v),)
+            (number, self._checked(number, tables[v], labels)) for v in tables for number in (self.number(v),)
         ]
-        for place, numbers in checked:
-            self.conditionals.fill(place, numbers)
+        for number, numbers in checked:
+            self.conditionals.fill(number, numbers)
 
     def _checked(
-        self, place: int, given: npt.ArrayLike, labels: list[tuple[Value, ...]]
+        self, number: int, probabilities: npt.ArrayLike, labels: list[tuple[Value, ...]]
     ) -> npt.NDArray[np.float64]:
-        variable = self.variables[place]
-        family = [*self.parents[place], place]
+        variable = self.variables[number]
+        family = [*self.parents[number], number]
         shape = tuple([self.sizes[u] for u in family])
-        table = as_table(given, [self.variables[u] for u in family], shape)
+        table = as_table(probabilities, [self.variables[u] for u in family], shape)
         numbers = table.reshape(-1)
-        bad = self.conditionals.bad_cell(place, numbers)
+        bad = self.conditionals.bad_cell(number, numbers)
         if bad >= 0:
             at = np.unravel_index(bad, shape)[:-1]
             row = {self.variables[u]: labels[u][code] for u, code in zip(family[:-1], at, strict=True)}
@@ -132,10 +132,10 @@ class CodedNetwork:
             )
         return numbers
 
-    def place(self, variable: Any) -> int:
+    def number(self, variable: Any) -> int:
         """Return the number of a variable."""
         try:
-            return self._places[variable]
+            return self._numbers[variable]
         except (KeyError, TypeError):  # TypeError: a list, say
             many = isinstance(variable, tuple)
             hint = "; several variables go in a list, a tuple is one name" if many else ""
@@ -143,35 +143,35 @@ class CodedNetwork:
 
     def enter(self, evidence: Evidence, findings: Findings) -> None:
         """Enter evidence into findings that are clear."""
-        for variable, known in evidence.items():
-            place = self.place(variable)
-            if isinstance(known, Mapping):
-                findings.set_likelihood(place, self._likelihood(place, known))
+        for variable, finding in evidence.items():
+            number = self.number(variable)
+            if isinstance(finding, Mapping):
+                findings.set_likelihood(number, self._likelihood(number, finding))
                 continue
             try:
-                code = self.codes[place].get(known)
+                code = self.codes[number].get(finding)
             except TypeError:  # a list, say
                 code = None
             if code is not None:
-                findings.observe(place, code)
-            elif not is_missing(known):
-                raise unknown_label(variable, known, self.labels[place])
+                findings.observe(number, code)
+            elif not is_missing(finding):
+                raise unknown_label(variable, finding, self.labels[number])
 
-    def _likelihood(self, place: int, given: Mapping[Any, Any]) -> npt.NDArray[np.float64]:
-        labels = self.labels[place]
-        where = f"the likelihoods of {shown(self.variables[place])}"
-        for label in (*given, *labels):
-            if label not in given or label not in self.codes[place]:
+    def _likelihood(self, number: int, likelihoods: Mapping[Any, Any]) -> npt.NDArray[np.float64]:
+        labels = self.labels[number]
+        where = f"the likelihoods of {shown(self.variables[number])}"
+        for label in (*likelihoods, *labels):
+            if label not in likelihoods or label not in self.codes[number]:
                 raise BadValue(
                     f"{where}: expected a number for each of {shown(labels)} and for nothing else; {shown(label)} is "
-                    f"{'missing' if label in self.codes[place] else 'none of them'}"
+                    f"{'missing' if label in self.codes[number] else 'none of them'}"
                 )
-        numbers = [given[label] for label in labels]
-        for number in numbers:
-            if not isinstance(number, (int, float, np.number)) or not 0.0 <= number < math.inf:
-                raise BadValue(f"{where}: expected finite numbers of at least 0, got {shown(number)}")
+        numbers = [likelihoods[label] for label in labels]
+        for chance in numbers:
+            if not isinstance(chance, (int, float, np.number)) or not 0.0 <= chance < math.inf:
+                raise BadValue(f"{where}: expected finite numbers of at least 0, got {shown(chance)}")
         if not any(numbers):
-            raise BadValue(f"{where}: expected at least one above 0, got {shown(dict(given))}")
+            raise BadValue(f"{where}: expected at least one above 0, got {shown(dict(likelihoods))}")
         return np.array(numbers, np.float64)
 
     def rows(self, codes: npt.ArrayLike) -> npt.NDArray[np.int32]:
@@ -182,13 +182,13 @@ class CodedNetwork:
         return rows
 
     def shaped(self, codes: npt.ArrayLike) -> npt.NDArray[np.int32]:
-        given = np.asarray(codes)
-        if given.ndim != 2 or given.shape[1] != len(self.sizes) or given.dtype.kind not in "iu":
+        rows = np.asarray(codes)
+        if rows.ndim != 2 or rows.shape[1] != len(self.sizes) or rows.dtype.kind not in "iu":
             raise BadValue(
                 f"codes: expected rows of whole numbers, a column for each of the {len(self.sizes)} variables "
-                f"by name; got {given.dtype} in the shape {given.shape}"
+                f"by name; got {rows.dtype} in the shape {rows.shape}"
             )
-        return np.ascontiguousarray(given, np.int32)
+        return np.ascontiguousarray(rows, np.int32)
 
     def bad_codes(self, rows: npt.NDArray[np.int32], row: int) -> BadValue:
         sizes = np.array(self.sizes)

@@ -177,22 +177,22 @@ class Inference(NamedQuestions):
             If the method is Gibbs sampling and a table has a zero: a chain could be trapped and never reach some rows.
         """
         several = targets if isinstance(targets, list) else [targets]
-        places = [self._network.place(v) for v in several]
-        if not places or len(set(places)) < len(places):
+        numbers = [self._network.number(v) for v in several]
+        if not numbers or len(set(numbers)) < len(numbers):
             raise BadValue(f"targets: expected a variable or a list of different ones, got {shown(targets)}")
-        labels: Iterable[Any] = self._network.labels[places[0]]
+        labels: Iterable[Any] = self._network.labels[numbers[0]]
         if isinstance(targets, list):
-            labels = product(*[self._network.labels[v] for v in places])
+            labels = product(*[self._network.labels[v] for v in numbers])
         settings = SamplingSettings(samples, chains, burn_in)
-        with self._given(evidence):
+        with self._entered(evidence):
             reason = "requested"
             if method in ("auto", "exact"):
                 try:
-                    found = self._possible(self._exact.over(places), evidence)
-                    return self._exact_answer(found, labels, method)
+                    table = self._possible(self._exact.over(numbers), evidence)
+                    return self._exact_answer(table, labels, method)
                 except BudgetExceeded as error:
                     method, reason = _instead(error, method, rng)
-            found_by_samples = self._sampled(method, [places], settings, rng)
+            found_by_samples = self._sampled(method, [numbers], settings, rng)
             return _from_samples(next(found_by_samples), labels, method, reason, settings)
 
     def marginals(
@@ -217,15 +217,15 @@ class Inference(NamedQuestions):
         """
         network = self._network
         settings = SamplingSettings(samples, chains, burn_in)
-        with self._given(evidence):
+        with self._entered(evidence):
             reason = "requested"
             named = list(zip(network.variables, network.labels, strict=True))
             if method in ("auto", "exact"):
                 try:
-                    found = self._possible(self._every_marginal(), evidence)
+                    tables = self._possible(self._every_marginal(), evidence)
                     return {
                         v: self._exact_answer(one, labels, method)
-                        for (v, labels), one in zip(named, found, strict=True)
+                        for (v, labels), one in zip(named, tables, strict=True)
                     }
                 except BudgetExceeded as error:
                     method, reason = _instead(error, method, rng)
@@ -243,13 +243,13 @@ class Inference(NamedQuestions):
         try:
             return self._exact.marginals()
         except BudgetExceeded:
-            found = []
+            marginals = []
             for v in range(len(self._network.sizes)):
                 answer = self._exact.over([v])
                 if answer is None:
                     return None
-                found.append(answer)
-            return found
+                marginals.append(answer)
+            return marginals
 
     def most_probable(self, evidence: Evidence | None = None) -> MostProbable:
         """Return the most probable labels of all variables together, given evidence. Exact; ties always go to the same
@@ -271,7 +271,7 @@ class Inference(NamedQuestions):
         'tails'
         """
         network = self._network
-        with self._given(evidence):
+        with self._entered(evidence):
             codes, log_probability = self._possible(self._exact.best(), evidence)
         named = zip(network.variables, network.labels, codes, strict=True)
         return MostProbable({v: labels[code] for v, labels, code in named}, log_probability)
@@ -290,7 +290,7 @@ class Inference(NamedQuestions):
         >>> Inference(coin).log_probability({"coin": None})
         0.0
         """
-        with self._given(evidence):
+        with self._entered(evidence):
             return self._exact.log_evidence()
 
     def probability_of_evidence(self, evidence: Evidence) -> float:
@@ -311,7 +311,7 @@ class Inference(NamedQuestions):
         {'coin': array([0.25, 0.75])}
         """
         network = self._network
-        with self._given(evidence):
+        with self._entered(evidence):
             flat = self._possible(self._exact.families(), evidence)
         start = np.asarray(network.conditionals.start)
         return {
@@ -350,12 +350,12 @@ class Inference(NamedQuestions):
         {'coin': ['tails', 'tails', 'heads', 'tails']}
         """
         if evidence:
-            return self._sample_given(checked_rows(n), checked_generator(rng), evidence)
+            return self._sample_under(checked_rows(n), checked_generator(rng), evidence)
         columns = self.sample_codes(n, rng).T.tolist()
         named = zip(self._network.variables, self._network.labels, columns, strict=True)
         return {v: [labels[code] for code in column] for v, labels, column in named}
 
-    def _sample_given(
+    def _sample_under(
         self, n: int, rng: np.random.Generator, evidence: Mapping[Any, Any]
     ) -> dict[Any, list[Value]]:
         """Draw rows given evidence: one variable after another, rows that are alike so far together."""
@@ -380,7 +380,7 @@ class Inference(NamedQuestions):
     def sample_codes(self, n: int, rng: np.random.Generator) -> npt.NDArray[np.int32]:
         """Draw rows of codes: a column for each variable by name, with codes as positions among its labels."""
         number, network = checked_rows(n), self._network
-        with self._given({}):
+        with self._entered({}):
             self._findings.need_all()
             sampler = Sampler(self._findings, network.order)
             codes, _ = drawn_rows(sampler, network, range(len(network.sizes)), number, checked_generator(rng))
@@ -390,7 +390,7 @@ class Inference(NamedQuestions):
         """Return the log-likelihood of each row of codes as from `sample_codes`; missing codes, -1, are summed out."""
         rows = self._network.rows(codes)
         answer = np.empty(len(rows))
-        with self._given({}):
+        with self._entered({}):
             self._network.conditionals.log_likelihoods(rows, answer)
             for row in np.flatnonzero(np.isnan(answer)).tolist():
                 self._findings.clear()
@@ -419,13 +419,13 @@ class Inference(NamedQuestions):
         """
         rows = self._network.rows(codes)
         answer = np.empty(len(rows))
-        with self._given({}):
-            for place, row in enumerate(rows.tolist()):
+        with self._entered({}):
+            for index, row in enumerate(rows.tolist()):
                 self._findings.clear()
                 for v, code in enumerate(row):
                     if code >= 0:
                         self._findings.observe(v, code)
-                answer[place] = self._exact.expect(target, float(weights[place]))
+                answer[index] = self._exact.expect(target, float(weights[index]))
         return answer
 
     def blanket_scores(self, variable: Any, codes: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -446,12 +446,12 @@ class Inference(NamedQuestions):
         >>> np.exp(Inference(lawn).blanket_scores("rain", [[0, -1]])).round(6)
         array([[0.125, 0.375]])
         """
-        place = self._network.place(variable)
-        if place not in self._blankets:
-            self._blankets[place] = BlanketScores(self._network.conditionals, place)
+        number = self._network.number(variable)
+        if number not in self._blankets:
+            self._blankets[number] = BlanketScores(self._network.conditionals, number)
         rows = self._network.shaped(codes)
-        answer = np.empty((len(rows), self._network.sizes[place]))
-        bad = self._blankets[place].write(rows, answer)
+        answer = np.empty((len(rows), self._network.sizes[number]))
+        bad = self._blankets[number].write(rows, answer)
         if bad >= 0:
             raise self._network.bad_codes(rows, bad)
         return answer
@@ -459,7 +459,7 @@ class Inference(NamedQuestions):
     # -- parts -------------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _given(self, evidence: Evidence | None) -> Iterator[None]:
+    def _entered(self, evidence: Evidence | None) -> Iterator[None]:
         if not self._findings.claim():
             raise InUse(
                 "this engine is answering another thread; give each thread an engine of its own, or query the view() "
@@ -480,9 +480,9 @@ class Inference(NamedQuestions):
             )
         return answer
 
-    def _exact_answer(self, found: npt.NDArray[np.float64], labels: Iterable[Any], method: str) -> Posterior:
+    def _exact_answer(self, table: npt.NDArray[np.float64], labels: Iterable[Any], method: str) -> Posterior:
         reason = "requested" if method == "exact" else self._exact.reason
-        return Posterior(dict(zip(labels, found.ravel().tolist(), strict=True)), "exact", reason)
+        return Posterior(dict(zip(labels, table.ravel().tolist(), strict=True)), "exact", reason)
 
     def _sampled(
         self,
@@ -506,12 +506,12 @@ def _instead(error: BudgetExceeded, method: str, rng: np.random.Generator | None
 
 
 def _from_samples(
-    found: SampledTable, labels: Iterable[Any], method: str, reason: str, settings: SamplingSettings
+    table: SampledTable, labels: Iterable[Any], method: str, reason: str, settings: SamplingSettings
 ) -> Posterior:
     keys = list(labels)
-    errors = dict(zip(keys, found.errors.tolist(), strict=True))
-    sampled = Sampled(settings.samples, found.effective, errors, found.r_hat)
-    return Posterior(dict(zip(keys, found.shares.tolist(), strict=True)), method, reason, sampled)
+    errors = dict(zip(keys, table.errors.tolist(), strict=True))
+    sampled = Sampled(settings.samples, table.effective, errors, table.r_hat)
+    return Posterior(dict(zip(keys, table.shares.tolist(), strict=True)), method, reason, sampled)
 
 
 def checked_generator(rng: np.random.Generator | None) -> np.random.Generator:

@@ -36,12 +36,12 @@ class JunctionTree:
     cliques: tuple[tuple[int, ...], ...]
     parent: tuple[int, ...]
 
-    def separator(self, place: int) -> tuple[int, ...]:
+    def separator(self, clique: int) -> tuple[int, ...]:
         """Return the variables that a clique shares with its parent, ascending; none for the root."""
-        if self.parent[place] < 0:
+        if self.parent[clique] < 0:
             return ()
-        above = set(self.cliques[self.parent[place]])
-        return tuple([v for v in self.cliques[place] if v in above])
+        above = set(self.cliques[self.parent[clique]])
+        return tuple([v for v in self.cliques[clique] if v in above])
 
     def cells(self, sizes: Sequence[int]) -> int:
         """Return the number of cells of all cliques' tables."""
@@ -149,8 +149,8 @@ def _tree(order: Sequence[tuple[int, Bits]], together: tuple[int, ...], sizes: S
     if not order:
         return JunctionTree(cliques=((),), parent=(-1,))
     members = [around | 1 << v for v, around in order]
-    place = {v: i for i, (v, _) in enumerate(order)}
-    above = [min((place[u] for u in _members(around)), default=-1) for _, around in order]
+    rank = {v: i for i, (v, _) in enumerate(order)}
+    above = [min((rank[u] for u in _members(around)), default=-1) for _, around in order]
     # A parent with exactly one variable less lies within its child. The child replaces it.
     stands_for = list(range(len(order)))
     taken = [False] * len(order)
@@ -158,8 +158,8 @@ def _tree(order: Sequence[tuple[int, Bits]], together: tuple[int, ...], sizes: S
         if p >= 0 and not taken[p] and members[p].bit_count() == members[i].bit_count() - 1:
             taken[p] = True
             stands_for[p] = stands_for[i]
-    kept = [i for i in range(len(order)) if stands_for[i] == i]
-    joined: dict[int, list[int]] = {i: [] for i in kept}
+    maximal = [i for i in range(len(order)) if stands_for[i] == i]
+    joined: dict[int, list[int]] = {i: [] for i in maximal}
     tops = []
     for i, p in enumerate(above):
         a = stands_for[i]
@@ -171,9 +171,9 @@ def _tree(order: Sequence[tuple[int, Bits]], together: tuple[int, ...], sizes: S
     for top in tops[1:]:  # components that share no variable are attached to the first
         joined[tops[0]].append(top)
         joined[top].append(tops[0])
-    cliques = {i: tuple(_members(members[i])) for i in kept}
+    cliques = {i: tuple(_members(members[i])) for i in maximal}
     if together:
-        fitting = [i for i in kept if set(together) <= set(cliques[i])]
+        fitting = [i for i in maximal if set(together) <= set(cliques[i])]
         root = min(fitting, key=lambda i: (joint_size(cliques[i], sizes), cliques[i]))
     else:
         root = _middle(joined)
@@ -181,13 +181,13 @@ def _tree(order: Sequence[tuple[int, Bits]], together: tuple[int, ...], sizes: S
 
 
 def _rooted(cliques: dict[int, tuple[int, ...]], joined: dict[int, list[int]], root: int) -> JunctionTree:
-    found = [(root, -1)]
-    for i, above in found:
-        found += [(j, i) for j in sorted(joined[i], key=cliques.__getitem__) if j != above]
-    found.reverse()
-    place = {i: at for at, (i, _) in enumerate(found)}
-    place[-1] = -1
-    return JunctionTree(tuple([cliques[i] for i, _ in found]), tuple([place[above] for _, above in found]))
+    walk = [(root, -1)]
+    for i, above in walk:
+        walk += [(j, i) for j in sorted(joined[i], key=cliques.__getitem__) if j != above]
+    walk.reverse()
+    number = {i: at for at, (i, _) in enumerate(walk)}
+    number[-1] = -1
+    return JunctionTree(tuple([cliques[i] for i, _ in walk]), tuple([number[above] for _, above in walk]))
 
 
 def _middle(joined: dict[int, list[int]]) -> int:

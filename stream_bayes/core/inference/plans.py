@@ -16,7 +16,7 @@ from stream_bayes.core.inference.junction_tree import JunctionTree, joint_size, 
 
 __all__ = ["Plan", "Question", "cells_needed", "plan_for", "tree_for"]
 
-Places: TypeAlias = NDArray[np.longlong]
+Positions: TypeAlias = NDArray[np.longlong]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,34 +63,34 @@ class Plan:
         The children of each clique.
     separator, own_axis, parent_axis
         The variables of each clique's message, with their axes in the clique and in its parent.
-    place, message_place
+    offset, message_offset
         The positions in the cells of each clique's table and message.
-    spare_place, top_place
+    spare_offset, top_offset
         The positions of two more messages, for work.
     """
 
     tree: JunctionTree
     cells: int
-    parent: Places
-    axis_start: Places
-    axis: Places
-    family_start: Places
-    family: Places
-    family_axis_start: Places
-    family_axis: Places
-    soft_start: Places
-    soft: Places
-    soft_axis: Places
-    child_start: Places
-    child: Places
-    separator_start: Places
-    separator: Places
-    own_axis: Places
-    parent_axis: Places
-    place: Places
-    message_place: Places
-    spare_place: int
-    top_place: int
+    parent: Positions
+    axis_start: Positions
+    axis: Positions
+    family_start: Positions
+    family: Positions
+    family_axis_start: Positions
+    family_axis: Positions
+    soft_start: Positions
+    soft: Positions
+    soft_axis: Positions
+    child_start: Positions
+    child: Positions
+    separator_start: Positions
+    separator: Positions
+    own_axis: Positions
+    parent_axis: Positions
+    offset: Positions
+    message_offset: Positions
+    spare_offset: int
+    top_offset: int
 
     def clique_of(self, variables: Iterable[int]) -> int:
         """Return the clique nearest to the root that contains some variables; -1 if there is none.
@@ -104,13 +104,13 @@ class Plan:
         """
         several = set(variables)
         # Children come before their parents, so on any path to the root the last clique is the nearest.
-        fitting = [place for place, clique in enumerate(self.tree.cliques) if several.issubset(clique)]
+        fitting = [number for number, clique in enumerate(self.tree.cliques) if several.issubset(clique)]
         return max(fitting, default=-1)
 
     @property
     def homes(self) -> dict[int, int]:
         """The clique nearest to the root that contains each variable."""
-        return {v: place for place, clique in enumerate(self.tree.cliques) for v in clique}
+        return {v: number for number, clique in enumerate(self.tree.cliques) for v in clique}
 
 
 def tree_for(question: Question, parents: Sequence[Sequence[int]], sizes: Sequence[int]) -> JunctionTree:
@@ -163,9 +163,9 @@ def plan_for(
     for v, several in holders.items():
         soft[min(several, key=lambda s: (room[s], s))].append(v)
     messages = [joint_size(separator, sizes) for separator in separators]
-    place = _starts(room)[:-1] if question.both_ways else [0] * len(cliques)
+    offset = _starts(room)[:-1] if question.both_ways else [0] * len(cliques)
     first = sum(room) if question.both_ways else max(room)
-    message_place = [first + start for start in _starts(messages)]
+    message_offset = [first + start for start in _starts(messages)]
     scopes = [
         [axis_of[s].get(u, -1) for u in (*parents[v], v)]
         for s, several in enumerate(families)
@@ -174,27 +174,27 @@ def plan_for(
     above = [axis_of[p] if p >= 0 else {} for p in tree.parent]
     return Plan(
         tree=tree,
-        cells=message_place[-1] + 2 * max(messages),
-        parent=_places(tree.parent),
-        axis_start=_places(_starts(map(len, tree.cliques))),
+        cells=message_offset[-1] + 2 * max(messages),
+        parent=_positions(tree.parent),
+        axis_start=_positions(_starts(map(len, tree.cliques))),
         axis=_flat(tree.cliques),
-        family_start=_places(_starts(map(len, families))),
+        family_start=_positions(_starts(map(len, families))),
         family=_flat(families),
-        family_axis_start=_places(_starts(map(len, scopes))),
+        family_axis_start=_positions(_starts(map(len, scopes))),
         family_axis=_flat(scopes),
-        soft_start=_places(_starts(map(len, soft))),
+        soft_start=_positions(_starts(map(len, soft))),
         soft=_flat(soft),
         soft_axis=_flat([[axis_of[s][v] for v in several] for s, several in enumerate(soft)]),
-        child_start=_places(_starts(map(len, children))),
+        child_start=_positions(_starts(map(len, children))),
         child=_flat(children),
-        separator_start=_places(_starts(map(len, separators))),
+        separator_start=_positions(_starts(map(len, separators))),
         separator=_flat(separators),
         own_axis=_flat([[axis_of[s][v] for v in separators[s]] for s in cliques]),
         parent_axis=_flat([[above[s].get(v, -1) for v in separators[s]] for s in cliques]),
-        place=_places(place),
-        message_place=_places(message_place[:-1]),
-        spare_place=message_place[-1],
-        top_place=message_place[-1] + max(messages),
+        offset=_positions(offset),
+        message_offset=_positions(message_offset[:-1]),
+        spare_offset=message_offset[-1],
+        top_offset=message_offset[-1] + max(messages),
     )
 
 
@@ -210,9 +210,9 @@ def _starts(lengths: Iterable[int]) -> list[int]:
     return starts
 
 
-def _places(numbers: Sequence[int]) -> Places:
+def _positions(numbers: Sequence[int]) -> Positions:
     return np.array(numbers, np.longlong)
 
 
-def _flat(several: Iterable[Iterable[int]]) -> Places:
+def _flat(several: Iterable[Iterable[int]]) -> Positions:
     return np.array([number for numbers in several for number in numbers], np.longlong)

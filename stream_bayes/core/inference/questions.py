@@ -53,9 +53,11 @@ class NamedQuestions(ABC):
         ({'rain': 'no'}, {'lawn': 'dry', 'rain': 'no'})
         """
         if variables is None:
-            found, given = self.most_probable(evidence), evidence or {}
-            soft = {v for v, known in given.items() if isinstance(known, Mapping) or is_missing(known)}
-            return {v: value for v, value in found.items() if v not in given or v in soft}
+            best, findings = self.most_probable(evidence), evidence or {}
+            soft = {
+                v for v, finding in findings.items() if isinstance(finding, Mapping) or is_missing(finding)
+            }
+            return {v: value for v, value in best.items() if v not in findings or v in soft}
         wanted = list(variables)
         return dict(zip(wanted, self.query(wanted, evidence, **settings).argmax(), strict=True))
 

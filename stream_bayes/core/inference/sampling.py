@@ -144,15 +144,15 @@ def drawn_rows(
 ) -> tuple[Codes, Numbers]:
     """Draw rows; return the codes of some variables, and the logarithms of the rows' weights."""
     variables = len(network.sizes)
-    kept = np.empty((samples, len(wanted)), np.int32)
+    drawn = np.empty((samples, len(wanted)), np.int32)
     log_weights = np.empty(samples)
     step = max(1, RANDOM_NUMBERS // max(1, variables))
     for start in range(0, samples, step):
         rows = min(step, samples - start)
         codes = np.empty((rows, variables), np.int32)
         sampler.draw(rng.random((rows, variables)), codes, log_weights[start : start + rows])
-        kept[start : start + rows] = codes[:, wanted]
-    return kept, log_weights
+        drawn[start : start + rows] = codes[:, wanted]
+    return drawn, log_weights
 
 
 def _chains(
@@ -166,7 +166,7 @@ def _chains(
     variables = len(network.sizes)
     # Fewer sweeps do not show the spread within half chains.
     sweeps = max(4, -(-settings.samples // settings.chains))
-    kept = np.empty((settings.chains, sweeps, len(wanted)), np.int32)
+    drawn = np.empty((settings.chains, sweeps, len(wanted)), np.int32)
     step = max(1, RANDOM_NUMBERS // max(1, variables))
     for chain in range(settings.chains):
         first = np.empty((1, variables), np.int32)
@@ -177,8 +177,8 @@ def _chains(
             codes = np.empty((rows, variables), np.int32)
             sampler.sweep(rng.random((rows, variables)), state, codes)
             if start + rows > 0:
-                kept[chain, max(start, 0) : start + rows] = codes[max(-start, 0) :, wanted]
-    return kept
+                drawn[chain, max(start, 0) : start + rows] = codes[max(-start, 0) :, wanted]
+    return drawn
 
 
 def weighted_estimate(cells: NDArray[np.int64], log_weights: Numbers, size: int) -> SampledTable:
@@ -192,11 +192,11 @@ def weighted_estimate(cells: NDArray[np.int64], log_weights: Numbers, size: int)
     """
     weights = np.exp(log_weights - log_weights.max())
     squares = weights**2
-    own, own_square = np.bincount(cells, weights, size), np.bincount(cells, squares, size)
-    total, total_square = own.sum(), own_square.sum()
-    shares = own / total
+    cell_weight, cell_square = np.bincount(cells, weights, size), np.bincount(cells, squares, size)
+    total, total_square = cell_weight.sum(), cell_square.sum()
+    shares = cell_weight / total
     # The variance of a ratio of means: the sum of w^2 (1[row in cell] - share)^2, over the square of the weight.
-    variance = (own_square * (1.0 - 2.0 * shares) + total_square * shares**2) / total**2
+    variance = (cell_square * (1.0 - 2.0 * shares) + total_square * shares**2) / total**2
     effective = float(total**2 / total_square)
     return SampledTable(shares, _at_least(np.sqrt(np.maximum(variance, 0.0)), effective), effective)
 

@@ -92,7 +92,7 @@ class BlanketReading(ValueReading):
         slot: cython.Py_ssize_t
         for k in range(first, end):
             slot = feature[k]
-            if self.blanket[slot] and values.held[layout.start[slot] + code[k]]:
+            if self.blanket[slot] and values.occupied[layout.start[slot] + code[k]]:
                 self.code[slot] = code[k]
 
     @cython.cfunc

@@ -91,7 +91,7 @@ class JointReading:
         for k in range(row.entries):
             slot = row.feature[k]
             if slot < self.is_inside.shape[0] and self.is_inside[slot]:
-                if not values.held[layout.start[slot] + row.code[k]]:
+                if not values.occupied[layout.start[slot] + row.code[k]]:
                     return UNKNOWN
                 self.observed += 1
         families.scatter(row)

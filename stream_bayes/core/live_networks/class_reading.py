@@ -163,7 +163,7 @@ class ClassReading(BlanketReading):
         known: dict[Any, Any] = {}
         for k in range(row.entries):
             feature = nominal[row.feature[k]]
-            if (structure is None or feature.name in structure) and values.held[
+            if (structure is None or feature.name in structure) and values.occupied[
                 values.layout.start[feature.slot] + row.code[k]
             ]:
                 known[feature.name] = feature.vocabulary.values[row.code[k]]
@@ -202,7 +202,7 @@ class ClassReading(BlanketReading):
         bins = self.store.encoder.bins
         # Bins keep their codes when their names change.
         cuts = () if bins is None else tuple(bins.cuts.items())
-        held, start = np.asarray(values.held).tobytes(), np.asarray(values.layout.start).tobytes()
+        held, start = np.asarray(values.occupied).tobytes(), np.asarray(values.layout.start).tobytes()
         read_from = labels, held, start, cuts
         if self._network is not None and self._read_from == read_from:
             self._network.set_prior(shares, weights)

@@ -386,7 +386,7 @@ class FamilyCounts(CountStore):
     def held_values(self, variable: Value) -> NDArray[np.bool_]:
         """Return, for each code, True if the value holds samples or was declared."""
         layout, slot = self.tables.values.layout, self.slot_of(variable)
-        held = np.asarray(self.tables.values.held)[layout.start[slot] :]
+        held = np.asarray(self.tables.values.occupied)[layout.start[slot] :]
         return held[: len(self.values_of(variable))].astype(bool)
 
     def weights_of_values(self, variable: Value) -> Table:
@@ -407,7 +407,7 @@ class FamilyCounts(CountStore):
         tables = self.tables
         families = tables.families
         places = bytes(families.room), bytes(families.base)
-        return families, *places, tables.values.layout, bytes(tables.values.held)
+        return families, *places, tables.values.layout, bytes(tables.values.occupied)
 
     @property
     def cells(self) -> Table:
@@ -477,7 +477,7 @@ class FamilyCounts(CountStore):
     def add(self, row: Any) -> None:
         super().add(row)
         ring = self.tables.window
-        if self.slides and ring.held == ring.size:
+        if self.slides and ring.length == ring.size:
             self.tables.forget_oldest()
 
     def forget(self, row: Any, at: int | None = None) -> None:

@@ -77,7 +77,7 @@ class LabelledNetwork:
             return np.zeros(0, np.intp)
         values = self.counts.tables.values
         start = values.layout.start[feature.slot]
-        return np.flatnonzero(np.asarray(values.held)[start : start + len(feature.vocabulary)])
+        return np.flatnonzero(np.asarray(values.occupied)[start : start + len(feature.vocabulary)])
 
     @property
     def tables(self) -> Mapping[Any, Numbers]:

@@ -53,13 +53,13 @@ def add_confidences(
 ):
     """Add events to bins of equal width: weight, weight times confidence, and weight of correct predictions."""
     count: cython.Py_ssize_t = bins.shape[1]
-    place: cython.Py_ssize_t
+    column: cython.Py_ssize_t
     k: cython.Py_ssize_t
     for k in range(confidence.shape[0]):
-        place = min(cython.cast(cython.Py_ssize_t, confidence[k] * count), count - 1)
-        bins[0, place] += weight[k]
-        bins[1, place] += weight[k] * confidence[k]
-        bins[2, place] += weight[k] * right[k]
+        column = min(cython.cast(cython.Py_ssize_t, confidence[k] * count), count - 1)
+        bins[0, column] += weight[k]
+        bins[1, column] += weight[k] * confidence[k]
+        bins[2, column] += weight[k] * right[k]
 
 
 def add_cells(target: cython.double[::1], cells: cython.Py_ssize_t[:, ::1], weight: cython.double[::1]):

@@ -80,8 +80,8 @@ class Blocks:
                 continue
             # Never beyond the room, so that the sums are the same to the last bit however the events are batched.
             fitting, terms = terms[:room], terms[room:]
-            places = (self._events + np.arange(len(fitting))) // self.length
-            np.add.at(self._sums, places, fitting)
+            blocks = (self._events + np.arange(len(fitting))) // self.length
+            np.add.at(self._sums, blocks, fitting)
             self._events += len(fitting)
 
     def _join_neighbours(self) -> None:

@@ -48,7 +48,7 @@ class LabelCodes:
     def __init__(self, most: int) -> None:
         self.most = most
         self.names: list[Any] = []  # values, and OTHER
-        self.own: dict[Any, int] = {}  # the codes of labels that share none
+        self.code_of: dict[Any, int] = {}  # the codes of labels that share none
         self.rest = NO_LABEL  # the code that further labels share, once there are any
 
     def insert(self, label: Any, predicted: Any, probabilities: Mapping[Any, Any]) -> tuple[int, int]:
@@ -58,7 +58,7 @@ class LabelCodes:
         label = canonical_label(label)
         answer = predicted if predicted is None or predicted is ... else canonical_label(predicted)
         possible = [canonical_label(key) for key, p in probabilities.items() if _is_possible(p)]
-        is_label = answer in self.own or answer == label or not possible or answer in probabilities
+        is_label = answer in self.code_of or answer == label or not possible or answer in probabilities
         code = self._code(label)
         if answer is None or answer is ...:
             answered = NO_LABEL if answer is None else MOST_PROBABLE
@@ -74,37 +74,37 @@ class LabelCodes:
         """Insert the labels of many events. The table has a row of probabilities for each event, a column for each
         class.
         """
-        given = [...] * len(labels) if answers is None else answers
+        predicted = [...] * len(labels) if answers is None else answers
         possible = [
             int(np.argmax(table[:, column] > 0.0))
             for column, label in enumerate(classes)
-            if not self._is_known(label) and (table[:, column] > 0.0).any()
+            if not self._has_code(label) and (table[:, column] > 0.0).any()
         ]
-        new = {event for event, label in enumerate(labels) if not self._is_known(label)} | set(possible)
+        new = {event for event, label in enumerate(labels) if not self._has_code(label)} | set(possible)
         if answers is not None:
             new |= {
                 event
                 for event, answer in enumerate(answers)
-                if answer is not None and not self._is_known(answer)
+                if answer is not None and not self._has_code(answer)
             }
         for event in new:  # raise before any label gets a code
             canonical_label(labels[event])
-            if given[event] is not None and given[event] is not ...:
-                canonical_label(given[event])
+            if predicted[event] is not None and predicted[event] is not ...:
+                canonical_label(predicted[event])
         inserted = {
             event: self.insert(
-                labels[event], given[event], dict(zip(classes, table[event].tolist(), strict=True))
+                labels[event], predicted[event], dict(zip(classes, table[event].tolist(), strict=True))
             )
             for event in sorted(new)
         }
-        own = self.own
+        code_of = self.code_of
         codes = [
-            inserted[event][0] if event in inserted else own[label] for event, label in enumerate(labels)
+            inserted[event][0] if event in inserted else code_of[label] for event, label in enumerate(labels)
         ]
         if answers is None:
             return codes, [MOST_PROBABLE] * len(codes)
         answered = [
-            inserted[event][1] if event in inserted else NO_LABEL if answer is None else own[answer]
+            inserted[event][1] if event in inserted else NO_LABEL if answer is None else code_of[answer]
             for event, answer in enumerate(answers)
         ]
         return codes, answered
@@ -112,34 +112,34 @@ class LabelCodes:
     def has_room_for(self, *labels: Sequence[Any]) -> bool:
         """Return True if none of these labels would have to share a code."""
         if self.rest != NO_LABEL:
-            return all(map(self._is_known, chain(*labels)))
-        if len(self.own) + sum(map(len, labels)) <= self.most:
+            return all(map(self._has_code, chain(*labels)))
+        if len(self.code_of) + sum(map(len, labels)) <= self.most:
             return True
-        return len(self.own.keys() | {canonical_label(label) for label in chain(*labels)}) <= self.most
+        return len(self.code_of.keys() | {canonical_label(label) for label in chain(*labels)}) <= self.most
 
-    def _is_known(self, label: Any) -> bool:
+    def _has_code(self, label: Any) -> bool:
         try:
-            return label in self.own
+            return label in self.code_of
         except TypeError:
             return False
 
     def of_class(self, label: Any) -> int:
         """Return the code of a label; `NO_LABEL` if it never had a probability above 0."""
-        return self.own.get(label, self.rest)
+        return self.code_of.get(label, self.rest)
 
     def by_name(self) -> Codes:
         """Return all codes in the order of their labels, the shared one last."""
-        own = sorted(self.own.values(), key=lambda code: name_order(self.names[code]))
-        return own if self.rest == NO_LABEL else [*own, self.rest]
+        codes = sorted(self.code_of.values(), key=lambda code: name_order(self.names[code]))
+        return codes if self.rest == NO_LABEL else [*codes, self.rest]
 
     def _code(self, label: Value) -> int:
-        code = self.own.get(label)
+        code = self.code_of.get(label)
         if code is not None:
             return code
-        if len(self.own) < self.most:
+        if len(self.code_of) < self.most:
             self.names.append(label)
-            self.own[label] = len(self.own)
-            return len(self.own) - 1
+            self.code_of[label] = len(self.code_of)
+            return len(self.code_of) - 1
         if self.rest == NO_LABEL:
             self.names.append(OTHER)
             self.rest = self.most

@@ -176,11 +176,11 @@ class Losses:
         """
         if weight != 1.0:
             weight = _sound_weight(weight)
-        own = self._codes.own
+        code_of = self._codes.code_of
         try:
-            code = own[label]
-            answer = MOST_PROBABLE if predicted is ... else own[predicted]
-            new = not probabilities.keys() <= own.keys()
+            code = code_of[label]
+            answer = MOST_PROBABLE if predicted is ... else code_of[predicted]
+            new = not probabilities.keys() <= code_of.keys()
         except (KeyError, TypeError):
             new = True
         unlisted = None
@@ -229,8 +229,8 @@ class Losses:
         if not len(labels):
             return
         possible = [label for label, column in zip(classes, table.T, strict=True) if (column > 0.0).any()]
-        given = () if predicted is None else [answer for answer in predicted if answer not in (None, ...)]
-        if not self._codes.has_room_for(labels, given, possible):
+        answered = () if predicted is None else [answer for answer in predicted if answer not in (None, ...)]
+        if not self._codes.has_room_for(labels, answered, possible):
             for event, label in enumerate(labels):
                 answer = ... if predicted is None else predicted[event]
                 row = _summed(classes, table[event].tolist())
@@ -327,7 +327,7 @@ class Losses:
         meta = {name: getattr(self, name) for name in SETTINGS} | labels_state(self._codes)
         meta |= {
             "last": [] if self._last is None else tagged_many([self._last]),
-            "place": self._fading.place,
+            "place": self._fading.position,
             "invalid_probabilities": self._invalid,
             "unanswered": self._unanswered,
         }
@@ -355,7 +355,7 @@ class Losses:
             loaded._last = last[0] if last else None
             loaded._unanswered = whole(state, "unanswered", 0, 2**62)
             loaded._label_weight = label_weights(arrays, labels)
-            fading.place = whole(state, "place", 0, fading.cycle)
+            fading.position = whole(state, "place", 0, fading.cycle)
             loaded._invalid = whole(state, "invalid_probabilities", 0, 2**62)
             load_tally("cumulative", loaded._cumulative, labels, arrays)
             load_tally("fading", fading.tally, labels, arrays)
@@ -378,7 +378,7 @@ class Losses:
         self, label: Any, answer: int, predicted: Any, probabilities: Mapping[Any, Any]
     ) -> Unlisted | None:
         """Return the figures of an event with labels past the limit; None if it has none."""
-        own, rest = self._codes.own, self._codes.rest
+        code_of, rest = self._codes.code_of, self._codes.rest
         chances = _summed(probabilities, map(_valid, probabilities.values()))
         actual = canonical_label(label)
         answered = predicted
@@ -388,12 +388,12 @@ class Losses:
             answered = min(top, key=name_order) if best > 0.0 else None
         elif answer in (NO_LABEL, UNDECIDED):
             answered = None
-        further = [p for name, p in chances.items() if name not in own]
-        if actual in own and (answered is None or answered in own) and not any(further):
+        further = [p for name, p in chances.items() if name not in code_of]
+        if actual in code_of and (answered is None or answered in code_of) and not any(further):
             return None
         code = UNDECIDED if answer == UNDECIDED else NO_LABEL
         if answered is not None:
-            code = own.get(answered, rest)
+            code = code_of.get(answered, rest)
         chance, brier = chances.get(actual, 0.0), math.fsum(p * p for p in further)
         return Unlisted(
             actual,
@@ -401,7 +401,7 @@ class Losses:
             answered is not None and answered == actual,
             chance,
             chances.get(answered, 0.0),
-            brier if actual in own else brier + 1.0 - 2.0 * chance,
+            brier if actual in code_of else brier + 1.0 - 2.0 * chance,
         )
 
     def _scores_of(self, answers: Sequence[Mapping[Any, Any]]) -> Array:
@@ -451,9 +451,9 @@ class Losses:
         most = max(1, CELLS // max(1, len(scores)))
         for start in range(0, len(actual), most):
             some = slice(start, min(start + most, len(actual)))
-            label, part = actual[some], np.ascontiguousarray(scores[:, some])
+            label, some_scores = actual[some], np.ascontiguousarray(scores[:, some])
             majority = self._majority_before(label, weight[some])
-            columns = self._figures(label, answered[some], part)
+            columns = self._figures(label, answered[some], some_scores)
             for event in range(some.start, some.stop) if further else ():
                 if event in further:
                     _correct(columns, event - start, further[event])
@@ -465,7 +465,7 @@ class Losses:
                     weight=np.where(has_answer[some], weight[some], 0.0),
                     majority=majority == label,
                     no_change=identity[some] == before[some],
-                    scores=part,
+                    scores=some_scores,
                     least_probability=self.least_probability,
                     **columns,
                 )
@@ -473,13 +473,13 @@ class Losses:
 
     def _identities(self, actual: Array, further: Mapping[int, Unlisted]) -> tuple[Array, Array]:
         """Return a number for each event's label, another for each label; and that of the label before."""
-        own, names = self._codes.own, self._codes.names
+        code_of, names = self._codes.code_of, self._codes.names
         identity, numbers = actual.copy(), {}
-        last = NO_LABEL if self._last is None else own.get(self._last, len(names))
+        last = NO_LABEL if self._last is None else code_of.get(self._last, len(names))
         if last == len(names):
             numbers[self._last] = last
         for event, one in further.items():
-            if one.label not in own:
+            if one.label not in code_of:
                 identity[event] = numbers.setdefault(one.label, len(names) + len(numbers))
         end = len(actual) - 1
         self._last = further[end].label if end in further else names[actual[end]]
@@ -548,13 +548,13 @@ def _numbers(values: list[Any]) -> Array:
     return np.array([_number(value) for value in values], np.float64)
 
 
-def _correct(columns: dict[str, Array], place: int, one: Unlisted) -> None:
+def _correct(columns: dict[str, Array], event: int, one: Unlisted) -> None:
     """Write the figures of an event with labels past the limit."""
-    columns["predicted"][place] = one.predicted
-    columns["right"][place] = one.right
-    columns["chance"][place] = one.chance
-    columns["confidence"][place] = one.confidence
-    columns["brier"][place] += one.brier
+    columns["predicted"][event] = one.predicted
+    columns["right"][event] = one.right
+    columns["chance"][event] = one.chance
+    columns["confidence"][event] = one.confidence
+    columns["brier"][event] += one.brier
 
 
 def _valid(value: object) -> float:
@@ -565,11 +565,11 @@ def _valid(value: object) -> float:
 
 def _summed(labels: Iterable[Any], numbers: Iterable[float]) -> dict[Any, float]:
     """Return the number of each label; a repeated label has the sum."""
-    found: dict[Any, float] = {}
+    sums: dict[Any, float] = {}
     for label, number in zip(labels, numbers, strict=True):
         name = canonical_label(label) if number > 0.0 else label
-        found[name] = found[name] + number if name in found else number
-    return found
+        sums[name] = sums[name] + number if name in sums else number
+    return sums
 
 
 def _number(value: object) -> float:

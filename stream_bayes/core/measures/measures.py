@@ -106,8 +106,8 @@ class Measures:
 
         Chance is not right about labels past the limit, which share a row of the tables.
         """
-        own = [place for place, label in enumerate(self._labels) if label is not OTHER]
-        actual, predicted, _ = self._tally.by_label[:, own]
+        codes = [code for code, label in enumerate(self._labels) if label is not OTHER]
+        actual, predicted, _ = self._tally.by_label[:, codes]
         total = self._sums["weight"]
         chance = float((actual * predicted).sum()) / total / total if total else math.nan
         return self._better_than(chance)

@@ -93,9 +93,9 @@ class ScoreHistogram:
 
     def grow(self, labels: int, weight: float) -> None:
         """Make room for new labels, whose score was 0 for earlier samples of this weight."""
-        known = len(self.weight)
-        self.weight = np.pad(self.weight, ((0, labels - known), (0, 0), (0, 0)))
-        self.weight[known:, 0, 0] = weight
+        before = len(self.weight)
+        self.weight = np.pad(self.weight, ((0, labels - before), (0, 0), (0, 0)))
+        self.weight[before:, 0, 0] = weight
 
     def add(self, cells: Array, weights: Array) -> None:
         """Count samples with these weights."""
@@ -112,14 +112,14 @@ class ExactRanking:
         self.scores, self.labels, self.weights = scores, labels, weights
 
     def areas(self) -> Areas:
-        found = [self._area(code, row) for code, row in enumerate(self.scores)]
-        return np.array(found), np.zeros(len(found))
+        areas = [self._area(code, row) for code, row in enumerate(self.scores)]
+        return np.array(areas), np.zeros(len(areas))
 
     def _area(self, code: int, scores: Array) -> float:
-        _, place = np.unique(scores, return_inverse=True)
-        own = self.labels == code
-        places = int(place.max(initial=-1)) + 1
-        rest, label = (np.bincount(place, self.weights * part, places) for part in (~own, own))
+        _, rank = np.unique(scores, return_inverse=True)
+        is_label = self.labels == code
+        ranks = int(rank.max(initial=-1)) + 1
+        rest, label = (np.bincount(rank, self.weights * chosen, ranks) for chosen in (~is_label, is_label))
         area, _ = _areas(rest[np.newaxis], label[np.newaxis])
         return float(area[0])
 

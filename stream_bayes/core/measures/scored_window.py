@@ -23,7 +23,7 @@ class ScoredWindow:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.held = 0
+        self.length = 0
         self._next = 0  # the position of the next event, and of the oldest once the buffer is full
         self._columns: dict[str, Array] = {
             "label": np.zeros(size, np.int64),
@@ -50,16 +50,16 @@ class ScoredWindow:
         """Append events given as columns and scores."""
         events = min(scores.shape[1], self.size)
         first = scores.shape[1] - events
-        places = (self._next + np.arange(events)) % self.size
+        indices = (self._next + np.arange(events)) % self.size
         for name, column in self._columns.items():
-            column[places] = columns[name][first:]
-        self._scores[:, places] = scores[:, first:]
+            column[indices] = columns[name][first:]
+        self._scores[:, indices] = scores[:, first:]
         self._next = (self._next + events) % self.size
-        self.held = min(self.held + events, self.size)
+        self.length = min(self.length + events, self.size)
 
     def in_order(self) -> dict[str, Array]:
         """Return the events' columns and scores, the oldest first."""
-        order = (np.arange(self.held) + self._next - self.held) % self.size
+        order = (np.arange(self.length) + self._next - self.length) % self.size
         columns = {name: column[order] for name, column in self._columns.items()}
         return columns | {"scores": np.ascontiguousarray(self._scores[:, order])}
 

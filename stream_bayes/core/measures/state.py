@@ -46,8 +46,8 @@ TABLES = ("sums", "by_label", "bins", "scores")
 
 def labels_state(codes: LabelCodes) -> dict[str, JSONValue]:
     """Return the labels in the order of their codes."""
-    own = [name for name in codes.names if name is not OTHER]
-    return {"labels": tagged_many(own), "other": codes.rest != NO_LABEL}
+    names = [name for name in codes.names if name is not OTHER]
+    return {"labels": tagged_many(names), "other": codes.rest != NO_LABEL}
 
 
 def load_labels(codes: LabelCodes, state: Mapping[str, Any]) -> None:
@@ -56,8 +56,8 @@ def load_labels(codes: LabelCodes, state: Mapping[str, Any]) -> None:
     expect(type(other) is bool, "the mark of labels that share a code is neither true nor false")
     expect(len(labels) <= codes.most, "it has more labels than max_labels")
     expect(not other or len(labels) == codes.most, "labels share a code before max_labels was reached")
-    codes.own = {label: code for code, label in enumerate(labels)}
-    expect(len(codes.own) == len(labels), "a label is named twice")
+    codes.code_of = {label: code for code, label in enumerate(labels)}
+    expect(len(codes.code_of) == len(labels), "a label is named twice")
     codes.names = [*labels, OTHER] if other else labels
     codes.rest = len(labels) if other else NO_LABEL
 

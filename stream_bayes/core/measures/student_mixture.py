@@ -51,8 +51,8 @@ class StudentMixture:
         mean = self.mean
         variance = 0.0
         for weight, each in zip(self.weights, self.components, strict=True):
-            own = each.scale if each.degrees == math.inf else each.standard_deviation
-            variance += weight * (own**2 + (each.location - mean) ** 2)
+            deviation = each.scale if each.degrees == math.inf else each.standard_deviation
+            variance += weight * (deviation**2 + (each.location - mean) ** 2)
         return math.sqrt(variance)
 
     @property

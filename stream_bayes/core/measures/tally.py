@@ -167,23 +167,23 @@ class FadingTally:
         self.half_life = half_life
         self.tally = Tally()
         self.cycle = int(min(MOST_EVENTS, MOST_HALF_LIVES * half_life))
-        self.place = 0  # in the cycle, of the next event
-        self._units = np.array([2.0 ** (place / half_life) for place in range(self.cycle)])
+        self.position = 0  # in the cycle, of the next event
+        self._units = np.array([2.0 ** (position / half_life) for position in range(self.cycle)])
 
     @property
     def unit(self) -> float:
         """The factor on the newest event's weight."""
-        return float(2.0 ** ((self.place - 1) / self.half_life))
+        return float(2.0 ** ((self.position - 1) / self.half_life))
 
     def add(self, scored: Scored) -> None:
         """Add events."""
         done = 0
         while done < len(scored):
-            stop = min(len(scored), done + self.cycle - self.place)
-            part = scored if stop - done == len(scored) else scored.part(done, stop)
-            self.tally.add(part, part.weight * self._units[self.place : self.place + len(part)])
-            self.place += len(part)
-            if self.place == self.cycle:
+            stop = min(len(scored), done + self.cycle - self.position)
+            some = scored if stop - done == len(scored) else scored.part(done, stop)
+            self.tally.add(some, some.weight * self._units[self.position : self.position + len(some)])
+            self.position += len(some)
+            if self.position == self.cycle:
                 self.tally.scale(2.0 ** (-self.cycle / self.half_life))
-                self.place = 0
+                self.position = 0
             done = stop

@@ -14,10 +14,10 @@ cdef class ExpertMixture:
     cdef double[:, ::1] likely
     cdef double[:, ::1] logarithm
     cdef double[:, ::1] mixed
-    cdef double[:, ::1] part
+    cdef double[:, ::1] contribution
     cdef public double[::1] answer
     cdef widen(self, Py_ssize_t labels)
-    cdef take(self, double[:, ::1] given, Py_ssize_t labels)
+    cdef take(self, double[:, ::1] probabilities, Py_ssize_t labels)
     cdef bint sleeps(self, Py_ssize_t e) noexcept
     cdef add_linearly(self, Py_ssize_t m)
     cdef add_logarithms(self, Py_ssize_t m)
@@ -25,5 +25,5 @@ cdef class ExpertMixture:
     cdef descend(self, Py_ssize_t m, Py_ssize_t label, double weight)
     cdef add_gains(self, Py_ssize_t label)
     cpdef mix_spreads(self, double[:, ::1] spreads, double[::1] variance)
-    cpdef mix(self, double[:, ::1] given, Py_ssize_t labels)
+    cpdef mix(self, double[:, ::1] probabilities, Py_ssize_t labels)
     cpdef double learn(self, Py_ssize_t label, double weight)

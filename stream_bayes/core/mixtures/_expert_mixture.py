@@ -112,7 +112,7 @@ class ExpertMixture:
         self.likely = np.zeros((self.experts, labels))
         self.logarithm = np.zeros((self.experts, labels))
         self.mixed = np.zeros((self.mixers, labels))
-        self.part = np.zeros((self.groups, labels))
+        self.contribution = np.zeros((self.groups, labels))
         self.answer = np.zeros(labels)
 
     @cython.cfunc
@@ -122,7 +122,7 @@ class ExpertMixture:
         return self.is_asleep[self.group_of[e]]
 
     @cython.cfunc
-    def take(self, given: cython.double[:, ::1], labels: cython.Py_ssize_t):
+    def take(self, probabilities: cython.double[:, ::1], labels: cython.Py_ssize_t):
         """Note what the experts give, with their doubt; what one leaves out is spread over the labels."""
         e: cython.Py_ssize_t
         k: cython.Py_ssize_t
@@ -136,20 +136,20 @@ class ExpertMixture:
                 continue
             total = 0.0
             for k in range(labels):
-                total += given[e, k]
+                total += probabilities[e, k]
             spread = 0.0 if total >= 1.0 else 1.0 - total
             spread = ((1.0 - DOUBT) * spread + DOUBT) / labels
             for k in range(labels):
-                self.likely[e, k] = (1.0 - DOUBT) * given[e, k] + spread
+                self.likely[e, k] = (1.0 - DOUBT) * probabilities[e, k] + spread
                 self.logarithm[e, k] = log(self.likely[e, k])
 
     @cython.ccall
-    def mix(self, given: cython.double[:, ::1], labels: cython.Py_ssize_t):
+    def mix(self, probabilities: cython.double[:, ::1], labels: cython.Py_ssize_t):
         """Write the answer to what the experts give: a row of probabilities each, one per label."""
         m: cython.Py_ssize_t
         k: cython.Py_ssize_t
         total: cython.double = 0.0
-        self.take(given, labels)
+        self.take(probabilities, labels)
         for m in range(self.mixers):
             if m < self.switching.shape[0]:
                 self.add_linearly(m)
@@ -175,29 +175,32 @@ class ExpertMixture:
         m: cython.Py_ssize_t
         e: cython.Py_ssize_t
         k: cython.Py_ssize_t
-        own: cython.double
+        mixer_variance: cython.double
+        slope: cython.double
         total: cython.double
         weight: cython.double
         for k in range(self.labels):
             variance[k] = 0.0
             for m in range(self.mixers):
-                own = total = 0.0
+                mixer_variance = total = 0.0
                 for e in range(self.experts):
                     if self.sleeps(e):
                         continue
                     weight = self.weights[m, e]
                     total += weight
                     if m < self.switching.shape[0]:
-                        own += weight * self.likely[e, k] * (1.0 - self.likely[e, k]) * spreads[e, k]
+                        mixer_variance += (
+                            weight * self.likely[e, k] * (1.0 - self.likely[e, k]) * spreads[e, k]
+                        )
                     else:
-                        own += fabs(weight) * sqrt(spreads[e, k])
+                        mixer_variance += fabs(weight) * sqrt(spreads[e, k])
                 if m < self.switching.shape[0]:
-                    own /= total
+                    mixer_variance /= total
                 else:
-                    own *= own * self.mixed[m, k] * (1.0 - self.mixed[m, k])
-                variance[k] += self.final_weights[m] * own
-            own = self.answer[k] * (1.0 - self.answer[k])
-            variance[k] = variance[k] / own if own > 0.0 else 0.0
+                    mixer_variance *= mixer_variance * self.mixed[m, k] * (1.0 - self.mixed[m, k])
+                variance[k] += self.final_weights[m] * mixer_variance
+            slope = self.answer[k] * (1.0 - self.answer[k])
+            variance[k] = variance[k] / slope if slope > 0.0 else 0.0
 
     @cython.cfunc
     def add_linearly(self, m: cython.Py_ssize_t):
@@ -306,10 +309,10 @@ class ExpertMixture:
         i: cython.Py_ssize_t
         total: cython.double = 0.0
         before: cython.double = 0.0
-        kept: cython.double = 0.0
+        asleep: cython.double = 0.0
         for i in range(count):
             if may_sleep and self.sleeps(i):
-                kept += weights[i]
+                asleep += weights[i]
                 continue
             before += weights[i]
             weights[i] *= likely[i, label] if weight == 1.0 else likely[i, label] ** weight
@@ -317,7 +320,7 @@ class ExpertMixture:
         for i in range(count):
             if not (may_sleep and self.sleeps(i)):
                 weights[i] *= before / total
-            weights[i] = (1.0 - switching) * weights[i] / (before + kept) + switching / count
+            weights[i] = (1.0 - switching) * weights[i] / (before + asleep) + switching / count
 
     @cython.cfunc
     def descend(self, m: cython.Py_ssize_t, label: cython.Py_ssize_t, weight: cython.double):
@@ -342,18 +345,19 @@ class ExpertMixture:
         g: cython.Py_ssize_t
         k: cython.Py_ssize_t
         i: cython.Py_ssize_t
-        own: cython.double
+        term: cython.double
+        without_group: cython.double
         total: cython.double
         highest: cython.double = 0.0
         is_linear: cython.bint
-        part: cython.double[:, ::1] = self.part
+        contribution: cython.double[:, ::1] = self.contribution
         for i in range(1, self.mixers):
             if self.final_weights[i] > self.final_weights[m]:
                 m = i
         is_linear = m < self.switching.shape[0]
         for g in range(self.groups):
             for k in range(self.labels):
-                part[g, k] = 0.0
+                contribution[g, k] = 0.0
         for k in range(self.labels):
             self.answer[k] = 0.0  # it was given already: used as the sum of all parts
         for e in range(self.experts):
@@ -361,25 +365,25 @@ class ExpertMixture:
                 continue
             g = self.group_of[e]
             for k in range(self.labels):
-                own = self.weights[m, e] * (self.likely[e, k] if is_linear else self.logarithm[e, k])
-                part[g, k] += own
-                self.answer[k] += own
+                term = self.weights[m, e] * (self.likely[e, k] if is_linear else self.logarithm[e, k])
+                contribution[g, k] += term
+                self.answer[k] += term
         for g in range(self.groups):
             if self.is_asleep[g]:
                 continue
             total = 0.0
             if is_linear:
                 for k in range(self.labels):
-                    total += self.answer[k] - part[g, k]
-                own = (self.answer[label] - part[g, label]) / total if total > 0.0 else 0.0
+                    total += self.answer[k] - contribution[g, k]
+                without_group = (self.answer[label] - contribution[g, label]) / total if total > 0.0 else 0.0
             else:
                 for k in range(self.labels):
-                    if k == 0 or self.answer[k] - part[g, k] > highest:
-                        highest = self.answer[k] - part[g, k]
+                    if k == 0 or self.answer[k] - contribution[g, k] > highest:
+                        highest = self.answer[k] - contribution[g, k]
                 for k in range(self.labels):
-                    total += exp(self.answer[k] - part[g, k] - highest)
-                own = exp(self.answer[label] - part[g, label] - highest) / total
-            own = (1.0 - DOUBT) * max(0.0, own) + DOUBT / self.labels
+                    total += exp(self.answer[k] - contribution[g, k] - highest)
+                without_group = exp(self.answer[label] - contribution[g, label] - highest) / total
+            without_group = (1.0 - DOUBT) * max(0.0, without_group) + DOUBT / self.labels
             self.gain[g] = GAIN_LEFT * self.gain[g] + (1.0 - GAIN_LEFT) * (
-                log(self.mixed[m, label]) - log(own)
+                log(self.mixed[m, label]) - log(without_group)
             )

@@ -14,5 +14,5 @@ cdef class ForecastMixture:
     cpdef double below(self, double y)
     cdef double share_below(self, double t, Py_ssize_t k) noexcept
     cpdef double log_density(self, double y)
-    cpdef learn(self, double y, double events, double part)
+    cpdef learn(self, double y, double events, double weight)
     cpdef rescale(self, double factor)

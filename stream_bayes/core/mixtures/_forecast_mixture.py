@@ -133,7 +133,7 @@ class ForecastMixture:
         return most + log(total)
 
     @cython.ccall
-    def learn(self, y: cython.double, events: cython.double, part: cython.double):
+    def learn(self, y: cython.double, events: cython.double, weight: cython.double):
         """Learn an event's target.
 
         Parameters
@@ -142,7 +142,7 @@ class ForecastMixture:
             The target.
         events
             The number of events before: scales follow the first ones faster.
-        part
+        weight
             The event's weight, at most 1.
         """
         e: cython.Py_ssize_t
@@ -150,16 +150,16 @@ class ForecastMixture:
         at: cython.Py_ssize_t
         total: cython.double = self.log_density(y)
         parts: cython.double = self.locations * KINDS
-        share: cython.double = SHARE * part
+        share: cython.double = SHARE * weight
         square: cython.double
         rate: cython.double
         sum_: cython.double = 0.0
         for at in range(self.locations * KINDS):
-            if part == 1.0:
+            if weight == 1.0:
                 self.gains[at] = exp(self.gains[at] - total)
             else:
                 self.gains[at] = self.weights[at] * exp(
-                    part * (self.gains[at] - total - log(self.weights[at]))
+                    weight * (self.gains[at] - total - log(self.weights[at]))
                 )
             sum_ += self.gains[at]
         for at in range(self.locations * KINDS):
@@ -168,7 +168,7 @@ class ForecastMixture:
             square = (y - self.location[e]) * (y - self.location[e]) / self.spread[e]
             for k in range(KINDS):
                 at = e * KINDS + k
-                rate = part * max(self.rates[k], 1.0 / (events + 1.0))
+                rate = weight * max(self.rates[k], 1.0 / (events + 1.0))
                 self.squares[at] += rate * (
                     (self.degrees[k] + 1.0) * square / (self.degrees[k] + square / self.squares[at])
                     - self.squares[at]

@@ -75,68 +75,72 @@ class Recalibration:
     @cython.cfunc
     def widen(self, labels: cython.Py_ssize_t):
         """Make room for the probabilities of a number of labels."""
-        self.given, self.corrected = np.zeros(labels), np.zeros(labels)
+        self.uncorrected, self.corrected = np.zeros(labels), np.zeros(labels)
         self.answer = np.zeros(labels)
         self.knot, self.beyond = np.zeros(labels, np.longlong), np.zeros(labels)
 
     @cython.ccall
-    def mix(self, given: cython.double[::1], labels: cython.Py_ssize_t):
+    def mix(self, probabilities: cython.double[::1], labels: cython.Py_ssize_t):
         """Write the answer to probabilities that sum to 1, one per label."""
         k: cython.Py_ssize_t
         i: cython.Py_ssize_t
-        place: cython.double
+        position: cython.double
         total: cython.double = 0.0
         if self.answer.shape[0] < labels:
             self.widen(2 * labels)
         self.labels = labels
         for k in range(labels):
-            self.given[k] = (1.0 - DOUBT) * given[k] + DOUBT / labels
-            place = FARTHEST
-            if self.given[k] < 1.0:
-                place = min(max(log(self.given[k] / (1.0 - self.given[k])), -FARTHEST), FARTHEST)
-            place = (place + FARTHEST) / (2.0 * FARTHEST) * (KNOTS - 1)
-            i = min(cython.cast(cython.Py_ssize_t, place), KNOTS - 2)
+            self.uncorrected[k] = (1.0 - DOUBT) * probabilities[k] + DOUBT / labels
+            position = FARTHEST
+            if self.uncorrected[k] < 1.0:
+                position = min(
+                    max(log(self.uncorrected[k] / (1.0 - self.uncorrected[k])), -FARTHEST), FARTHEST
+                )
+            position = (position + FARTHEST) / (2.0 * FARTHEST) * (KNOTS - 1)
+            i = min(cython.cast(cython.Py_ssize_t, position), KNOTS - 2)
             self.knot[k] = i
-            self.beyond[k] = place - i
+            self.beyond[k] = position - i
             self.corrected[k] = (1.0 - self.beyond[k]) * self.hits[i] / self.events[i]
             self.corrected[k] += self.beyond[k] * self.hits[i + 1] / self.events[i + 1]
             total += self.corrected[k]
         for k in range(labels):
             self.corrected[k] = (1.0 - DOUBT) * self.corrected[k] / total + DOUBT / labels
-            self.answer[k] = self.trust[0] * self.given[k] + self.trust[1] * self.corrected[k]
+            self.answer[k] = self.trust[0] * self.uncorrected[k] + self.trust[1] * self.corrected[k]
 
     @cython.ccall
     def steepness(self, k: cython.Py_ssize_t) -> cython.double:
         """Return by how much the log-odds of a label's answer rise with those that were given last."""
         i: cython.Py_ssize_t = self.knot[k]
         rise: cython.double = self.hits[i + 1] / self.events[i + 1] - self.hits[i] / self.events[i]
-        own: cython.double = self.answer[k] * (1.0 - self.answer[k])
+        slope: cython.double = self.answer[k] * (1.0 - self.answer[k])
         rise = max(0.0, rise) * (KNOTS - 1) / (2.0 * FARTHEST)
-        if own <= 0.0:
+        if slope <= 0.0:
             return 0.0
-        return (self.trust[0] * self.given[k] * (1.0 - self.given[k]) + self.trust[1] * rise) / own
+        return (
+            self.trust[0] * self.uncorrected[k] * (1.0 - self.uncorrected[k]) + self.trust[1] * rise
+        ) / slope
 
     @cython.ccall
     def learn(self, label: cython.Py_ssize_t, weight: cython.double):
         """Learn the label that came true of what was mixed last. A weight above 1 counts as 1."""
         k: cython.Py_ssize_t
-        given: cython.double
+        uncorrected: cython.double
         corrected: cython.double
         weight = min(weight, 1.0)
-        given = self.trust[0] * self.given[label] ** weight
+        uncorrected = self.trust[0] * self.uncorrected[label] ** weight
         corrected = self.trust[1] * self.corrected[label] ** weight
-        self.trust[0] = (1.0 - SWITCHING) * given / (given + corrected) + SWITCHING / 2.0
+        self.trust[0] = (1.0 - SWITCHING) * uncorrected / (uncorrected + corrected) + SWITCHING / 2.0
         self.trust[1] = 1.0 - self.trust[0]
         for k in range(self.labels):
             self.count(self.knot[k], (1.0 - self.beyond[k]) * weight, k == label)
             self.count(self.knot[k] + 1, self.beyond[k] * weight, k == label)
 
     @cython.cfunc
-    def count(self, knot: cython.Py_ssize_t, part: cython.double, is_true: cython.bint):
+    def count(self, knot: cython.Py_ssize_t, share: cython.double, is_true: cython.bint):
         """Count a part of an event at a knot."""
-        self.events[knot] += part
+        self.events[knot] += share
         if is_true:
-            self.hits[knot] += part
+            self.hits[knot] += share
         if self.events[knot] > MOST_EVENTS:
             self.hits[knot] = max(self.hits[knot] * MOST_EVENTS / self.events[knot], LEAST * MOST_EVENTS)
             self.events[knot] = MOST_EVENTS

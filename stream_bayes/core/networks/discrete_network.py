@@ -268,12 +268,12 @@ class DiscreteNetwork:
 _SAVED = {"structure", "states", "tables", "name", "properties", "properties_of", "tolerance"}
 
 
-def as_table(given: npt.ArrayLike, family: Sequence[Value], shape: tuple[int, ...]) -> Table:
+def as_table(numbers: npt.ArrayLike, family: Sequence[Value], shape: tuple[int, ...]) -> Table:
     """Return an array of floats for a table; raise `BadStructure` if it has another shape.
 
     Parameters
     ----------
-    given
+    numbers
         The numbers. They are copied only if needed.
     family
         The variables of the axes: the parents, then the variable itself.
@@ -281,7 +281,7 @@ def as_table(given: npt.ArrayLike, family: Sequence[Value], shape: tuple[int, ..
         The number of values of each.
     """
     try:
-        table = np.asarray(given, np.float64, order="C")
+        table = np.asarray(numbers, np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise BadStructure(f"the table of {shown(family[-1])}: expected numbers; {error}") from None
     if table.shape != shape:
@@ -333,22 +333,22 @@ def _rebuilt(
     )
 
 
-def _check_keys(what: str, given: Mapping[Any, object], structure: Structure, *, all_needed: bool) -> None:
-    for variable in given:
+def _check_keys(what: str, entries: Mapping[Any, object], structure: Structure, *, all_needed: bool) -> None:
+    for variable in entries:
         if variable not in structure:
             raise BadStructure(
                 f"{what} for {shown(variable)}, which is not a variable of the structure; its variables: "
                 f"{shown(list(structure.variables))}"
             )
     for variable in structure.variables if all_needed else ():
-        if variable not in given:
+        if variable not in entries:
             raise BadStructure(f"variable {shown(variable)} needs {what}")
 
 
-def _labels(variable: Value, given: Iterable[Value]) -> tuple[Value, ...]:
-    if not isinstance(given, Iterable) or isinstance(given, (str, bytes)):
-        raise BadStructure(f"the labels of {shown(variable)}: expected a list of values, got {shown(given)}")
-    labels = tuple([canonical(label, feature=variable) for label in given])
+def _labels(variable: Value, values: Iterable[Value]) -> tuple[Value, ...]:
+    if not isinstance(values, Iterable) or isinstance(values, (str, bytes)):
+        raise BadStructure(f"the labels of {shown(variable)}: expected a list of values, got {shown(values)}")
+    labels = tuple([canonical(label, feature=variable) for label in values])
     if not labels:
         raise BadStructure(f"variable {shown(variable)} needs at least one label")
     if len(set(labels)) < len(labels):
@@ -359,26 +359,26 @@ def _labels(variable: Value, given: Iterable[Value]) -> tuple[Value, ...]:
 
 def _table(
     variable: Value,
-    given: npt.ArrayLike,
+    numbers: npt.ArrayLike,
     structure: Structure,
     states: Mapping[Value, tuple[Value, ...]],
     tolerance: float,
 ) -> Table:
     parents = structure.parents(variable)
     shape = tuple([len(states[v]) for v in (*parents, variable)])
-    table = as_table(given, (*parents, variable), shape).copy()
-    if found := first_bad_row(table.reshape(-1, shape[-1]), tolerance):
-        row, complaint = found
-        places = np.unravel_index(row, shape[:-1]) if parents else ()
-        labels = tuple([states[parent][place] for parent, place in zip(parents, places, strict=True)])
+    table = as_table(numbers, (*parents, variable), shape).copy()
+    if bad_row := first_bad_row(table.reshape(-1, shape[-1]), tolerance):
+        row, complaint = bad_row
+        codes = np.unravel_index(row, shape[:-1]) if parents else ()
+        labels = tuple([states[parent][code] for parent, code in zip(parents, codes, strict=True)])
         where = f", row {shown(labels)} of {shown(parents)}" if parents else ""
         raise BadStructure(f"the table of {shown(variable)}{where}: {complaint}")
     table.flags.writeable = False
     return table
 
 
-def _lines(given: Iterable[str]) -> tuple[str, ...]:
-    lines = () if isinstance(given, str) else tuple(given)
-    if isinstance(given, str) or not all(isinstance(line, str) for line in lines):
-        raise BadValue(f"properties: expected a list of texts, got {shown(given)}")
+def _lines(texts: Iterable[str]) -> tuple[str, ...]:
+    lines = () if isinstance(texts, str) else tuple(texts)
+    if isinstance(texts, str) or not all(isinstance(line, str) for line in lines):
+        raise BadValue(f"properties: expected a list of texts, got {shown(texts)}")
     return lines

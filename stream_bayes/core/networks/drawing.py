@@ -42,7 +42,7 @@ def links_of(
     [Link(parent=0, child=1, change='kept', confidence=0.9)]
     """
     edges, difference, confidence = list(edges), difference or Difference(), dict(confidence or {})
-    place = {variable: number for number, variable in enumerate(variables)}
+    position = {variable: number for number, variable in enumerate(variables)}
     check_variables([name for edge in difference.removed for name in edge], variables, "difference")
     if later := [edge for edge in (*difference.added, *difference.reversed) if edge not in edges]:
         raise BadValue(
@@ -60,7 +60,7 @@ def links_of(
     for edge, share in confidence.items():
         if not 0.0 <= share <= 1.0:
             raise BadValue(f"confidence of {edge!r}: expected a number from 0 to 1, got {share!r}")
-    return [Link(place[a], place[b], how, confidence.get((a, b))) for (a, b), how in drawn]
+    return [Link(position[a], position[b], how, confidence.get((a, b))) for (a, b), how in drawn]
 
 
 def drawn_structure(
@@ -116,16 +116,17 @@ def belief_bars(
     """
     labels = list(shares)
     texts = dict(zip(labels, map(visible, spelled(labels)), strict=True))
-    kept = labels
+    listed = labels
     if len(labels) > most:
         first = set(sorted(labels, key=lambda label: (label != observed, -shares[label]))[: most - 1])
-        kept = [label for label in labels if label in first]
+        listed = [label for label in labels if label in first]
     bars = [
-        Bar(texts[label], (shares[label],), (intervals or {}).get(label), label == observed) for label in kept
+        Bar(texts[label], (shares[label],), (intervals or {}).get(label), label == observed)
+        for label in listed
     ]
-    if len(kept) < len(labels):
-        rest = sum(share for label, share in shares.items() if label not in set(kept))
-        bars.append(Bar(f"{len(labels) - len(kept):,} more", (min(rest, 1.0),)))
+    if len(listed) < len(labels):
+        rest = sum(share for label, share in shares.items() if label not in set(listed))
+        bars.append(Bar(f"{len(labels) - len(listed):,} more", (min(rest, 1.0),)))
     return tuple(bars)
 
 
@@ -152,10 +153,10 @@ def table_bars(
     texts = [list(map(visible, spelled(labels))) for labels in states]
     rows = [
         Bar(
-            ", ".join(labels[i] for labels, i in zip(texts, place, strict=True)) or "all",
-            tuple(table[place].tolist()),
+            ", ".join(labels[i] for labels, i in zip(texts, codes, strict=True)) or "all",
+            tuple(table[codes].tolist()),
         )
-        for place in islice(np.ndindex(*table.shape[:-1]), most)
+        for codes in islice(np.ndindex(*table.shape[:-1]), most)
     ]
     left_out = int(np.prod(table.shape[:-1])) - len(rows)
     return (*rows, Bar(f"{left_out:,} more rows")) if left_out else tuple(rows)

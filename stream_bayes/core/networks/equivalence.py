@@ -120,9 +120,9 @@ class EquivalenceClass:
 
     def directions(self) -> dict[frozenset[Value], frozenset[Edge]]:
         """Return, for each joined pair, the directions of its edge in the class: one or both."""
-        found = {frozenset((a, b)): frozenset(((a, b),)) for a, b in self.compelled}
-        found.update((frozenset((a, b)), frozenset(((a, b), (b, a)))) for a, b in self.reversible)
-        return found
+        directions = {frozenset((a, b)): frozenset(((a, b),)) for a, b in self.compelled}
+        directions.update((frozenset((a, b)), frozenset(((a, b), (b, a)))) for a, b in self.reversible)
+        return directions
 
     def __str__(self) -> str:
         parts = [_listed(self.compelled, "->"), _listed(self.reversible, "--")]

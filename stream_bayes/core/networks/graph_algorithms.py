@@ -71,12 +71,12 @@ def cycle_in(parents: Sequence[Sequence[int]]) -> list[int]:
     if not left:
         return []
     way = [min(left)]
-    seen: dict[int, int] = {}
+    position: dict[int, int] = {}
     # Each vertex left has a parent that is left too, so walking back to parents must close a cycle.
-    while way[-1] not in seen:
-        seen[way[-1]] = len(way) - 1
+    while way[-1] not in position:
+        position[way[-1]] = len(way) - 1
         way.append(min(left.intersection(parents[way[-1]])))
-    cycle = way[seen[way[-1]] + 1 :][::-1]
+    cycle = way[position[way[-1]] + 1 :][::-1]
     start = cycle.index(min(cycle))
     return cycle[start:] + cycle[:start]
 
@@ -93,32 +93,32 @@ def reached(
     >>> reached([0], [[1, 2], [3], [], []], closed={1})
     {0, 2}
     """
-    found = set(starts)
-    ahead = list(found)
+    visited = set(starts)
+    ahead = list(visited)
     while ahead:
         for v in neighbours[ahead.pop()]:
-            if v not in found and v not in closed:
-                found.add(v)
+            if v not in visited and v not in closed:
+                visited.add(v)
                 ahead.append(v)
-    return found
+    return visited
 
 
-def moral_neighbours(parents: Sequence[Sequence[int]], kept: Iterable[int]) -> dict[int, set[int]]:
+def moral_neighbours(parents: Sequence[Sequence[int]], included: Iterable[int]) -> dict[int, set[int]]:
     """Return the moral graph: the neighbours of each vertex once co-parents are joined and arrows dropped.
 
     Parameters
     ----------
     parents
         The parents of each vertex.
-    kept
+    included
         The vertices to include. A vertex needs its parents included as well.
 
     Examples
     --------
-    >>> moral_neighbours([[], [], [0, 1], [2]], kept=[0, 1, 2])
+    >>> moral_neighbours([[], [], [0, 1], [2]], included=[0, 1, 2])
     {0: {1, 2}, 1: {0, 2}, 2: {0, 1}}
     """
-    joined: dict[int, set[int]] = {v: set() for v in kept}
+    joined: dict[int, set[int]] = {v: set() for v in included}
     for v in joined:
         for a, b in combinations((*parents[v], v), 2):
             joined[a].add(b)
@@ -127,11 +127,14 @@ def moral_neighbours(parents: Sequence[Sequence[int]], kept: Iterable[int]) -> d
 
 
 def is_separated(
-    parents: Sequence[Sequence[int]], one: Iterable[int], two: AbstractSet[int], given: AbstractSet[int]
+    parents: Sequence[Sequence[int]],
+    one: Iterable[int],
+    two: AbstractSet[int],
+    conditioning: AbstractSet[int],
 ) -> bool:
-    """Return True if `given` d-separates two sets of vertices, none of which is in two of the three.
+    """Return True if `conditioning` d-separates two sets of vertices, none of which is in two of the three.
 
-    That is the case if every path between them passes through `given` in the moral graph of all three and their
+    That is the case if every path between them passes through `conditioning` in the moral graph of all three and their
     ancestors.
 
     Examples
@@ -139,32 +142,32 @@ def is_separated(
     >>> is_separated([[], [], [0, 1]], {0}, {1}, set()), is_separated([[], [], [0, 1]], {0}, {1}, {2})
     (True, False)
     """
-    joined = moral_neighbours(parents, reached([*one, *two, *given], parents))
-    return not two & reached(one, joined, closed=given)
+    joined = moral_neighbours(parents, reached([*one, *two, *conditioning], parents))
+    return not two & reached(one, joined, closed=conditioning)
 
 
-def needed_families(parents: Sequence[Sequence[int]], target: int, known: AbstractSet[int]) -> list[int]:
-    """Return the vertices whose tables P(target | known) depends on; all other tables are constant in the target.
+def needed_families(parents: Sequence[Sequence[int]], target: int, observed: AbstractSet[int]) -> list[int]:
+    """Return the vertices whose tables P(target | observed) depends on; all other tables are constant in the target.
 
     Parameters
     ----------
     parents
         The parents of each vertex.
-    target, known
-        The vertex in question, and the vertices whose values are given.
+    target, observed
+        The vertex in question, and the vertices whose values are observed.
 
     Examples
     --------
-    In 0 -> 1 -> 2 -> 3, vertex 0 is not needed once 1 is known, and 3 only matters once it is known itself.
+    In 0 -> 1 -> 2 -> 3, vertex 0 is not needed once 1 is observed, and 3 only matters once it is observed itself.
 
-    >>> needed_families([[], [0], [1], [2]], target=2, known={1})
+    >>> needed_families([[], [0], [1], [2]], target=2, observed={1})
     [2]
-    >>> needed_families([[], [0], [1], [2]], target=2, known={3})
+    >>> needed_families([[], [0], [1], [2]], target=2, observed={3})
     [0, 1, 2, 3]
     """
-    kept = reached([target, *known], parents)
-    open_ = reached([target], moral_neighbours(parents, kept), closed=known)
-    return sorted(v for v in kept if v in open_ or not open_.isdisjoint(parents[v]))
+    relevant = reached([target, *observed], parents)
+    open_ = reached([target], moral_neighbours(parents, relevant), closed=observed)
+    return sorted(v for v in relevant if v in open_ or not open_.isdisjoint(parents[v]))
 
 
 def compelled_parents(parents: Sequence[Iterable[int]], order: Iterable[int]) -> list[frozenset[int]]:
@@ -188,15 +191,15 @@ def compelled_parents(parents: Sequence[Iterable[int]], order: Iterable[int]) ->
     >>> compelled_parents([[], [0], [1]], order=[0, 1, 2])
     [frozenset(), frozenset(), frozenset()]
     """
-    place = {v: i for i, v in enumerate(order)}
+    rank = {v: i for i, v in enumerate(order)}
     compelled: list[frozenset[int]] = [frozenset()] * len(parents)
     # The paper labels one edge at a time, and of the edges into a child that of its last parent first. That label
     # decides all other edges into the child, so one step labels them all.
-    for child in place:
+    for child in rank:
         mine = frozenset(parents[child])
         if not mine:
             continue
-        last = max(mine, key=place.__getitem__)
+        last = max(mine, key=rank.__getitem__)
         inherited = compelled[last]  # of w -> last -> child: w -> child is compelled, or else last -> child
         collider = mine - {last} - frozenset(parents[last])  # z -> child <- last, with z and last not joined
         compelled[child] = mine if collider or not inherited <= mine else inherited

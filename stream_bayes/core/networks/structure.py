@@ -85,7 +85,7 @@ class Structure:
     )  # positions in `variables`, as they were written
     _children: tuple[tuple[int, ...], ...]  # ascending; with `variables`, they are all that is compared
     _order: tuple[int, ...] = field(compare=False)  # parents before children
-    _place: dict[Value, int] = field(compare=False)
+    _number_by_name: dict[Value, int] = field(compare=False)
 
     def __init__(self, parents: Mapping[Any, Iterable[Value]]) -> None:  # Any Value; but keys are invariant
         self._fill(*from_parents(parents))
@@ -108,7 +108,7 @@ class Structure:
         object.__setattr__(self, "_parents", tuple(map(tuple, parents)))
         object.__setattr__(self, "_children", tuple(map(tuple, children)))
         object.__setattr__(self, "_order", tuple(order))
-        object.__setattr__(self, "_place", {name: i for i, name in enumerate(variables)})
+        object.__setattr__(self, "_number_by_name", {name: i for i, name in enumerate(variables)})
 
     @classmethod
     def from_edges(cls, edges: Iterable[tuple[Value, Value]], variables: Iterable[Value] = ()) -> Self:
@@ -155,20 +155,20 @@ class Structure:
 
     def parents(self, variable: Value) -> tuple[Value, ...]:
         """Return the parents of a variable in the order in which they were written: that of the axes of its table."""
-        return self._named(self._parents[self._place_of(variable)])
+        return self._named(self._parents[self._number_of(variable)])
 
     def children(self, variable: Value) -> tuple[Value, ...]:
         """Return the children of a variable, by name."""
-        return self._named(self._children[self._place_of(variable)])
+        return self._named(self._children[self._number_of(variable)])
 
     def ancestors(self, variable: Value) -> tuple[Value, ...]:
         """Return the ancestors of a variable, by name: all from which a directed path leads to it."""
-        start = self._place_of(variable)
+        start = self._number_of(variable)
         return self._named(sorted(reached([start], self._parents) - {start}))
 
     def descendants(self, variable: Value) -> tuple[Value, ...]:
         """Return the descendants of a variable, by name: all to which a directed path leads from it."""
-        start = self._place_of(variable)
+        start = self._number_of(variable)
         return self._named(sorted(reached([start], self._children) - {start}))
 
     def markov_blanket(self, variable: Value) -> tuple[Value, ...]:
@@ -181,7 +181,7 @@ class Structure:
         >>> Structure({"a": [], "b": [], "c": ["a", "b"], "d": ["c"]}).markov_blanket("a")
         ('b', 'c')
         """
-        v = self._place_of(variable)
+        v = self._number_of(variable)
         children = self._children[v]
         blanket = {*self._parents[v], *children, *(p for child in children for p in self._parents[child])}
         return self._named(sorted(blanket - {v}))
@@ -217,13 +217,13 @@ class Structure:
         >>> lawn.d_separated("rain", "sprinkler"), lawn.d_separated("rain", "sprinkler", given="wet")
         (True, False)
         """
-        one, two, known = (self._places_of(several) for several in (a, b, given))
-        twice = (one & two) | (one & known) | (two & known)
+        one, two, conditioning = (self._numbers_of(several) for several in (a, b, given))
+        twice = (one & two) | (one & conditioning) | (two & conditioning)
         if twice:
             raise BadStructure(
                 f"a variable may stand in one of a, b and given only; {shown(self.variables[min(twice)])} stands in two"
             )
-        return is_separated(self._parents, one, two, known)
+        return is_separated(self._parents, one, two, conditioning)
 
     def cpdag(self) -> EquivalenceClass:
         """Return the equivalence class: all structures that imply the same independences, as one graph.
@@ -235,14 +235,16 @@ class Structure:
         ((), (('a', 'b'), ('b', 'c')))
         """
         compelled = compelled_parents(self._parents, self._order)
-        names, kept, free = self.variables, [], []
+        names, directed, free = self.variables, [], []
         for a, children in enumerate(self._children):
             for b in children:
                 if a in compelled[b]:
-                    kept.append((names[a], names[b]))
+                    directed.append((names[a], names[b]))
                 else:
                     free.append((min(a, b), max(a, b)))
-        return EquivalenceClass(names, tuple(kept), tuple([(names[a], names[b]) for a, b in sorted(free)]))
+        return EquivalenceClass(
+            names, tuple(directed), tuple([(names[a], names[b]) for a, b in sorted(free)])
+        )
 
     def same_equivalence_class(self, other: Structure) -> bool:
         """Return True if both structures imply the same independences, so that no data can distinguish them."""
@@ -275,7 +277,7 @@ class Structure:
 
     def with_edge(self, parent: Value, child: Value) -> Self:
         """Return the same structure with one more edge."""
-        a, b = self._place_of(parent), self._place_of(child)
+        a, b = self._number_of(parent), self._number_of(child)
         if a == b:
             raise BadStructure(f"{shown(child)} cannot be its own parent")
         if a in self._parents[b]:
@@ -360,7 +362,7 @@ class Structure:
                     "lacks; draw the later of the two structures"
                 )
         for a, b in difference.removed:
-            self._place_of(a), self._place_of(b)
+            self._number_of(a), self._number_of(b)
             if (a, b) in mine:
                 raise BadStructure(
                     f"this difference leads to a structure without the edge {shown(a)} -> {shown(b)}, which this one "
@@ -395,30 +397,30 @@ class Structure:
         except BadStructure as error:
             raise BadState(f"a saved structure: {error}") from None
 
-    def _named(self, places: Iterable[int]) -> tuple[Value, ...]:
-        return tuple([self.variables[place] for place in places])
+    def _named(self, numbers: Iterable[int]) -> tuple[Value, ...]:
+        return tuple([self.variables[number] for number in numbers])
 
-    def _place_of(self, variable: Value) -> int:
+    def _number_of(self, variable: Value) -> int:
         try:
-            return self._place[variable]
+            return self._number_by_name[variable]
         except (KeyError, TypeError):  # TypeError: a list or a set
             many = isinstance(variable, (tuple, list, AbstractSet))
             hint = "; pass several variables as a list or a set, if several are allowed" if many else ""
             raise unknown_variable(variable, self.variables, hint=hint) from None
 
-    def _places_of(self, variables: Variables) -> set[int]:
+    def _numbers_of(self, variables: Variables) -> set[int]:
         if isinstance(variables, (list, AbstractSet)):
-            return {self._place_of(variable) for variable in variables}
-        return {self._place_of(variables)}
+            return {self._number_of(variable) for variable in variables}
+        return {self._number_of(variables)}
 
     def _edge(self, parent: Value, child: Value) -> tuple[int, int]:
-        a, b = self._place_of(parent), self._place_of(child)
+        a, b = self._number_of(parent), self._number_of(child)
         if a not in self._parents[b]:
             raise BadStructure(f"there is no edge {shown(parent)} -> {shown(child)}")
         return a, b
 
     def __contains__(self, variable: object) -> bool:
-        return variable in self._place
+        return variable in self._number_by_name
 
     def __iter__(self) -> Iterator[Value]:
         return iter(self.variables)

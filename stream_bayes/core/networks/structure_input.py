@@ -53,16 +53,16 @@ def from_parents(parents: object) -> Parents:
     if len(named) < len(parents):
         raise BadStructure(f"two variables have the same name: {shown(list(parents))}; rename one")
     variables = tuple(sorted(named, key=name_order))
-    place = {name: i for i, name in enumerate(variables)}
+    number = {name: i for i, name in enumerate(variables)}
     for child in variables:
         for parent in named[child]:
-            if parent not in place:
+            if parent not in number:
                 rest = f"correct its name, or give it an entry of its own: {shown(parent)}: []"
                 raise BadStructure(
                     f"unknown variable {shown(parent)} among the parents of {shown(child)}"
                     f"{did_you_mean(parent, variables, rest)}"
                 )
-    return variables, [[place[parent] for parent in named[child]] for child in variables]
+    return variables, [[number[parent] for parent in named[child]] for child in variables]
 
 
 def from_edges(edges: Iterable[object], variables: Iterable[object]) -> Parents:
@@ -111,8 +111,8 @@ def from_graph(graph: DirectedGraph) -> Parents:
     if hasattr(
         graph, "predecessors"
     ):  # networkx lists edges by their first node, and predecessors as they were added
-        place = {(parent, v): k for v in graph.nodes for k, parent in enumerate(graph.predecessors(v))}
-        edges.sort(key=lambda edge: place.get(edge, 0))
+        rank = {(parent, v): k for v in graph.nodes for k, parent in enumerate(graph.predecessors(v))}
+        edges.sort(key=lambda edge: rank.get(edge, 0))
     return from_edges(edges, graph.nodes)
 
 
@@ -141,8 +141,8 @@ def from_json(saved: object) -> Parents:
             f"a saved structure: expected the parents of {len(variables)} variables, got {shown(parents)}"
         )
     for child, several in enumerate(parents):
-        known = type(several) is list and all(type(p) is int and 0 <= p < len(variables) for p in several)
-        if not known or len(set(several)) < len(several):
+        is_sound = type(several) is list and all(type(p) is int and 0 <= p < len(variables) for p in several)
+        if not is_sound or len(set(several)) < len(several):
             raise BadState(
                 f"a saved structure: expected as parents of {shown(variables[child])} different positions among "
                 f"{len(variables)} variables, got {shown(several)}"

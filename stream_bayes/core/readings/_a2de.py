@@ -56,7 +56,7 @@ def multiply_row(
     top: cython.Py_ssize_t = pair_number(k, j) * stride + y
     highs: cython.Py_ssize_t = pair_number(k, 0) * stride + y
     lows: cython.Py_ssize_t = pair_number(j, 0) * stride + y
-    own: cython.double = pseudocount[k]
+    pseudocount_k: cython.double = pseudocount[k]
     middle: cython.double = pseudocount[j]
     below: cython.double = inverse[top]
     below_next: cython.double = inverse[top + 1]
@@ -78,8 +78,8 @@ def multiply_row(
         running_next *= (count_next + pseudocount[i]) * below_next
         high_term = product[high] * ((count + middle) * inverse[high])
         high_term_next = product[high + 1] * ((count_next + middle) * inverse[high + 1])
-        low_term = product[low] * ((count + own) * inverse[low])
-        low_term_next = product[low + 1] * ((count_next + own) * inverse[low + 1])
+        low_term = product[low] * ((count + pseudocount_k) * inverse[low])
+        low_term_next = product[low + 1] * ((count_next + pseudocount_k) * inverse[low + 1])
         product[high] = high_term
         product[high + 1] = high_term_next
         product[low] = low_term
@@ -269,7 +269,7 @@ class PairAverageReading(AverageReading):
             for b in range(-1, 2):
                 share = self.share_at(k, a) * self.share_at(j, b)
                 if share > 0.0:
-                    total += share * self.cell_of_three(self.place[k] + a, self.place[j] + b, third, y)
+                    total += share * self.cell_of_three(self.position[k] + a, self.position[j] + b, third, y)
         return total
 
     @cython.cfunc

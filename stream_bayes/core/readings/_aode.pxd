@@ -15,7 +15,7 @@ cdef class Subsumption:
     cdef double[::1] total
     cdef unsigned char[::1] implied
     cdef long long[::1] ranks(self)
-    cdef find(self, Tables tables, long long[::1] slot, long long[::1] place, Py_ssize_t entries)
+    cdef find(self, Tables tables, long long[::1] slot, long long[::1] position, Py_ssize_t entries)
 
 cdef class AverageReading(PairReading):
     cdef public double min_count

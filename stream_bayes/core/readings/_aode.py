@@ -50,7 +50,7 @@ class Subsumption:
 
     @cython.cfunc
     def ranks(self) -> cython.longlong[::1]:
-        """Return the place of each slot's feature in the order of names."""
+        """Return the rank of each slot's feature in the order of names."""
         if self.rank.shape[0] != len(self.encoder.nominal):
             names = [name_order(feature.name) for feature in self.encoder.nominal]
             order = sorted(range(len(names)), key=names.__getitem__)
@@ -64,7 +64,7 @@ class Subsumption:
         self,
         tables: Tables,
         slot: cython.longlong[::1],
-        place: cython.longlong[::1],
+        position: cython.longlong[::1],
         entries: cython.Py_ssize_t,
     ):
         """Mark in `implied` the entries of an event that another entry implies."""
@@ -87,12 +87,12 @@ class Subsumption:
             self.implied[k] = False
             self.total[k] = 0.0
             for y in range(tables.labels):
-                self.total[k] += values.weight[place[k] * stride + y]
+                self.total[k] += values.weight[position[k] * stride + y]
         for k in range(1, entries):
             for e in range(k):
                 both = 0.0
                 for y in range(tables.labels):
-                    both += pairs.weight[layout.pair(place[k], place[e]) * stride + y]
+                    both += pairs.weight[layout.pair(position[k], position[e]) * stride + y]
                 general = both >= self.total[e] * certain and self.total[e] > critical
                 specific = both >= self.total[k] * certain and self.total[k] > critical
                 if general and specific:
@@ -151,20 +151,20 @@ class AverageReading(PairReading):
         implied: cython.uchar[::1]
         n: cython.Py_ssize_t = self.gather(row)
         k: cython.Py_ssize_t
-        kept: cython.Py_ssize_t = 0
+        remaining: cython.Py_ssize_t = 0
         if n < 2 or self.subsumption.least < 0.0:
             return n
-        self.subsumption.find(self.tables, self.slot, self.place, n)
+        self.subsumption.find(self.tables, self.slot, self.position, n)
         implied = self.subsumption.implied
         for k in range(n):
             if not implied[k]:
-                self.slot[kept] = self.slot[k]
-                self.place[kept] = self.place[k]
-                self.left[kept] = self.left[k]
-                self.right[kept] = self.right[k]
-                kept += 1
-        self.entries = kept
-        return kept
+                self.slot[remaining] = self.slot[k]
+                self.position[remaining] = self.position[k]
+                self.left[remaining] = self.left[k]
+                self.right[remaining] = self.right[k]
+                remaining += 1
+        self.entries = remaining
+        return remaining
 
     @cython.cfunc
     def add_evidence(self, row: Row):
@@ -182,8 +182,8 @@ class AverageReading(PairReading):
         """
         terms: Terms = self.terms
         pairs: PairCounts = self.tables.pairs
-        found: cython.bint = self.begin_terms(0, self.entries)
-        if amount == 0.0 and not found:
+        has_parent: cython.bint = self.begin_terms(0, self.entries)
+        if amount == 0.0 and not has_parent:
             return False
         if not self.spread or pairs.beside is not None:
             self.divide()
@@ -193,9 +193,9 @@ class AverageReading(PairReading):
             terms.place_compactly(self.entries)
             terms.multiply_pairs(self.cells.count, 0, 0.0, terms.safe_steps(self.tables.exact))
         else:
-            terms.place_rows(pairs.layout, self.place, self.entries)
+            terms.place_rows(pairs.layout, self.position, self.entries)
             terms.multiply_pairs(pairs.weight, row.label, amount, terms.safe_steps(self.tables.exact))
-        return found
+        return has_parent
 
     @cython.cfunc
     def begin_terms(self, first: cython.Py_ssize_t, last: cython.Py_ssize_t) -> cython.bint:
@@ -232,7 +232,7 @@ class AverageReading(PairReading):
                 if self.soft:
                     terms.product[term * stride + y] = self.weight_of(k, y)
                 else:
-                    terms.product[term * stride + y] = values.weight[self.place[k] * stride + y]
+                    terms.product[term * stride + y] = values.weight[self.position[k] * stride + y]
             terms.whole[term] = whole
             terms.parent_weight[term] = 1.0
             if self.importance is not None:
@@ -362,8 +362,8 @@ class AverageReading(PairReading):
         """Return True if the row has every feature that any sample has, so that `PairCounts.beside` is not needed."""
         layout: Layout = self.tables.values.layout
         f: cython.Py_ssize_t
-        known: cython.Py_ssize_t = 0
+        features: cython.Py_ssize_t = 0
         for f in range(layout.features):
             if layout.used[f] > 0:
-                known += 1
-        return row.entries == known
+                features += 1
+        return row.entries == features

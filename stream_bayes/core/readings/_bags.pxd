@@ -12,4 +12,4 @@ cdef class ComplementReading(Reading):
 cdef class BernoulliReading(Reading):
     cdef double absent_words(self, Py_ssize_t label)
     cdef add_evidence_by_scan(self, Row row)
-    cdef public unsigned char[::1] seen
+    cdef public unsigned char[::1] is_present

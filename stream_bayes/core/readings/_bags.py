@@ -26,7 +26,7 @@ class MultinomialReading(Reading):
     def add_evidence(self, row: Row):
         values: ValueCounts = self.tables.values
         weight: cython.double[::1] = values.weight
-        held: cython.uchar[::1] = values.held
+        occupied: cython.uchar[::1] = values.occupied
         code: cython.int[::1] = row.code
         amount: cython.double[::1] = row.amount
         stride: cython.Py_ssize_t = values.layout.classes
@@ -40,7 +40,7 @@ class MultinomialReading(Reading):
         y: cython.Py_ssize_t
         values.prefetch_cells(row, 0)
         for k in range(row.entries):
-            if held[code[k]]:
+            if occupied[code[k]]:
                 words += amount[k]
         for y in range(self.tables.labels):
             below = values.present[y] + add * values.distinct[0] + self.extra * words
@@ -49,7 +49,7 @@ class MultinomialReading(Reading):
             # The words of a class share a denominator, so only numerators are multiplied.
             product = 1.0
             for k in range(row.entries):
-                if not held[code[k]]:
+                if not occupied[code[k]]:
                     continue
                 factor = weight[code[k] * stride + y] + add + self.extra * amount[k]
                 if amount[k] == 2.0:
@@ -76,7 +76,7 @@ class ComplementReading(Reading):
     def add_evidence(self, row: Row):
         values: ValueCounts = self.tables.values
         weight: cython.double[::1] = values.weight
-        held: cython.uchar[::1] = values.held
+        occupied: cython.uchar[::1] = values.occupied
         code: cython.int[::1] = row.code
         amount: cython.double[::1] = row.amount
         stride: cython.Py_ssize_t = values.layout.classes
@@ -95,7 +95,7 @@ class ComplementReading(Reading):
             total += values.present[y]
             self.share[y] = 1.0
         for k in range(row.entries):
-            if not held[code[k]]:
+            if not occupied[code[k]]:
                 continue
             words += amount[k]
             cell = code[k] * stride
@@ -146,7 +146,7 @@ class BernoulliReading(Reading):
 
     def __init__(self, tables, labels, strength=1.0, prior_strength=0.0, spread=False, class_prior="counted"):
         Reading.__init__(self, tables, labels, strength, prior_strength, spread, class_prior)
-        self.seen = np.zeros(0, np.uint8)
+        self.is_present = np.zeros(0, np.uint8)
 
     @cython.cfunc
     def absent_words(self, label: cython.Py_ssize_t) -> cython.double:
@@ -216,7 +216,7 @@ class BernoulliReading(Reading):
                     certain = histogram.number[last]
             product = 1.0
             for k in range(row.entries):
-                if not values.held[row.code[k]]:
+                if not values.occupied[row.code[k]]:
                     continue
                 cell = row.code[k] * stride + y
                 left = total - values.weight[cell] + self.strength
@@ -245,25 +245,25 @@ class BernoulliReading(Reading):
         product: cython.double
         k: cython.Py_ssize_t
         y: cython.Py_ssize_t
-        if self.seen.shape[0] < used:
-            self.seen = np.zeros(2 * used, np.uint8)
+        if self.is_present.shape[0] < used:
+            self.is_present = np.zeros(2 * used, np.uint8)
         for k in range(row.entries):
-            self.seen[row.code[k]] = True
+            self.is_present[row.code[k]] = True
         for y in range(self.tables.labels):
             total = self.tables.class_weight[y] + self.extra
             if total + 2.0 * add <= 0.0:
                 continue
             product = 1.0
             for k in range(used):
-                if not values.held[k]:
+                if not values.occupied[k]:
                     continue
                 ratio = values.weight[k * stride + y] + add
-                if self.seen[k]:
+                if self.is_present[k]:
                     ratio += self.extra
                 ratio /= total + 2.0 * add
                 if ratio > 1.0:
                     ratio = 1.0  # rounding of faded weights
-                if not self.seen[k]:
+                if not self.is_present[k]:
                     ratio = 1.0 - ratio
                 if product * ratio < SMALL:
                     self.score[y] += log_of(product) + log_of(ratio)
@@ -272,4 +272,4 @@ class BernoulliReading(Reading):
                     product *= ratio
             self.score[y] += log(product)
         for k in range(row.entries):
-            self.seen[row.code[k]] = False
+            self.is_present[row.code[k]] = False

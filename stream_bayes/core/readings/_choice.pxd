@@ -18,11 +18,11 @@ cdef class ChoiceReading(Reading):
     cdef public Py_ssize_t leader
     cdef public long long since
     cdef AverageReading average
-    cdef Py_ssize_t place_of_average
+    cdef Py_ssize_t number_of_average
     cdef SuperParentReading super_parents
-    cdef Py_ssize_t place_of_super_parents
-    cdef Py_ssize_t place_of_naive_bayes
-    cdef Py_ssize_t place_of_gaussian
+    cdef Py_ssize_t number_of_super_parents
+    cdef Py_ssize_t number_of_naive_bayes
+    cdef Py_ssize_t number_of_gaussian
     cdef Py_ssize_t copied
     cdef list watchful
     cdef double[:, ::1] shares

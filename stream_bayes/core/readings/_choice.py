@@ -59,17 +59,17 @@ class ChoiceReading(Reading):
         self.rate = rate
         self.average = None
         self.super_parents = None
-        self.place_of_average = self.place_of_super_parents = -1
-        self.place_of_naive_bayes = self.place_of_gaussian = self.copied = -1
-        for place, member in enumerate(self.members):
+        self.number_of_average = self.number_of_super_parents = -1
+        self.number_of_naive_bayes = self.number_of_gaussian = self.copied = -1
+        for number, member in enumerate(self.members):
             if isinstance(member, SuperParentReading):
-                self.super_parents, self.place_of_super_parents = member, place
+                self.super_parents, self.number_of_super_parents = member, number
             elif isinstance(member, AverageReading) and not isinstance(member, PairAverageReading):
-                self.average, self.place_of_average = member, place
+                self.average, self.number_of_average = member, number
             elif type(member) is ValueReading and cython.cast(ValueReading, member).reads_moments:
-                self.place_of_gaussian = place
+                self.number_of_gaussian = number
             elif type(member) is ValueReading:
-                self.place_of_naive_bayes = place
+                self.number_of_naive_bayes = number
         self.watchful = [one for one in members if isinstance(one, (DependenceReading, DiscriminantReading))]
         self.shares = np.zeros((len(self.members), 2))
         self.spreads = np.zeros((len(self.members), 2))
@@ -92,11 +92,11 @@ class ChoiceReading(Reading):
 
     @cython.cfunc
     def find_copy(self):
-        """Set `copied` to the place of the reading that is naive Bayes over again, -1 if none is."""
+        """Set `copied` to the number of the reading that is naive Bayes over again, -1 if none is."""
         numbers: Gaussians = self.tables.gaussians
         self.copied = -1
-        if self.place_of_gaussian >= 0 and self.place_of_naive_bayes >= 0 and numbers.is_empty():
-            self.copied = self.place_of_gaussian
+        if self.number_of_gaussian >= 0 and self.number_of_naive_bayes >= 0 and numbers.is_empty():
+            self.copied = self.number_of_gaussian
 
     @cython.cfunc
     def score_row(self, row: Row) -> cython.bint:
@@ -123,7 +123,7 @@ class ChoiceReading(Reading):
             return False
         self.find_copy()
         if not self.mixture:
-            member = self.members[self.place_of_naive_bayes if self.leader == self.copied else self.leader]
+            member = self.members[self.number_of_naive_bayes if self.leader == self.copied else self.leader]
             member.score_with_spread(row)
             for y in range(self.tables.labels):
                 self.score[y] = member.score[y]
@@ -181,7 +181,7 @@ class ChoiceReading(Reading):
     @cython.cfunc
     def score_with(self, m: cython.Py_ssize_t, row: Row):
         """Copy the scores of one member."""
-        member: Reading = self.members[self.place_of_naive_bayes if m == self.copied else m]
+        member: Reading = self.members[self.number_of_naive_bayes if m == self.copied else m]
         y: cython.Py_ssize_t
         member.score_row(row)
         for y in range(self.tables.labels):
@@ -213,8 +213,8 @@ class ChoiceReading(Reading):
         y: cython.Py_ssize_t
         if self.copied >= 0:
             for y in range(self.tables.labels):
-                self.shares[self.copied, y] = self.shares[self.place_of_naive_bayes, y]
-                self.spreads[self.copied, y] = self.spreads[self.place_of_naive_bayes, y]
+                self.shares[self.copied, y] = self.shares[self.number_of_naive_bayes, y]
+                self.spreads[self.copied, y] = self.spreads[self.number_of_naive_bayes, y]
 
     @cython.cfunc
     def write_members(self, out: cython.double[:, ::1], r: cython.Py_ssize_t):
@@ -261,19 +261,19 @@ class ChoiceReading(Reading):
         for m in range(len(self.members)):
             if m == self.copied:
                 continue
-            if self.average is None or (m != self.place_of_average and m != self.place_of_super_parents):
+            if self.average is None or (m != self.number_of_average and m != self.number_of_super_parents):
                 self.score_member(m, row)
         self.copy_shares()
         if self.average is not None:
             self.average.score_to_learn(row)
-            self.record_shares(self.place_of_average)
+            self.record_shares(self.number_of_average)
         if self.average is not None and self.super_parents is not None:
             self.super_parents.score_from_terms(self.average, row)
-            self.record_shares(self.place_of_super_parents)
+            self.record_shares(self.number_of_super_parents)
         if self.mixture:
             self.mix()
         else:
-            member = self.members[self.place_of_naive_bayes if self.leader == self.copied else self.leader]
+            member = self.members[self.number_of_naive_bayes if self.leader == self.copied else self.leader]
             for y in range(self.tables.labels):
                 self.score[y] = member.score[y]
             self.shift = member.shift
@@ -291,8 +291,8 @@ class ChoiceReading(Reading):
             reader = chooser
             chooser.gather(row)
             chooser.find_terms(row, 0.0)
-        if self.place_of_naive_bayes >= 0:
-            plain = self.shares[self.place_of_naive_bayes, row.label]
+        if self.number_of_naive_bayes >= 0:
+            plain = self.shares[self.number_of_naive_bayes, row.label]
         else:
             plain = chooser.naive_bayes_share(row)
         chooser.add_losses(reader, row, plain)

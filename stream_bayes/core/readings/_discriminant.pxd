@@ -9,13 +9,13 @@ cdef class DiscriminantReading(ValueReading):
     cdef public bint shares_covariance
     cdef public double shrinkage
     cdef public long long[::1] slots
-    cdef long long[::1] place_of
+    cdef long long[::1] index_of
     cdef public Py_ssize_t groups
     cdef public double[::1] deviation
     cdef public double[::1] correlation
     cdef public double[::1] factor
     cdef double[::1] log_det
-    cdef long long[::1] place
+    cdef long long[::1] index
     cdef double[::1] number
     cdef double[::1] away
     cdef double[::1] matrix

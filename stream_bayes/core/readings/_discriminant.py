@@ -99,11 +99,11 @@ class DiscriminantReading(ValueReading):
         self.shrinkage = shrinkage
         self.due = 0
         self.slots = np.zeros(0, np.longlong)
-        self.place_of = np.zeros(0, np.longlong)
+        self.index_of = np.zeros(0, np.longlong)
         self.groups = 0
         self.deviation, self.correlation = np.zeros(0), np.zeros(0)
         self.factor, self.log_det = np.zeros(0), np.zeros(0)
-        self.place, self.number = np.zeros(2, np.longlong), np.zeros(2)
+        self.index, self.number = np.zeros(2, np.longlong), np.zeros(2)
         self.away, self.matrix, self.partial = np.zeros(2), np.zeros(4), np.zeros(4)
         self.offset, self.prior_variance, self.is_constant = np.zeros(0), np.zeros(0), np.zeros(0, np.uint8)
         self.center_of, self.prior_mean, self.behind = np.zeros(2), np.zeros(2), np.zeros(2)
@@ -131,11 +131,11 @@ class DiscriminantReading(ValueReading):
         g: cython.Py_ssize_t
         y: cython.Py_ssize_t
         slots = np.zeros(numbers.features, np.longlong)
-        found: cython.longlong[::1] = slots
+        measured: cython.longlong[::1] = slots
         for f in range(numbers.features):
             for y in range(self.tables.labels):
                 if numbers.weight[f * numbers.classes + y] > 0.0:
-                    found[n] = f
+                    measured[n] = f
                     n += 1
                     break
         self.reserve_groups(slots[:n].copy(), 1 if self.shares_covariance else self.tables.labels)
@@ -151,17 +151,17 @@ class DiscriminantReading(ValueReading):
         n: cython.Py_ssize_t = slots.shape[0]
         k: cython.Py_ssize_t
         self.slots, self.groups = slots, groups
-        if self.place_of.shape[0] < self.tables.gaussians.features:
-            self.place_of = np.zeros(self.tables.gaussians.features, np.longlong)
-        for k in range(self.place_of.shape[0]):
-            self.place_of[k] = -1
+        if self.index_of.shape[0] < self.tables.gaussians.features:
+            self.index_of = np.zeros(self.tables.gaussians.features, np.longlong)
+        for k in range(self.index_of.shape[0]):
+            self.index_of[k] = -1
         for k in range(n):
-            self.place_of[slots[k]] = k
+            self.index_of[slots[k]] = k
         if self.deviation.shape[0] != groups * n or self.log_det.shape[0] != groups:
             self.deviation, self.correlation = np.zeros(groups * n), np.zeros(groups * n * n)
             self.factor, self.log_det = np.zeros(groups * n * n), np.zeros(groups)
-        if self.place.shape[0] < n:
-            self.place, self.number, self.away = np.zeros(n, np.longlong), np.zeros(n), np.zeros(n)
+        if self.index.shape[0] < n:
+            self.index, self.number, self.away = np.zeros(n, np.longlong), np.zeros(n), np.zeros(n)
             self.center_of, self.prior_mean = np.zeros(n), np.zeros(n)
             self.matrix, self.partial = np.zeros(n * n), np.zeros(n * n)
 
@@ -450,7 +450,7 @@ class DiscriminantReading(ValueReading):
             self.due = self.tables.clock
         for k in range(row.numbers):
             if row.weight > 0.0 and (
-                row.numeric_feature[k] >= self.place_of.shape[0] or self.place_of[row.numeric_feature[k]] < 0
+                row.numeric_feature[k] >= self.index_of.shape[0] or self.index_of[row.numeric_feature[k]] < 0
             ):
                 self.due = self.tables.clock
 
@@ -467,8 +467,8 @@ class DiscriminantReading(ValueReading):
         k: cython.Py_ssize_t
         m: cython.Py_ssize_t = 0
         for k in range(row.numbers):
-            if row.numeric_feature[k] < self.place_of.shape[0] and self.place_of[row.numeric_feature[k]] >= 0:
-                self.place[m] = self.place_of[row.numeric_feature[k]]
+            if row.numeric_feature[k] < self.index_of.shape[0] and self.index_of[row.numeric_feature[k]] >= 0:
+                self.index[m] = self.index_of[row.numeric_feature[k]]
                 self.number[m] = row.number[k]
                 m += 1
         return m
@@ -527,9 +527,9 @@ class DiscriminantReading(ValueReading):
         for y in range(self.tables.labels):
             self.behind[y] = LARGEST
         for i in range(m):
-            self.overall(self.slots[self.place[i]])
+            self.overall(self.slots[self.index[i]])
             self.center_of[i], self.prior_mean[i] = self.center, self.mean_of_all
-            cell = self.slots[self.place[i]] * numbers.classes
+            cell = self.slots[self.index[i]] * numbers.classes
             total = 0.0
             for y in range(self.tables.labels):
                 total += max(0.0, numbers.weight[cell + y] / unit)
@@ -575,10 +575,10 @@ class DiscriminantReading(ValueReading):
         log_det: cython.double = 0.0
         for i in range(m):
             for j in range(i + 1):
-                self.matrix[i * m + j] = self.correlation[(g * n + self.place[i]) * n + self.place[j]]
+                self.matrix[i * m + j] = self.correlation[(g * n + self.index[i]) * n + self.index[j]]
         cholesky(self.matrix, m, self.partial)  # a part of regular correlations is regular
         for i in range(m):
-            log_det += 2.0 * (log(self.deviation[g * n + self.place[i]]) - log(self.partial[i * m + i]))
+            log_det += 2.0 * (log(self.deviation[g * n + self.index[i]]) - log(self.partial[i * m + i]))
         return log_det
 
     @cython.cfunc
@@ -604,7 +604,7 @@ class DiscriminantReading(ValueReading):
         square: cython.double = 0.0
         self.stretch = 0.0
         for i in range(m):
-            slot = self.slots[self.place[i]]
+            slot = self.slots[self.index[i]]
             cell = slot * numbers.classes + y
             if numbers.weight[cell] > 0.0:
                 numbers.settle(cell)
@@ -632,7 +632,7 @@ class DiscriminantReading(ValueReading):
                     self.stretch += log(product)
                     product = 1.0
                 total /= self.root
-            total /= self.deviation[g * n + self.place[i]]
+            total /= self.deviation[g * n + self.index[i]]
             total = max(-1e100, min(1e100, total))
             for j in range(i):
                 total -= factor[i * m + j] * self.away[j]

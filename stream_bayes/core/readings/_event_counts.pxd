@@ -12,8 +12,8 @@ cdef class EventCells:
     cdef double[::1] share
     cdef double[::1] count
     cdef reserve(self, Py_ssize_t entries)
-    cdef place(self, Py_ssize_t entries, long long[::1] place)
-    cdef place_soft(self, Py_ssize_t entries, long long[::1] place, double[::1] left, double[::1] right)
+    cdef locate(self, Py_ssize_t entries, long long[::1] position)
+    cdef locate_soft(self, Py_ssize_t entries, long long[::1] position, double[::1] left, double[::1] right)
     cdef reserve_cells(self, Py_ssize_t cells)
     cdef gather_pairs(self, PairCounts pairs)
     cdef gather_triples(self, TripleCounts triples)

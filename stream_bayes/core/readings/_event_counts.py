@@ -58,7 +58,7 @@ def mix_row(
     share: cython.double[::1],
     entries: cython.Py_ssize_t,
     stride: cython.Py_ssize_t,
-    part: cython.double,
+    factor: cython.double,
     count: cython.double[::1],
     at: cython.Py_ssize_t,
 ) -> cython.void:
@@ -67,16 +67,16 @@ def mix_row(
     y: cython.Py_ssize_t
     b: cython.Py_ssize_t
     c: cython.longlong
-    own: cython.double
+    portion: cython.double
     one: cython.double
     one_after: cython.double
     for i in range(entries):
         c = line + first[i] * stride
         for b in range(width[i]):
-            own = part * share[i * MOST + b]
+            portion = factor * share[i * MOST + b]
             for y in range(0, stride, 2):
-                one = count[at + y] + own * weight[c + y]
-                one_after = count[at + y + 1] + own * weight[c + y + 1]
+                one = count[at + y] + portion * weight[c + y]
+                one_after = count[at + y + 1] + portion * weight[c + y + 1]
                 count[at + y] = one
                 count[at + y + 1] = one_after
             c += stride
@@ -106,19 +106,19 @@ class EventCells:
             self.share = np.zeros(2 * entries * MOST)
 
     @cython.cfunc
-    def place(self, entries: cython.Py_ssize_t, place: cython.longlong[::1]):
+    def locate(self, entries: cython.Py_ssize_t, position: cython.longlong[::1]):
         """Read each entry at its position."""
         k: cython.Py_ssize_t
         self.reserve(entries)
         self.soft = False
         for k in range(entries):
-            self.first[k] = place[k]
+            self.first[k] = position[k]
 
     @cython.cfunc
-    def place_soft(
+    def locate_soft(
         self,
         entries: cython.Py_ssize_t,
-        place: cython.longlong[::1],
+        position: cython.longlong[::1],
         left: cython.double[::1],
         right: cython.double[::1],
     ):
@@ -129,7 +129,7 @@ class EventCells:
         self.soft = True
         for k in range(entries):
             width = 0
-            self.first[k] = place[k]
+            self.first[k] = position[k]
             if left[k] > 0.0:
                 self.first[k] -= 1
                 self.share[k * MOST] = left[k]
@@ -187,7 +187,7 @@ class EventCells:
         a: cython.Py_ssize_t
         b: cython.Py_ssize_t
         line: cython.longlong
-        part: cython.double
+        portion: cython.double
         f: cython.longlong
         self.reserve_cells(n * (n - 1) * (n - 2) // 6 * stride)
         for k in range(n):
@@ -213,6 +213,6 @@ class EventCells:
                     for a in range(width[k]):
                         for b in range(width[j]):
                             line = layout.triple(first[k] + a, first[j] + b, 0) * stride
-                            part = share[k * MOST + a] * share[j * MOST + b]
-                            mix_row(weight, line, first, width, share, j, stride, part, count, at)
+                            portion = share[k * MOST + a] * share[j * MOST + b]
+                            mix_row(weight, line, first, width, share, j, stride, portion, count, at)
                 at += j * stride

@@ -6,9 +6,9 @@ cdef class Information:
     cdef long long[::1] features
     cdef long long[::1] classes
     cdef long long[::1] ends
-    cdef long long[::1] places
+    cdef long long[::1] positions
     cdef double[::1] column
-    cdef double[::1] known
+    cdef double[::1] entropy_terms
     cdef double entropy_term(self, double count) noexcept
     cdef double share(self, double answer, double total) noexcept
     cpdef double between(self, Py_ssize_t first, Py_ssize_t second)

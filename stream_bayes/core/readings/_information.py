@@ -52,11 +52,11 @@ class Information:
         self.tables = tables
         self.features = np.asarray(features, np.longlong)
         self.classes = np.asarray(classes, np.longlong)
-        sizes = [len(places) for places in values]
+        sizes = [len(positions) for positions in values]
         self.ends = np.cumsum([0] + sizes, dtype=np.longlong)  # noqa: RUF005  # Cython has no starred lists here
-        self.places = np.concatenate([np.zeros(0)] + values).astype(np.longlong)  # noqa: RUF005  # as above
+        self.positions = np.concatenate([np.zeros(0)] + values).astype(np.longlong)  # noqa: RUF005  # as above
         self.column = np.zeros(max(sizes, default=1))
-        self.known = ENTROPY_TERMS
+        self.entropy_terms = ENTROPY_TERMS
 
     @cython.cfunc
     @cython.exceptval(check=False)
@@ -65,7 +65,7 @@ class Information:
         if count < TABULATED:
             whole: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, count)
             if whole == count:
-                return self.known[whole]
+                return self.entropy_terms[whole]
         return count * log(count) if count > 0.0 else 0.0
 
     @cython.cfunc
@@ -88,7 +88,7 @@ class Information:
         layout: Layout = tables.values.layout
         weight: cython.double[::1] = tables.pairs.weight
         stride: cython.Py_ssize_t = layout.classes
-        places: cython.longlong[::1] = self.places
+        positions: cython.longlong[::1] = self.positions
         column: cython.double[::1] = self.column
         later: cython.bint = self.features[first] > self.features[second]
         step: cython.longlong = layout.start[self.features[first if later else second]] * stride
@@ -98,7 +98,7 @@ class Information:
         b: cython.Py_ssize_t
         c: cython.Py_ssize_t
         y: cython.longlong
-        own: cython.longlong
+        position: cython.longlong
         count: cython.double
         row: cython.double
         whole: cython.double
@@ -112,13 +112,13 @@ class Information:
             for b in range(self.ends[second], self.ends[second + 1]):
                 column[b - self.ends[second]] = 0.0
             for a in range(self.ends[first], self.ends[first + 1]):
-                own = places[a]
+                position = positions[a]
                 row = 0.0
                 for b in range(self.ends[second], self.ends[second + 1]):
                     if later:
-                        base = origin + own * step + places[b] * stride
+                        base = origin + position * step + positions[b] * stride
                     else:
-                        base = origin + places[b] * step + own * stride
+                        base = origin + positions[b] * step + position * stride
                     count = weight[base + y] * scale
                     answer += self.entropy_term(count)
                     row += count
@@ -158,7 +158,7 @@ class Information:
         for a in range(self.ends[feature], self.ends[feature + 1]):
             row = 0.0
             for c in range(self.classes.shape[0]):
-                count = tables.values.weight[self.places[a] * stride + self.classes[c]] * scale
+                count = tables.values.weight[self.positions[a] * stride + self.classes[c]] * scale
                 answer += self.entropy_term(count)
                 row += count
             answer -= self.entropy_term(row)

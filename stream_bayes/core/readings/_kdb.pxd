@@ -11,8 +11,8 @@ cdef class DependenceReading(PairReading):
     cdef public long long[::1] family
     cdef public bint has_families
     cdef long long[::1] turn
-    cdef double[::1] own
-    cdef double[::1] whole
+    cdef double[::1] numerator
+    cdef double[::1] denominator
     cdef double[::1] count
     cdef double[::1] total
     cdef bint has_lost_families(self)

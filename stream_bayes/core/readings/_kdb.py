@@ -30,7 +30,7 @@ def add_values(
     weight: cython.double[::1],
     cell: cython.longlong,
     used: cython.Py_ssize_t,
-    own: cython.longlong,
+    own_code: cython.longlong,
     stride: cython.Py_ssize_t,
     classes: cython.Py_ssize_t,
     below: cython.double,
@@ -40,7 +40,7 @@ def add_values(
     total: cython.double[::1],
 ) -> cython.void:
     """Add a share of the weights under one configuration of parents, from `cell` on: to `total` of all values, and to
-    `count` of the value `own`, of which the parts `below` and `above` are read from the values beside it.
+    `count` of the value `own_code`, of which the parts `below` and `above` are read from the values beside it.
     """
     v: cython.Py_ssize_t
     y: cython.Py_ssize_t
@@ -53,7 +53,7 @@ def add_values(
         for v in range(used):
             running += share * weight[c + v * stride]
         total[y] = running
-        c = cell + own * stride + y
+        c = cell + own_code * stride + y
         value = weight[c]
         if below > 0.0 or above > 0.0:
             value *= 1.0 - below - above
@@ -80,7 +80,7 @@ class DependenceReading(PairReading):
         self.family = np.zeros(0, np.longlong)
         self.has_families = False
         self.turn = np.zeros(0, np.longlong)
-        self.own, self.whole = np.zeros(2), np.zeros(2)
+        self.numerator, self.denominator = np.zeros(2), np.zeros(2)
         self.count, self.total = np.zeros(2), np.zeros(2)
 
     @cython.cfunc
@@ -107,9 +107,9 @@ class DependenceReading(PairReading):
         self.scatter()
         if self.turn.shape[0] < features:
             self.turn = np.zeros(features, np.longlong)
-        if self.own.shape[0] < classes:
+        if self.numerator.shape[0] < classes:
             self.ratio = np.zeros(2 * classes)
-            self.own, self.whole = np.zeros(2 * classes), np.zeros(2 * classes)
+            self.numerator, self.denominator = np.zeros(2 * classes), np.zeros(2 * classes)
             self.count, self.total = np.zeros(2 * classes), np.zeros(2 * classes)
         return n
 
@@ -141,9 +141,9 @@ class DependenceReading(PairReading):
         last: cython.longlong = 0
         present: cython.longlong
         for y in range(self.tables.labels):
-            self.own[y] = self.weight_of(k, y) + add + self.extra
-            self.whole[y] = values.present[slot * stride + y] + add * different + self.extra
-            self.ratio[y] = self.own[y] / self.whole[y] if self.whole[y] > 0.0 else -1.0
+            self.numerator[y] = self.weight_of(k, y) + add + self.extra
+            self.denominator[y] = values.present[slot * stride + y] + add * different + self.extra
+            self.ratio[y] = self.numerator[y] / self.denominator[y] if self.denominator[y] > 0.0 else -1.0
         if slot < self.parent_end.shape[0]:
             first = self.parent_end[slot - 1] if slot > 0 else 0
             last = self.parent_end[slot]
@@ -179,9 +179,9 @@ class DependenceReading(PairReading):
                 below += s
                 self.count[y] += s * self.ratio[y]
             if below > 0.0:
-                self.own[y] = self.count[y]
-                self.whole[y] = below
-                self.ratio[y] = self.own[y] / below
+                self.numerator[y] = self.count[y]
+                self.denominator[y] = below
+                self.ratio[y] = self.numerator[y] / below
 
     @cython.cfunc
     def count_family(self, f: cython.Py_ssize_t, k: cython.Py_ssize_t):
@@ -194,7 +194,7 @@ class DependenceReading(PairReading):
         first: cython.longlong = families.end[f]
         parents: cython.Py_ssize_t = families.end[f + 1] - 1 - first
         child: cython.longlong = self.slot[k]
-        own: cython.longlong = self.place[k] - layout.start[child]
+        own_code: cython.longlong = self.position[k] - layout.start[child]
         used: cython.Py_ssize_t = layout.used[child]
         stride: cython.Py_ssize_t = families.classes
         classes: cython.Py_ssize_t = self.tables.labels
@@ -203,7 +203,7 @@ class DependenceReading(PairReading):
         count: cython.double[::1] = self.count
         total: cython.double[::1] = self.total
         weight: cython.double[::1] = families.weight
-        held: Configurations = None
+        hashed: Configurations = None
         m: cython.Py_ssize_t
         y: cython.Py_ssize_t
         e: cython.longlong
@@ -212,8 +212,8 @@ class DependenceReading(PairReading):
         cell: cython.longlong
         share: cython.double
         if families.base[f] < 0:
-            held = families.hashed[f]
-            weight = held.weight
+            hashed = families.hashed[f]
+            weight = hashed.weight
         for y in range(classes):
             count[y] = total[y] = 0.0
         for m in range(parents):
@@ -224,7 +224,7 @@ class DependenceReading(PairReading):
             for m in range(parents):
                 slot = families.member[first + m]
                 e = self.entry_of[slot]
-                code = self.place[e] - layout.start[slot]
+                code = self.position[e] - layout.start[slot]
                 if self.soft:
                     if self.turn[m] == 0:
                         share *= 1.0 - self.left[e] - self.right[e]
@@ -238,11 +238,11 @@ class DependenceReading(PairReading):
                     break
                 families.wanted[m] = code
                 cell += code * families.stride[first + m]
-            if share > 0.0 and held is not None:
-                cell = held.find(families.wanted)
-                cell = cell * held.width if cell >= 0 else -1
+            if share > 0.0 and hashed is not None:
+                cell = hashed.find(families.wanted)
+                cell = cell * hashed.width if cell >= 0 else -1
             if share > 0.0 and cell >= 0:
-                add_values(weight, cell, used, own, stride, classes, below, above, share, count, total)
+                add_values(weight, cell, used, own_code, stride, classes, below, above, share, count, total)
             m = 0
             while self.soft and m < parents:
                 self.turn[m] += 1

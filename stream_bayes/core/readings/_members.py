@@ -34,15 +34,15 @@ class Members:
         spreads: cython.double[:, ::1],
     ):
         """Write the probabilities that each reading gives, and the variances of their log-odds, as `predict` does."""
-        place: cython.Py_ssize_t
+        index: cython.Py_ssize_t
         first: cython.Py_ssize_t = 0
         reading: Reading
-        for place in range(len(self.readings)):
-            reading = self.readings[place]
-            if not is_asleep[place] and reading.score_with_spread(rows[place]):
+        for index in range(len(self.readings)):
+            reading = self.readings[index]
+            if not is_asleep[index] and reading.score_with_spread(rows[index]):
                 reading.write_members(out, first)
                 reading.write_spreads(spreads, first)
-            first += self.answers[place]
+            first += self.answers[index]
 
     @cython.ccall
     def predict(
@@ -55,17 +55,17 @@ class Members:
         """Write the probabilities that each reading gives into rows of `out`, one after the other; learn an event that
         has a label. Readings that sleep learn only, and their rows stay as they are.
         """
-        place: cython.Py_ssize_t
+        index: cython.Py_ssize_t
         first: cython.Py_ssize_t = 0
         reading: Reading
         row: Row
         answers: MemberRows = MemberRows(out)
-        for place in range(len(self.readings)):
-            reading = self.readings[place]
-            row = rows[place]
-            if not is_asleep[place]:
+        for index in range(len(self.readings)):
+            reading = self.readings[index]
+            row = rows[index]
+            if not is_asleep[index]:
                 answers.rows = first
                 reading.process(row, is_labelled, answers)
             elif is_labelled:
                 reading.tables.add(row)
-            first += self.answers[place]
+            first += self.answers[index]

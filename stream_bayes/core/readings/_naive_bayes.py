@@ -173,7 +173,7 @@ class ValueReading(Reading):
         for k in range(row.entries):
             f = row.feature[k]
             position = layout.start[f] + row.code[k]
-            if not values.held[position]:
+            if not values.occupied[position]:
                 continue
             if bins is not None and f < bins.count.shape[0] and bins.count[f] >= 0:
                 continue  # a number
@@ -217,7 +217,7 @@ class ValueReading(Reading):
         y: cython.Py_ssize_t
         block: cython.Py_ssize_t
         cell: cython.Py_ssize_t
-        held: cython.double
+        measured: cython.double
         is_sparse: cython.bint = False
         if self.numbers_held.shape[0] < self.tables.labels:
             self.numbers_held = np.zeros(2 * self.tables.labels)
@@ -240,10 +240,10 @@ class ValueReading(Reading):
                 continue
             for f in range(block * BLOCK, min((block + 1) * BLOCK, numbers.features)):
                 cell = f * numbers.classes
-                held = 0.0
+                measured = 0.0
                 for y in range(self.tables.labels):
-                    held += weight[cell + y]
-                if held <= 0.0 or held >= SPARSE * self.weight_of_samples:
+                    measured += weight[cell + y]
+                if measured <= 0.0 or measured >= SPARSE * self.weight_of_samples:
                     continue
                 is_sparse = True
                 for y in range(self.tables.labels):
@@ -268,11 +268,11 @@ class ValueReading(Reading):
         """Return the share of samples that have a sparse number, 0 if none has; 1 for a number that is not sparse."""
         numbers: Gaussians = self.tables.gaussians
         cell: cython.Py_ssize_t = feature * numbers.classes
-        held: cython.double = 0.0
+        measured: cython.double = 0.0
         y: cython.Py_ssize_t
         for y in range(self.tables.labels):
-            held += numbers.weight[cell + y]
-        return 1.0 if held >= SPARSE * self.weight_of_samples else held / self.weight_of_samples
+            measured += numbers.weight[cell + y]
+        return 1.0 if measured >= SPARSE * self.weight_of_samples else measured / self.weight_of_samples
 
     @cython.cfunc
     def add_presence(self, row: Row):

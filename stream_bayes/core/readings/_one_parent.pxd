@@ -9,7 +9,7 @@ from stream_bayes.core.readings._naive_bayes cimport ValueReading, left_share, r
 cdef class PairReading(ValueReading):
     cdef Py_ssize_t entries
     cdef long long[::1] slot
-    cdef long long[::1] place
+    cdef long long[::1] position
     cdef Py_ssize_t gather(self, Row row)
     cdef bint soft
     cdef double[::1] left

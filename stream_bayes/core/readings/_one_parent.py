@@ -93,7 +93,7 @@ class PairReading(ValueReading):
         ValueReading.__init__(self, tables, labels, strength, prior_strength, spread, class_prior)
         self.entries = 0
         self.slot = np.zeros(0, np.longlong)
-        self.place = np.zeros(0, np.longlong)
+        self.position = np.zeros(0, np.longlong)
         self.soft = False  # True if any entry is read between bins
         self.left, self.right = np.zeros(0), np.zeros(0)
         self.ratio = np.zeros(2)
@@ -111,13 +111,13 @@ class PairReading(ValueReading):
         position: cython.longlong
         if self.slot.shape[0] < row.entries:
             self.slot = np.zeros(2 * row.entries, np.longlong)
-            self.place = np.zeros(2 * row.entries, np.longlong)
+            self.position = np.zeros(2 * row.entries, np.longlong)
             self.left, self.right = np.zeros(2 * row.entries), np.zeros(2 * row.entries)
         for k in range(row.entries):
             position = layout.start[row.feature[k]] + row.code[k]
-            if values.held[position]:
+            if values.occupied[position]:
                 self.slot[n] = row.feature[k]
-                self.place[n] = position
+                self.position[n] = position
                 if row.soft:
                     self.left[n] = self.right[n] = 0.0
                     if row.inside[k] >= 0.0:
@@ -164,16 +164,16 @@ class PairReading(ValueReading):
     def place_cells(self):
         """Set the positions of the gathered entries, whose pairs or triples are read next."""
         if self.soft:
-            self.cells.place_soft(self.entries, self.place, self.left, self.right)
+            self.cells.locate_soft(self.entries, self.position, self.left, self.right)
         else:
-            self.cells.place(self.entries, self.place)
+            self.cells.locate(self.entries, self.position)
 
     @cython.cfunc
     def weight_of(self, k: cython.Py_ssize_t, y: cython.Py_ssize_t) -> cython.double:
         """Return the weight of an entry's value in a class, read between bins where it is a number."""
         weight: cython.double[::1] = self.tables.values.weight
         stride: cython.Py_ssize_t = self.tables.values.layout.classes
-        cell: cython.longlong = self.place[k] * stride + y
+        cell: cython.longlong = self.position[k] * stride + y
         if not self.soft:
             return weight[cell]
         return between_bins(weight, cell, stride, self.left[k], self.right[k])
@@ -186,7 +186,7 @@ class PairReading(ValueReading):
         pairs: PairCounts = self.tables.pairs
         layout: Layout = pairs.layout
         stride: cython.Py_ssize_t = layout.classes
-        cell: cython.longlong = layout.pair(self.place[high], self.place[low]) * stride + y
+        cell: cython.longlong = layout.pair(self.position[high], self.position[low]) * stride + y
         if not self.soft:
             return pairs.weight[cell]
         # The next bin of the later feature is as many cells away as the earlier features have positions.
@@ -210,7 +210,7 @@ class PairReading(ValueReading):
         pairs: PairCounts = self.tables.pairs
         if pairs.beside is None:
             return self.weight_of(k, y)
-        cell: cython.longlong = pairs.beside_cell(self.place[k], other) + y
+        cell: cython.longlong = pairs.beside_cell(self.position[k], other) + y
         if not self.soft:
             return pairs.beside[cell]
         step: cython.longlong = pairs.layout.features * pairs.layout.classes
@@ -280,7 +280,7 @@ class ParentReading(PairReading):
         with_parent: cython.double[::1] = values.weight  # the denominators: of a parent's value, by class
         step: cython.longlong = stride  # from those of a bin to those of the next
         slot: cython.longlong[::1] = self.slot
-        place: cython.longlong[::1] = self.place
+        position: cython.longlong[::1] = self.position
         left: cython.double[::1] = self.left
         right: cython.double[::1] = self.right
         share: cython.double[::1] = self.share
@@ -315,12 +315,14 @@ class ParentReading(PairReading):
             high, low = max(k, parent), min(k, parent)
             line = layout.start[slot[high]]
             cell = (
-                layout.pair_start[slot[high]] + (place[high] - line) * line + place[low]
+                layout.pair_start[slot[high]] + (position[high] - line) * line + position[low]
             )  # as `Layout.pair`
             cell *= stride
             line *= stride
             above = (
-                place[parent] * stride if pairs.beside is None else pairs.beside_cell(place[parent], slot[k])
+                position[parent] * stride
+                if pairs.beside is None
+                else pairs.beside_cell(position[parent], slot[k])
             )
             for y in range(self.tables.labels):
                 if not self.soft:

@@ -18,7 +18,7 @@ cdef class Reading:
     cdef public double prior_strength
     cdef public bint spread
     cdef public str class_prior
-    cdef public double[::1] given
+    cdef public double[::1] declared_prior
     cdef public double[::1] score
     cdef public double[::1] share
     cdef public long long due

@@ -50,7 +50,7 @@ class Reading:
     spread
         False adds the strength to every cell (Laplace), True spreads it over the cells (m-estimate): `_smoothing.py`.
     class_prior
-        `"counted"`, `"uniform"`, or `"given"`: then `given` holds a probability for each class code.
+        `"counted"`, `"uniform"`, or `"given"`: then `declared_prior` holds a probability for each class code.
 
     Notes
     -----
@@ -69,7 +69,7 @@ class Reading:
         self.prior_strength = prior_strength
         self.spread = spread
         self.class_prior = class_prior
-        self.given = np.zeros(0)
+        self.declared_prior = np.zeros(0)
         self.score = np.zeros(2)
         self.share = np.zeros(2)
         self.shift = 0.0  # left out of every class's score: log P(y, x) is score + shift
@@ -106,7 +106,7 @@ class Reading:
 
     def set_prior(self, prior):
         """Use these probabilities of the classes, by their codes."""
-        self.given = np.array(prior, np.float64)
+        self.declared_prior = np.array(prior, np.float64)
 
     def parent_slots(self, features):
         """Return, for each of the first features, the slot of the first feature that it depends on, or -1.
@@ -177,7 +177,7 @@ class Reading:
                 # The total is the same for all classes, so their odds are those of independent weights.
                 target[y] = log_of((tables.class_weight[y] + add + self.extra) / total)
             else:
-                target[y] = log_of(self.given[y])
+                target[y] = log_of(self.declared_prior[y])
 
     def write_prior(self, target: cython.double[::1]):
         """Write log P(y) of each class into an array."""

@@ -29,7 +29,7 @@ class SlidingReading(Reading):
             reading.spread,
             reading.class_prior,
         )
-        self.given = reading.given
+        self.declared_prior = reading.declared_prior
         self.reading = reading
 
     # -- deriving -----------------------------------------------------------------------------------------------------
@@ -117,5 +117,5 @@ class SlidingReading(Reading):
 
     @cython.cfunc
     def slide(self):
-        if self.tables.window.held == self.tables.window.size:
+        if self.tables.window.length == self.tables.window.size:
             self.tables.forget_oldest()

@@ -117,7 +117,7 @@ class SuperParentReading(AverageReading):
             self.pseudocount(self.tables.values.distinct[self.slot[child]]) + self.extra
         )
         both: cython.double
-        cell: cython.longlong = pairs.layout.pair(self.place[high], self.place[low]) * terms.stride
+        cell: cython.longlong = pairs.layout.pair(self.position[high], self.position[low]) * terms.stride
         y: cython.Py_ssize_t
         for y in range(terms.classes):
             both = self.weight_together(high, low, y) if self.soft else pairs.weight[cell + y]
@@ -176,15 +176,17 @@ class SuperParentReading(AverageReading):
         """
         terms: Terms = reader.terms
         layout: Layout = self.tables.values.layout
-        known: cython.Py_ssize_t = self.loss.shape[0]
+        features: cython.Py_ssize_t = self.loss.shape[0]
         lost: cython.double = row.weight * loss_of(plain)
         share: cython.double
         k: cython.Py_ssize_t
         f: cython.Py_ssize_t
-        if known < layout.features:
+        if features < layout.features:
             # Before its first value, a feature was missing, and naive Bayes answered for it.
-            self.loss = np.concatenate([self.loss, np.full(layout.features - known, self.naive_bayes_loss)])
-        elif known > layout.features:
+            self.loss = np.concatenate(
+                [self.loss, np.full(layout.features - features, self.naive_bayes_loss)]
+            )
+        elif features > layout.features:
             self.loss = np.array(self.loss[: layout.features])  # spare room was given up
         self.find_prior()
         loss: cython.double[::1] = self.loss

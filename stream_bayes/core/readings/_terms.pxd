@@ -19,7 +19,7 @@ cdef class Terms:
     cdef bint uneven
     cdef begin(self, Py_ssize_t entries, Py_ssize_t parents, Py_ssize_t classes, Py_ssize_t stride)
     cdef bint normalise_parents(self, double strength, double least)
-    cdef place_rows(self, Layout layout, long long[::1] place, Py_ssize_t entries)
+    cdef place_rows(self, Layout layout, long long[::1] position, Py_ssize_t entries)
     cdef multiply_pairs(self, double[::1] weight, Py_ssize_t label, double amount, Py_ssize_t steps)
     cdef place_compactly(self, Py_ssize_t entries)
     cdef bint must_lift(self, Py_ssize_t steps, Py_ssize_t entries)

@@ -60,7 +60,7 @@ def multiply_cells(
     c: cython.longlong
     other: cython.Py_ssize_t
     mine: cython.Py_ssize_t = k * stride + y
-    own: cython.double = pseudocount[k]
+    pseudocount_k: cython.double = pseudocount[k]
     below: cython.double = inverse[mine]
     below_next: cython.double = inverse[mine + 1]
     running: cython.double = product[mine]
@@ -76,8 +76,8 @@ def multiply_cells(
         count_next = weight[c + 1]
         running *= (count + pseudocount[e]) * below
         running_next *= (count_next + pseudocount[e]) * below_next
-        theirs = product[other] * ((count + own) * inverse[other])
-        theirs_next = product[other + 1] * ((count_next + own) * inverse[other + 1])
+        theirs = product[other] * ((count + pseudocount_k) * inverse[other])
+        theirs_next = product[other + 1] * ((count_next + pseudocount_k) * inverse[other + 1])
         product[other] = theirs
         product[other + 1] = theirs_next
         if learned:
@@ -142,7 +142,7 @@ class Terms:
         whole: cython.double = 0.0
         share: cython.double = 0.0
         largest: cython.double = 0.0
-        found: cython.bint = False
+        has_parent: cython.bint = False
         low: cython.bint = False
         for k in range(self.parents):
             total = 0.0
@@ -168,23 +168,23 @@ class Terms:
             if total < least or total <= 0.0:
                 self.parent_weight[k] = 0.0
             elif self.parent_weight[k] > 0.0:
-                found = True
+                has_parent = True
         self.largest = largest
         self.uneven = low
         if low:
             self.lift(0, self.parents)
-        return found
+        return has_parent
 
     @cython.cfunc
-    def place_rows(self, layout: Layout, place: cython.longlong[::1], entries: cython.Py_ssize_t):
+    def place_rows(self, layout: Layout, position: cython.longlong[::1], entries: cython.Py_ssize_t):
         """Set the positions of each entry's counts: its cell in a row, and its row of the triangle."""
         k: cython.Py_ssize_t
         f: cython.longlong
         for k in range(entries):
-            f = layout.owner[place[k]]
-            self.cell[k] = place[k] * self.stride
+            f = layout.owner[position[k]]
+            self.cell[k] = position[k] * self.stride
             self.line[k] = (
-                layout.pair_start[f] + (place[k] - layout.start[f]) * layout.start[f]
+                layout.pair_start[f] + (position[k] - layout.start[f]) * layout.start[f]
             ) * self.stride
 
     @cython.cfunc
@@ -314,7 +314,7 @@ class Terms:
         c: cython.Py_ssize_t = k * self.stride
         y: cython.Py_ssize_t
         top: cython.int = LOWEST
-        own: cython.double = 0.0
+        of_label: cython.double = 0.0
         total: cython.double = 0.0
         term: cython.double
         for y in range(self.classes):
@@ -328,5 +328,5 @@ class Terms:
                 term = 0.0
             total += term
             if y == label:
-                own = term
-        return own / total if total > 0.0 else -1.0
+                of_label = term
+        return of_label / total if total > 0.0 else -1.0

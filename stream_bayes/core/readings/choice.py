@@ -71,8 +71,8 @@ class Choice(ChoiceReading):
             raise BadState("the state does not fit: its leader is none of its readings")
         self.loss, self.leader = losses, saved["leader"]
         self.due, self.since = load_clock(saved["due"]), load_clock(saved["since"])
-        for member, part in zip(self.members, saved["members"], strict=True):
-            member.load_derived(part)
+        for member, derived in zip(self.members, saved["members"], strict=True):
+            member.load_derived(derived)
 
     def after_merge(self) -> None:
         self.forget_losses()

@@ -36,8 +36,8 @@ class Discriminant(DiscriminantReading):
     def load_derived(self, saved: Mapping[str, Any]) -> None:
         """Continue from what `derived_state` returned; the factors are computed from it."""
         due = load_clock(saved["due"])
-        known = int(self.tables.gaussians.features)
-        slots = [load_slot(slot, known) for slot in saved["slots"]]
+        measured = int(self.tables.gaussians.features)
+        slots = [load_slot(slot, measured) for slot in saved["slots"]]
         if slots != sorted(set(slots)):
             raise BadState("the state does not fit: the derived features are not in their order")
         groups, features = len(saved["deviations"]), len(slots)
@@ -71,8 +71,8 @@ class Discriminant(DiscriminantReading):
         weight = np.asarray(moments.weight).reshape(-1, moments.classes)[np.ix_(slots, classes)]
         moments.settle_all()
         mean, rest = (
-            np.asarray(part).reshape(-1, moments.classes)[np.ix_(slots, classes)]
-            for part in (moments.mean, moments.mean_rest)
+            np.asarray(table).reshape(-1, moments.classes)[np.ix_(slots, classes)]
+            for table in (moments.mean, moments.mean_rest)
         )
         center = np.take_along_axis(mean, weight.argmax(axis=1)[:, None], axis=1)
         away = (mean - center) + rest
@@ -84,9 +84,9 @@ class Discriminant(DiscriminantReading):
         prior = np.asarray(tables.class_weight)[classes]
         whitened = np.linalg.solve(factor, away / deviation[:, None]) * np.sqrt(prior / prior.sum())
         directions, size, _ = np.linalg.svd(whitened, full_matrices=False)
-        kept = size > 1e-9 * max(float(size[0]), 1e-300) if len(size) else size > 0.0
-        kept[len(classes) - 1 :] = False  # the means of c classes lie in c - 1 dimensions
-        axes = np.linalg.solve(factor.T, directions[:, kept]) / deviation[:, None]
+        chosen = size > 1e-9 * max(float(size[0]), 1e-300) if len(size) else size > 0.0
+        chosen[len(classes) - 1 :] = False  # the means of c classes lie in c - 1 dimensions
+        axes = np.linalg.solve(factor.T, directions[:, chosen]) / deviation[:, None]
         largest = np.argmax(np.abs(axes * deviation[:, None]), axis=0)
         return overall, axes * np.sign(axes[largest, range(axes.shape[1])])
 

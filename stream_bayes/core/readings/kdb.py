@@ -74,11 +74,12 @@ class FamilyDependences(DependenceReading):
         """Derive the parents from the counts as they are now."""
         named = NamedFeatures(self.tables, self.encoder)
         of_class = named.with_class()
-        found = dependence_parents(of_class, named.information.between_all(), self.most)
+        parents = dependence_parents(of_class, named.information.between_all(), self.most)
         self.derived_at = int(self.tables.clock)
-        self.order = [named.slots[place] for place in np.argsort(-of_class, kind="stable")]
+        self.order = [named.slots[number] for number in np.argsort(-of_class, kind="stable")]
         self.parents = {
-            named.slots[child]: [named.slots[place] for place in places] for child, places in enumerate(found)
+            named.slots[child]: [named.slots[number] for number in numbers]
+            for child, numbers in enumerate(parents)
         }
         self.tables.families = self._affordable()
         self.store.give_up_spare_room()
@@ -89,14 +90,16 @@ class FamilyDependences(DependenceReading):
         that of theirs about it, and no feature is new.
         """
         named = NamedFeatures(self.tables, self.encoder)
-        place = {slot: number for number, slot in enumerate(named.slots)}
-        if set(place) != set(self.order):
+        number_of = {slot: number for number, slot in enumerate(named.slots)}
+        if set(number_of) != set(self.order):
             return False
-        of_class = [named.information.with_class(place[slot]) for slot in self.order]
+        of_class = [named.information.with_class(number_of[slot]) for slot in self.order]
         if any(first < second for first, second in pairwise(of_class)):
             return False
         for child, parents in self.parents.items():
-            shared = [named.information.between(*sorted((place[child], place[slot]))) for slot in parents]
+            shared = [
+                named.information.between(*sorted((number_of[child], number_of[slot]))) for slot in parents
+            ]
             if any(first < second for first, second in pairwise(shared)):
                 return False
         return True
@@ -131,13 +134,13 @@ class FamilyDependences(DependenceReading):
     def _write_structure(self) -> None:
         """Write the parents and families into the kernel's arrays; -1 for families that new cuts have dropped."""
         tables = self.tables.families
-        place = {} if tables is None else {family: f for f, family in enumerate(tables.families)}
+        family_number = {} if tables is None else {family: f for f, family in enumerate(tables.families)}
         flat, beside, ends = [], [], []
         for slot in range(len(self.encoder.nominal)):
             parents = self.parents.get(slot, [])
             flat += parents
             beside += [
-                place.get(family_of(slot, parents[:size]), -1) if size > 1 else -1
+                family_number.get(family_of(slot, parents[:size]), -1) if size > 1 else -1
                 for size in range(1, len(parents) + 1)
             ]
             ends.append(len(flat))
@@ -179,8 +182,8 @@ class FamilyDependences(DependenceReading):
         expect(len(set(order)) == len(order) == len(saved["parents"]), "a feature has parents twice, or none")
         self.order = order
         self.parents = {
-            child: self._load_parents(child, above, order[:place])
-            for place, (child, above) in enumerate(zip(order, saved["parents"], strict=True))
+            child: self._load_parents(child, above, order[:rank])
+            for rank, (child, above) in enumerate(zip(order, saved["parents"], strict=True))
         }
         wanted, families = self._families(), self.tables.families
         if families is not None:

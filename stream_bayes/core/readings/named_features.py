@@ -30,8 +30,8 @@ class NamedFeatures:
     """The features that hold samples, in the order of their names, and their information."""
 
     def __init__(self, tables: Tables, encoder: Encoder) -> None:
-        held = grid(tables.values.present, tables.values.layout.classes).max(axis=1) > 0.0
-        features = [feature for feature in encoder.nominal if held[feature.slot]]
+        is_present = grid(tables.values.present, tables.values.layout.classes).max(axis=1) > 0.0
+        features = [feature for feature in encoder.nominal if is_present[feature.slot]]
         features.sort(key=lambda feature: name_order(feature.name))
         self.names: list[Value] = [feature.name for feature in features]
         self.slots: list[int] = [feature.slot for feature in features]
@@ -48,7 +48,7 @@ class NamedFeatures:
 
     def with_class(self) -> NDArray[np.float64]:
         """Return I(feature; class) of each feature."""
-        return np.array([self.information.with_class(place) for place in range(len(self.names))])
+        return np.array([self.information.with_class(number) for number in range(len(self.names))])
 
 
 def _first_by_name(vocabulary: Vocabulary, used: int) -> NDArray[np.int64]:

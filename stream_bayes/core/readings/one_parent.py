@@ -42,18 +42,18 @@ class _DerivedParents(ParentReading):
     def parents_by_name(self) -> dict[Value, Value | None]:
         """Return each feature's parent, None for a feature that depends on the class alone."""
         features = self.encoder.nominal
-        known = np.asarray(self.parent).tolist()
+        parents = np.asarray(self.parent).tolist()
         return {
-            feature.name: features[known[feature.slot]].name
-            if feature.slot < len(known) and known[feature.slot] >= 0
+            feature.name: features[parents[feature.slot]].name
+            if feature.slot < len(parents) and parents[feature.slot] >= 0
             else None
             for feature in sorted(features, key=lambda feature: name_order(feature.name))
         }
 
     def parent_slots(self, features: int) -> NDArray[np.int64]:
         parents = np.full(features, -1)
-        known = np.asarray(self.parent)
-        parents[: len(known)] = known
+        derived = np.asarray(self.parent)
+        parents[: len(derived)] = derived
         return parents
 
     def set_parents(self, named: NamedFeatures, parents: Sequence[int]) -> None:
@@ -190,10 +190,10 @@ class SpanningTree(_DerivedParents):
     def is_in_order(self) -> bool:
         """Return True if each edge still has at least the information of the next, and no feature has come since."""
         named = NamedFeatures(self.tables, self.encoder)
-        place = {name: number for number, name in enumerate(named.names)}
-        if set(place) != {name for edge in self.edges for name in edge}:
+        number_of = {name: number for number, name in enumerate(named.names)}
+        if set(number_of) != {name for edge in self.edges for name in edge}:
             return False
-        information = [named.information.between(place[a], place[b]) for a, b in self.edges]
+        information = [named.information.between(number_of[a], number_of[b]) for a, b in self.edges]
         return all(first >= second for first, second in pairwise(information))
 
     def derived_state(self) -> dict[str, Any]:
@@ -207,8 +207,8 @@ class SpanningTree(_DerivedParents):
         super().load_derived(saved)
         self.expected.checked_at = int(self.tables.clock)
         self.edges = [(untagged(a), untagged(b)) for a, b in saved["edges"]]
-        known = self.encoder.features
-        if not all(name in known for edge in self.edges for name in edge):
+        features = self.encoder.features
+        if not all(name in features for edge in self.edges for name in edge):
             raise BadState("the state does not fit: its tree has a feature that it does not name")
         self.derived_at = load_clock(saved["derived_at"])
 

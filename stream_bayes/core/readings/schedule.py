@@ -18,10 +18,10 @@ def next_check(tables: Tables, every: int | None) -> int:
     clock = int(tables.clock)
     if every is not None:
         return clock + every
-    held = clock
+    events = clock
     if tables.timed and tables.unit > 0.0:  # of events long gone, what is held has little left
-        held = min(clock, int(min(2.0**62, float(np.asarray(tables.class_weight).sum()) / tables.unit)))
-    grown = max(FIRST, held // GROWTH)
+        events = min(clock, int(min(2.0**62, float(np.asarray(tables.class_weight).sum()) / tables.unit)))
+    grown = max(FIRST, events // GROWTH)
     if tables.timed:
         return clock + grown
     # After a half-life, half of what fades is new.

@@ -68,8 +68,8 @@ class SuperParent(SuperParentReading):
         losses = np.full(
             features, self.naive_bayes_loss
         )  # naive Bayes answered for a feature that had not come
-        known = np.asarray(self.loss)[:features]
-        losses[: len(known)] = known
+        counted = np.asarray(self.loss)[:features]
+        losses[: len(counted)] = counted
         return {"chosen": self.chosen, "losses": losses.tolist(), "naive_bayes_loss": self.naive_bayes_loss}
 
     def load_derived(self, saved: Mapping[str, Any]) -> None:

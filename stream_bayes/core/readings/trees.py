@@ -78,8 +78,8 @@ def dependence_parents(with_class: NDArray[np.float64], information: Matrix, mos
     """
     order = np.argsort(-with_class, kind="stable")
     parents: list[list[int]] = [[] for _ in order]
-    for place, variable in enumerate(order):
-        earlier = np.sort(order[:place])
+    for rank, variable in enumerate(order):
+        earlier = np.sort(order[:rank])
         strongest = np.argsort(-information[variable, earlier], kind="stable")[:most]
         parents[variable] = earlier[strongest].tolist()
     return parents

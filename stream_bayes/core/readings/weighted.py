@@ -49,20 +49,20 @@ class WeightedValues(ValueReading):
         """Derive the weights from the counts as they are now."""
         named, values = NamedFeatures(self.tables, self.encoder), self.tables.values
         classes = int((np.asarray(self.tables.class_samples) > 0.0).sum())
-        held = grid(values.present, values.layout.classes).sum(axis=1) / self.tables.unit
+        samples = grid(values.present, values.layout.classes).sum(axis=1) / self.tables.unit
         weights = np.ones(len(self.encoder.nominal))
         for slot, information in zip(named.slots, named.with_class(), strict=True):
             degrees = (int(values.distinct[slot]) - 1) * (classes - 1)
             if degrees > 0:
-                twice = 2.0 * held[slot] * information
+                twice = 2.0 * samples[slot] * information
                 weights[slot] = max(0.0, 1.0 - degrees / twice) if twice > 0.0 else 0.0
         self.exponent = weights
 
     def weights_by_name(self) -> dict[Value, float]:
         """Return each feature's weight, the greatest first; 1 for features that came after the last derivation."""
-        known = np.asarray(self.exponent).tolist()
+        exponents = np.asarray(self.exponent).tolist()
         weights = {
-            feature.name: known[feature.slot] if feature.slot < len(known) else 1.0
+            feature.name: exponents[feature.slot] if feature.slot < len(exponents) else 1.0
             for feature in self.encoder.nominal
         }
         return dict(sorted(weights.items(), key=lambda pair: -pair[1]))

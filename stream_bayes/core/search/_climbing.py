@@ -14,7 +14,7 @@ REVERSE = cython.declare(cython.Py_ssize_t, 2)
 NEVER = cython.declare(cython.double, -float("inf"))  # the gain of a change that may not be made
 
 
-def best_change(gains, has, reach, allowed, required, tabu, parents, most, above, rounding, found):
+def best_change(gains, has, reach, allowed, required, tabu, parents, most, above, rounding, change):
     """Return the gain of the best change, minus infinity if there is none; the first of equal ones by kind, then place.
 
     Parameters
@@ -32,7 +32,7 @@ def best_change(gains, has, reach, allowed, required, tabu, parents, most, above
         The gain that lifts a tabu.
     rounding
         Gains that differ by no more are equal.
-    found
+    change
         Filled with the kind, the parent and the child.
     """
     size: cython.Py_ssize_t = gains.shape[0]
@@ -69,9 +69,9 @@ def best_change(gains, has, reach, allowed, required, tabu, parents, most, above
                         and gain >= top - rounding
                         and may_change(kind, parent, child, has, reach, allowed, required, parents, most)
                     ):
-                        found[0] = kind
-                        found[1] = parent
-                        found[2] = child
+                        change[0] = kind
+                        change[1] = parent
+                        change[2] = child
                         answer = gain
                         break
     return answer
@@ -148,7 +148,7 @@ def find_reach(has, reach, order, waiting):
     a: cython.Py_ssize_t
     b: cython.Py_ssize_t
     k: cython.Py_ssize_t
-    place: cython.Py_ssize_t
+    index: cython.Py_ssize_t
     ready: cython.Py_ssize_t = 0
     with cython.nogil:
         for b in range(size):
@@ -162,18 +162,18 @@ def find_reach(has, reach, order, waiting):
             if waiting[a] == 0:
                 order[ready] = a
                 ready += 1
-        place = 0
-        while place < ready:
-            a = cython.cast(cython.Py_ssize_t, order[place])
-            place += 1
+        index = 0
+        while index < ready:
+            a = cython.cast(cython.Py_ssize_t, order[index])
+            index += 1
             for b in range(size):
                 if has[a, b]:
                     waiting[b] -= 1
                     if waiting[b] == 0:
                         order[ready] = b
                         ready += 1
-        for place in range(ready - 1, -1, -1):
-            a = cython.cast(cython.Py_ssize_t, order[place])
+        for index in range(ready - 1, -1, -1):
+            a = cython.cast(cython.Py_ssize_t, order[index])
             for b in range(size):
                 if has[a, b]:
                     for k in range(size):
@@ -191,7 +191,7 @@ def extend_reach(reach, parent, child):
                     reach[a, b] |= reach[child, b]
 
 
-def covered_edges(has, allowed, required, parents, most, found):
+def covered_edges(has, allowed, required, parents, most, edges):
     """Return the number of covered edges that may be reversed; write the parent and the child of each.
 
     An edge is covered if its ends have all other parents in common.
@@ -202,7 +202,7 @@ def covered_edges(has, allowed, required, parents, most, found):
         The edges, those that may exist, and those that must.
     parents, most
         The number of parents of each variable, and the most there may be.
-    found
+    edges
         Room for a row for each edge.
     """
     size: cython.Py_ssize_t = has.shape[0]
@@ -224,7 +224,7 @@ def covered_edges(has, allowed, required, parents, most, found):
                         break
                     covered = has[other, parent] == has[other, child] or other == parent
                 if covered:
-                    found[count, 0] = parent
-                    found[count, 1] = child
+                    edges[count, 0] = parent
+                    edges[count, 1] = child
                     count += 1
     return count

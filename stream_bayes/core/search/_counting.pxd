@@ -11,4 +11,4 @@ cpdef double pair_information(double[::1] cells, Py_ssize_t start, Py_ssize_t co
 cpdef double score_family(double[::1] cells, Py_ssize_t start, Py_ssize_t rows, Py_ssize_t width, double cell, double row) noexcept
 cpdef void count_values(Code[:, ::1] codes, double[::1] weights, long long[::1] sizes, long long[::1] starts, double[::1] cells) noexcept
 cpdef void turn_tables(double[::1] cells, long long[::1] starts, Py_ssize_t width, double[::1] turned) noexcept
-cpdef void score_families(double[::1] cells, long long[::1] starts, long long[::1] widths, double[::1] cell, double[::1] row, double[::1] own) noexcept
+cpdef void score_families(double[::1] cells, long long[::1] starts, long long[::1] widths, double[::1] cell, double[::1] row, double[::1] scores) noexcept

@@ -38,9 +38,9 @@ def group_rows(codes, table, first, group):
     """
     row: cython.Py_ssize_t
     k: cython.Py_ssize_t
-    place: cython.Py_ssize_t
+    bucket: cython.Py_ssize_t
     other: cython.Py_ssize_t
-    found: cython.Py_ssize_t
+    number: cython.Py_ssize_t
     count: cython.Py_ssize_t = 0
     mask: cython.Py_ssize_t = table.shape[0] - 1
     hashed: cython.ulonglong
@@ -49,23 +49,23 @@ def group_rows(codes, table, first, group):
             hashed = 0
             for k in range(codes.shape[1]):
                 hashed = ((hashed ^ (cython.cast(cython.ulonglong, codes[row, k]) + 1)) * HASH) & BITS
-            place = cython.cast(cython.Py_ssize_t, (hashed ^ (hashed >> 32)) & mask)
-            found = -1
-            while found < 0:
-                found = table[place]
-                if found < 0:
-                    found = count
-                    table[place] = cython.cast(cython.int, count)
+            bucket = cython.cast(cython.Py_ssize_t, (hashed ^ (hashed >> 32)) & mask)
+            number = -1
+            while number < 0:
+                number = table[bucket]
+                if number < 0:
+                    number = count
+                    table[bucket] = cython.cast(cython.int, count)
                     first[count] = row
                     count += 1
                 else:
-                    other = first[found]
+                    other = first[number]
                     for k in range(codes.shape[1]):
                         if codes[row, k] != codes[other, k]:
-                            found = -1
+                            number = -1
                             break
-                    place = (place + 1) & mask
-            group[row] = found
+                    bucket = (bucket + 1) & mask
+            group[row] = number
     return count
 
 
@@ -193,13 +193,13 @@ def unpack(joint, configurations, width, total, columns, starts, cells):
     k: cython.Py_ssize_t
     run: cython.Py_ssize_t
     code: cython.Py_ssize_t
-    place: cython.Py_ssize_t
+    cell: cython.Py_ssize_t
     inside: cython.Py_ssize_t
     slots: cython.Py_ssize_t
     inner: cython.Py_ssize_t
     begin: cython.Py_ssize_t
     end: cython.Py_ssize_t
-    held: cython.double
+    weight: cython.double
     with cython.nogil:
         for k in range(columns.shape[0]):
             slots = columns[k, 2]
@@ -208,13 +208,13 @@ def unpack(joint, configurations, width, total, columns, starts, cells):
                 begin = run * total + columns[k, 0]
                 end = begin + columns[k, 1]
                 for code in range(columns[k, 3]):
-                    held = 0.0
-                    place = begin + code * inner
-                    while place < end:
+                    weight = 0.0
+                    cell = begin + code * inner
+                    while cell < end:
                         for inside in range(inner):
-                            held += joint[place + inside]
-                        place += slots * inner
-                    cells[starts[k] + (run // width * columns[k, 3] + code) * width + run % width] += held
+                            weight += joint[cell + inside]
+                        cell += slots * inner
+                    cells[starts[k] + (run // width * columns[k, 3] + code) * width + run % width] += weight
 
 
 def pair_information(cells, start, configurations, height, width, of_other, of_one):
@@ -231,7 +231,7 @@ def pair_information(cells, start, configurations, height, width, of_other, of_o
     other: cython.Py_ssize_t
     value: cython.Py_ssize_t
     base: cython.Py_ssize_t
-    held: cython.double
+    weight: cython.double
     whole: cython.double
     answer: cython.double = 0.0
     with cython.nogil:
@@ -243,15 +243,17 @@ def pair_information(cells, start, configurations, height, width, of_other, of_o
             for other in range(height):
                 of_other[other] = 0.0
                 for value in range(width):
-                    held = cells[base + other * width + value]
-                    of_other[other] += held
-                    of_one[value] += held
+                    weight = cells[base + other * width + value]
+                    of_other[other] += weight
+                    of_one[value] += weight
                 whole += of_other[other]
             for other in range(height):
                 for value in range(width):
-                    held = cells[base + other * width + value]
-                    if held > 0.0:
-                        answer += held * (log(held) + log(whole) - log(of_one[value]) - log(of_other[other]))
+                    weight = cells[base + other * width + value]
+                    if weight > 0.0:
+                        answer += weight * (
+                            log(weight) + log(whole) - log(of_one[value]) - log(of_other[other])
+                        )
     return answer
 
 
@@ -316,7 +318,7 @@ def turn_tables(cells, starts, width, turned):
                     turned[starts[k] + value * rows + j] = cells[starts[k] + j * width + value]
 
 
-def score_families(cells, starts, widths, cell, row, own):
+def score_families(cells, starts, widths, cell, row, scores):
     """Write `score_family` of several consecutive tables.
 
     Parameters
@@ -325,15 +327,15 @@ def score_families(cells, starts, widths, cell, row, own):
         The tables: the first cell of each, followed by the end of the last; and the number of each child's values.
     cell, row
         For each table, the weight of a Dirichlet prior for each value, and for each configuration; 0 for none.
-    own
+    scores
         Filled with an entry for each table.
     """
     k: cython.Py_ssize_t
     rows: cython.Py_ssize_t
     with cython.nogil:
-        for k in range(own.shape[0]):
+        for k in range(scores.shape[0]):
             rows = (starts[k + 1] - starts[k]) // widths[k]
-            own[k] = score_of(cells, starts[k], rows, widths[k], cell[k], row[k])
+            scores[k] = score_of(cells, starts[k], rows, widths[k], cell[k], row[k])
 
 
 @cython.cfunc

@@ -95,9 +95,9 @@ class Climb:
         self.gains = np.zeros((size, size))
         self.reach = np.zeros((size, size), np.uint8)
         self.room = np.empty((2, size), np.longlong)
-        self.bits = [1 << place for place in range(size)]
+        self.bits = [1 << number for number in range(size)]
         # By child, the score and the gains with each set of parents: the sum of their bits.
-        self.known: list[dict[int, float]] = [{} for _ in range(size)]
+        self.family_scores: list[dict[int, float]] = [{} for _ in range(size)]
         self.columns: list[dict[int, NDArray[np.float64]]] = [{} for _ in range(size)]
         self._stand(edge_matrix(start.edges, self.sample.variables).view(np.uint8))
         self.start_score = self.best = self.now
@@ -125,10 +125,10 @@ class Climb:
         return np.flatnonzero(self.has[:, child]).tolist()
 
     def _score(self, child: int) -> float:
-        known, key = self.known[child], self.keys[child]
-        if key not in known:
-            known[key] = self.scorer.score(child, self._parents(child))
-        return known[key]
+        family_scores, key = self.family_scores[child], self.keys[child]
+        if key not in family_scores:
+            family_scores[key] = self.scorer.score(child, self._parents(child))
+        return family_scores[key]
 
     # -- climbing -----------------------------------------------------------------------------------------------------
 
@@ -183,14 +183,14 @@ class Climb:
 
     def _column(self, child: int) -> NDArray[np.float64]:
         """Return the gain of each change of a child's parents."""
-        own = self._parents(child)
+        parents = self._parents(child)
         now = self.scores[child]
         others = np.flatnonzero(self.allowed[:, child] > self.has[:, child]).tolist()
         column = np.zeros(len(self.has))
         if others:
-            column[others] = self.scorer.with_each(child, own, others) - now
-        for parent in own:
-            rest = [other for other in own if other != parent]
+            column[others] = self.scorer.with_each(child, parents, others) - now
+        for parent in parents:
+            rest = [other for other in parents if other != parent]
             column[parent] = self.scorer.score(child, rest) - now
         return column
 
@@ -199,7 +199,7 @@ class Climb:
         if not self.reach_holds:
             _climbing.find_reach(self.has, self.reach, *self.room)
             self.reach_holds = True
-        found = np.zeros(3, np.longlong)
+        change = np.zeros(3, np.longlong)
         # A tabu change is allowed if it leads to a better structure than all before.
         above = self.best - self.now + self._rounding()
         gain = _climbing.best_change(
@@ -213,9 +213,9 @@ class Climb:
             self.most,
             above,
             self._rounding(),
-            found,
+            change,
         )
-        kind, parent, child = found.tolist()
+        kind, parent, child = change.tolist()
         return None if gain == -np.inf else (kind, parent, child, gain)
 
     def _tabu(self, step: int) -> Bytes:
@@ -287,10 +287,10 @@ class Climb:
         The structure stays in its equivalence class, and every structure of the class can be reached so. Without it,
         ties would lead to the same maximum again.
         """
-        found = np.empty((int(self.many.sum()), 2), np.longlong)
-        count = _climbing.covered_edges(self.has, self.allowed, self.required, self.many, self.most, found)
+        edges = np.empty((int(self.many.sum()), 2), np.longlong)
+        count = _climbing.covered_edges(self.has, self.allowed, self.required, self.many, self.most, edges)
         if count:
-            self._change(REVERSE, *found[draws.below(count)].tolist())
+            self._change(REVERSE, *edges[draws.below(count)].tolist())
 
     # -- the end ------------------------------------------------------------------------------------------------------
 

@@ -84,13 +84,13 @@ def completing(sample: Sample, seed: int = 0) -> Generator[None, None, Sample]:
             yield from filled.sweep()
         if number < ROUNDS - 1:
             continue
-        kept = []
+        draws = []
         for _ in range(-(-KEPT // filled.times)):
             for _ in range(BETWEEN):
                 yield from filled.sweep()
-            kept.append(filled.codes.astype(sample.codes.dtype))
-    weights = np.tile(filled.weights / len(kept), len(kept))
-    return sample.replaced(np.ascontiguousarray(np.concatenate(kept)), weights)
+            draws.append(filled.codes.astype(sample.codes.dtype))
+    weights = np.tile(filled.weights / len(draws), len(draws))
+    return sample.replaced(np.ascontiguousarray(np.concatenate(draws)), weights)
 
 
 class _Filling:
@@ -196,7 +196,7 @@ def without_unsure(
     both = sample.both_present
     if both is None:
         return result
-    names, kept = sample.variables, set(required)
+    names, fixed = sample.variables, set(required)
     parents = {v: [sample.place(p) for p in result.structure.parents(name)] for v, name in enumerate(names)}
     scorers: dict[float, FamilyScorer] = {}
 
@@ -208,7 +208,7 @@ def without_unsure(
         return scorers[share].score(child, parents[child]) - scorers[share].score(child, rest)
 
     path, score = list(result.path), result.score
-    gains = {(p, v): gain(v, p) for v in parents for p in parents[v] if (names[p], names[v]) not in kept}
+    gains = {(p, v): gain(v, p) for v in parents for p in parents[v] if (names[p], names[v]) not in fixed}
     while gains and min(gains.values()) <= 0.0:
         parent, child = min(gains, key=lambda edge: (gains[edge], edge))
         before = scorer.score(child, parents[child])

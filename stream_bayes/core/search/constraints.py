@@ -45,13 +45,13 @@ def read_tiers(tiers: Iterable[Iterable[Value]], required: Iterable[Edge]) -> tu
     if isinstance(tiers, str) or any(isinstance(tier, str) for tier in tiers):
         raise BadValue(f"tiers: expected lists of variables, got {shown(tiers)}")
     read = tuple(tuple(tier) for tier in tiers)
-    place: dict[Value, int] = {}
+    tier_of: dict[Value, int] = {}
     for number, tier in enumerate(read):
         for name in tier:
-            if name in place:
+            if name in tier_of:
                 raise BadStructure(f"tiers: {shown(name)} is in two of them; leave it in one")
-            place[name] = number
-    against = [(a, b) for a, b in required if a in place and b in place and place[a] > place[b]]
+            tier_of[name] = number
+    against = [(a, b) for a, b in required if a in tier_of and b in tier_of and tier_of[a] > tier_of[b]]
     if against:
         raise BadStructure(
             f"the required edges {shown(against)} lead from a later tier to an earlier one; change one of them"
@@ -81,11 +81,11 @@ def edge_matrix(edges: Iterable[Edge], names: Sequence[Value], what: str = "edge
     >>> edge_matrix([("rain", "wet")], ["rain", "wet"]).tolist()
     [[False, True], [False, False]]
     """
-    place = {name: k for k, name in enumerate(names)}
-    matrix = np.zeros((len(place), len(place)), bool)
+    position = {name: k for k, name in enumerate(names)}
+    matrix = np.zeros((len(position), len(position)), bool)
     for edge in edges:
         check_variables(edge, names, what, whole="the sample")
-        matrix[place[edge[0]], place[edge[1]]] = True
+        matrix[position[edge[0]], position[edge[1]]] = True
     return matrix
 
 

@@ -108,9 +108,9 @@ class ExactSearch(ScoreSearch):
         before = scorer.total(begin)
         parents = begin
         if not families.stopped:
-            found = yield from families.optimum()
-            if scorer.total(found) > before + ROUNDING * max(abs(before), 1.0):
-                parents = found
+            optimum = yield from families.optimum()
+            if scorer.total(optimum) > before + ROUNDING * max(abs(before), 1.0):
+                parents = optimum
         result = _result(scorer, start, begin, parents, families)
         if result.is_optimal or families.stopped:
             return result
@@ -173,9 +173,9 @@ class _ParentSets:
         # Sets of further parents that may be extended, in order of their members, with the best score within each.
         alive: list[dict[tuple[int, ...], float]] = []
         for c in range(self.size):
-            own = self.scorer.score(c, self.required[c])
-            self.scores[c][_bits(self.required[c])] = own
-            alive.append({} if self._is_dead(c, (), own, bounds[c]) else {(): own})
+            score = self.scorer.score(c, self.required[c])
+            self.scores[c][_bits(self.required[c])] = score
+            alive.append({} if self._is_dead(c, (), score, bounds[c]) else {(): score})
         self.rounding = ROUNDING * max(abs(math.fsum(max(each.values()) for each in self.scores)), 1.0)
         while any(alive):
             plans = [list(self._plan(c, sets)) for c, sets in enumerate(alive)]
@@ -221,13 +221,13 @@ class _ParentSets:
         scores, required = self.scores[c], self.required[c]
         base = _bits(required)
         for members, further in plan:
-            own = base | _bits(members)
-            found = self.scorer.with_each(c, [*required, *members], further).tolist()
-            for p, score in zip(further, found, strict=True):
+            mask = base | _bits(members)
+            extended = self.scorer.with_each(c, [*required, *members], further).tolist()
+            for p, score in zip(further, extended, strict=True):
                 whole = (*members, p)
                 best = max(before[(*whole[:k], *whole[k + 1 :])] for k in range(len(whole)))
                 if score > best:
-                    scores[own | 1 << p] = best = score
+                    scores[mask | 1 << p] = best = score
                 if not self._is_dead(c, whole, best, bound):
                     alive[whole] = best
         return alive
@@ -288,8 +288,8 @@ class _ParentSets:
         scores = np.full(1 << (self.size - 1), -np.inf)
         sets = np.zeros(1 << (self.size - 1), np.int32)
         for mask, score in self.scores[c].items():
-            place = _without(mask, c)
-            scores[place], sets[place] = score, mask
+            subset = _without(mask, c)
+            scores[subset], sets[subset] = score, mask
         for b in range(self.size - 1):
             halves, chosen = scores.reshape(-1, 2, 1 << b), sets.reshape(-1, 2, 1 << b)
             less, more = halves[:, 0], halves[:, 1]
@@ -324,7 +324,7 @@ def _result(
         path += [_change("remove", scorer, now, p, child) for p in list(now[child]) if p not in wanted]
     for child, wanted in enumerate(parents):
         path += [_change("add", scorer, now, p, child) for p in wanted if p not in now[child]]
-    structure = Structure({names[c]: [names[p] for p in own] for c, own in enumerate(now)})
+    structure = Structure({names[c]: [names[p] for p in above] for c, above in enumerate(now)})
     is_whole = not families.stopped
     return SearchResult(
         structure,

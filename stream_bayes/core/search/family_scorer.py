@@ -25,7 +25,7 @@ JOINT_CELLS = 65_536  # joint tables up to this size stay in the processor's sec
 FEW_ADDITIONS = 50_000  # take less time than to decide how to pack
 
 Floats = NDArray[np.float64]
-Places = NDArray[np.longlong]
+Positions = NDArray[np.longlong]
 
 
 def count_families(
@@ -35,7 +35,7 @@ def count_families(
     configurations: int,
     child: int,
     candidates: Sequence[int],
-    starts: Places,
+    starts: Positions,
     cells: Floats,
 ) -> None:
     """Add the rows of a sample to the tables of a child with some parents and each candidate parent.
@@ -57,12 +57,12 @@ def count_families(
         The first cell of each candidate's table, and all tables.
     """
     rows = _Rows(sample, weights, numbers, configurations, child)
-    places = np.array(candidates, np.longlong)
-    if len(sample) * len(places) <= FEW_ADDITIONS:
-        rows.plain(places, starts, cells)
+    columns = np.array(candidates, np.longlong)
+    if len(sample) * len(columns) <= FEW_ADDITIONS:
+        rows.plain(columns, starts, cells)
         return
     packed = sample.packed
-    group = packed.group[places]
+    group = packed.group[columns]
     many = np.bincount(group[group >= 0], minlength=len(packed.widths))
     size = rows.runs * packed.widths
     worth = _worth(size, many, len(sample))
@@ -70,13 +70,13 @@ def count_families(
     for groups in _parts(size, np.flatnonzero(worth)):
         now = np.zeros(len(worth) + 1, np.bool_)
         now[groups] = True
-        part = chosen & now[group]
-        rows.packed(groups, places[part], starts[: len(places)][part], cells)
+        is_packed = chosen & now[group]
+        rows.packed(groups, columns[is_packed], starts[: len(columns)][is_packed], cells)
     if not chosen.all():
-        rows.plain(places[~chosen], starts[: len(places)][~chosen], cells)
+        rows.plain(columns[~chosen], starts[: len(columns)][~chosen], cells)
 
 
-def _worth(size: Places, many: Places, rows: int) -> NDArray[np.bool_]:
+def _worth(size: Positions, many: Positions, rows: int) -> NDArray[np.bool_]:
     """Return, for each group, True if counting it jointly and summing takes fewer additions than `many`
     single tables.
     """
@@ -84,14 +84,14 @@ def _worth(size: Places, many: Places, rows: int) -> NDArray[np.bool_]:
     return worth
 
 
-def _parts(size: Places, groups: Places) -> Iterator[Places]:
+def _parts(size: Positions, groups: Positions) -> Iterator[Positions]:
     """Split groups into parts whose joint tables fit the cache together."""
     first, taken = 0, 0
-    for place, own in enumerate(size[groups].tolist()):
-        if place > first and taken + own > JOINT_CELLS:
-            yield groups[first:place]
-            first, taken = place, 0
-        taken += own
+    for index, cells in enumerate(size[groups].tolist()):
+        if index > first and taken + cells > JOINT_CELLS:
+            yield groups[first:index]
+            first, taken = index, 0
+        taken += cells
     if first < len(groups):
         yield groups[first:]
 
@@ -111,14 +111,14 @@ class _Rows:
         """The number of runs of joint values in a table of groups."""
         return self.configurations * int(self.sample.sizes[self.child])
 
-    def plain(self, candidates: Places, starts: Places, cells: Floats) -> None:
+    def plain(self, candidates: Positions, starts: Positions, cells: Floats) -> None:
         """Count a table for each candidate."""
         sample = self.sample
         _counting.count_families(
             sample.codes, self.weights, self.numbers, self.child, candidates, sample.sizes, starts, cells
         )
 
-    def packed(self, groups: Places, candidates: Places, starts: Places, cells: Floats) -> None:
+    def packed(self, groups: Positions, candidates: Positions, starts: Positions, cells: Floats) -> None:
         """Count a table for each group, and sum it into a table for each candidate."""
         sample, packed, width = self.sample, self.sample.packed, int(self.sample.sizes[self.child])
         offsets = np.zeros(len(groups) + 1, np.longlong)
@@ -198,31 +198,31 @@ class FamilyScorer:
         self.sample = sample
         self.how = score
         self.families = 0
-        self._bits = [1 << place for place in range(len(sample.variables))]
+        self._bits = [1 << number for number in range(len(sample.variables))]
         # By child, the score of each set of parents: the sum of their bits.
-        self._known: list[dict[int, float]] = [{} for _ in self._bits]
+        self._family_scores: list[dict[int, float]] = [{} for _ in self._bits]
         self._counted: list[_Tables] = []
         self._scores_alone: list[float] | None = None  # of all variables, once one was needed
 
     def score(self, child: int, parents: Sequence[int]) -> float:
         """Return the score of a child with these parents."""
-        known, key = self._known[child], self._key(parents)
-        if key not in known:
+        family_scores, key = self._family_scores[child], self._key(parents)
+        if key not in family_scores:
             if key:
                 *others, last = sorted(parents)
                 self.with_each(child, others, [last])
             else:
-                known[key] = self._alone(child)
-        return known[key]
+                family_scores[key] = self._alone(child)
+        return family_scores[key]
 
     def with_each(self, child: int, parents: Sequence[int], candidates: Sequence[int]) -> NDArray[np.float64]:
         """Return the scores of a child with these parents and each candidate in turn."""
-        bits, known, own = self._bits, self._known[child], self._key(parents)
-        keys = [own | bits[candidate] for candidate in candidates]
-        new = [candidate for candidate, key in zip(candidates, keys, strict=True) if key not in known]
+        bits, family_scores, parents_key = self._bits, self._family_scores[child], self._key(parents)
+        keys = [parents_key | bits[candidate] for candidate in candidates]
+        new = [candidate for candidate, key in zip(candidates, keys, strict=True) if key not in family_scores]
         if new:
             self._count_each(child, tuple(parents), new)
-        return np.array([known[key] for key in keys])
+        return np.array([family_scores[key] for key in keys])
 
     def _count_each(self, child: int, parents: tuple[int, ...], candidates: list[int]) -> None:
         """Count and score a child with these parents and each candidate in turn."""
@@ -234,8 +234,8 @@ class FamilyScorer:
             return
         most = max(CELLS, MOST_SPARE * len(self.sample))
         pairs = [(candidate, int(sizes[candidate]) * step) for candidate in candidates]
-        for part in _fitting([(candidate, cells) for candidate, cells in pairs if cells <= most]):
-            self._count(child, parents, [candidate for candidate, _ in part], numbers, configurations)
+        for batch in _fitting([(candidate, cells) for candidate, cells in pairs if cells <= most]):
+            self._count(child, parents, [candidate for candidate, _ in batch], numbers, configurations)
         for candidate, cells in pairs:
             if cells > most:
                 self._count_wide(child, parents, candidate, numbers, configurations)
@@ -249,7 +249,7 @@ class FamilyScorer:
 
     def total(self, parents: Sequence[Sequence[int]]) -> float:
         """Return the score of a whole structure: each variable's parents."""
-        return float(sum(self.score(child, own) for child, own in enumerate(parents)))
+        return float(sum(self.score(child, above) for child, above in enumerate(parents)))
 
     # -- counting -----------------------------------------------------------------------------------------------------
 
@@ -282,20 +282,22 @@ class FamilyScorer:
         width = int(sample.sizes[child])
         joint, _ = joined(sample, numbers, configurations, (candidate,))
         value = sample.codes[:, child].astype(np.int64)
-        seen = (joint >= 0) & (value < width)
-        cells, group = np.unique(joint[seen].astype(np.int64) * width + value[seen], return_inverse=True)
-        weights = np.bincount(group, sample.weights[seen], len(cells)).astype(np.float64)
-        found, row = np.unique(cells // width, return_inverse=True)
+        is_complete = (joint >= 0) & (value < width)
+        cells, group = np.unique(
+            joint[is_complete].astype(np.int64) * width + value[is_complete], return_inverse=True
+        )
+        weights = np.bincount(group, sample.weights[is_complete], len(cells)).astype(np.float64)
+        occurring, row = np.unique(cells // width, return_inverse=True)
         whole = float(self._configurations(parents) * int(sample.sizes[candidate]))
-        own = 0.0
+        explained = 0.0
         step = max(1, CELLS // width)
-        for first in range(0, len(found), step):
+        for first in range(0, len(occurring), step):
             begin, end = np.searchsorted(row, (first, first + step))
-            table = np.zeros(min(step, len(found) - first) * width)
+            table = np.zeros(min(step, len(occurring) - first) * width)
             table[(row[begin:end] - first) * width + cells[begin:end] % width] = weights[begin:end]
-            own += self.how.explained(table, 0, len(table) // width, width, whole)
+            explained += self.how.explained(table, 0, len(table) // width, width, whole)
         key = self._key((*parents, candidate))
-        self._known[child][key] = own - self.how.penalty(whole * (width - 1), sample.weight)
+        self._family_scores[child][key] = explained - self.how.penalty(whole * (width - 1), sample.weight)
         self.families += 1
 
     def _configurations(self, parents: Sequence[int]) -> int:
@@ -320,19 +322,19 @@ class FamilyScorer:
         sizes = sample.sizes[list(tables.candidates)]
         widths = np.full(len(sizes), sample.sizes[child], np.longlong)
         others = float(self._configurations(tables.parents))
-        bits, known, own = self._bits, self._known[child], self._key(tables.parents)
+        bits, family_scores, parents_key = self._bits, self._family_scores[child], self._key(tables.parents)
         scores = self.how.of_tables(
             tables.cells, tables.starts, widths, sizes.astype(np.float64) * others, sample.weight
         )
         for candidate, score in zip(tables.candidates, scores.tolist(), strict=True):
-            known[own | bits[candidate]] = score
+            family_scores[parents_key | bits[candidate]] = score
         if tables.parents:
             return
         turned = np.empty_like(tables.cells)
         _counting.turn_tables(tables.cells, tables.starts, int(sample.sizes[child]), turned)
         scores = self.how.of_tables(turned, tables.starts, sizes, widths.astype(np.float64), sample.weight)
         for candidate, score in zip(tables.candidates, scores.tolist(), strict=True):
-            self._known[candidate][bits[child]] = score
+            self._family_scores[candidate][bits[child]] = score
 
     def _alone(self, child: int) -> float:
         """Return the score of a child without parents."""
@@ -378,20 +380,20 @@ class FamilyScorer:
         >>> before, scorer.score(1, (0,))
         (-0.693..., -3.295...)
         """
-        for part in (sample, added, *(() if removed is None else (removed,))):
-            _refuse_gaps(part)
+        for rows in (sample, added, *(() if removed is None else (removed,))):
+            _refuse_gaps(rows)
         parts = [(added, 1.0)] if removed is None else [(added, 1.0), (removed, -1.0)]
         same = all(
             other.variables == self.sample.variables and np.array_equal(other.sizes, self.sample.sizes)
-            for other in (sample, *(part for part, _ in parts))
+            for other in (sample, *(rows for rows, _ in parts))
         )
         self.sample = sample
-        self._known = [{} for _ in self._bits]
+        self._family_scores = [{} for _ in self._bits]
         self._scores_alone = None
         self._counted = [tables for tables in self._counted if same and tables.extends]
         for tables in self._counted:
-            for part, sign in parts:
-                self._add(tables, part, configurations_of(part, tables.parents), sign * part.weights)
+            for rows, sign in parts:
+                self._add(tables, rows, configurations_of(rows, tables.parents), sign * rows.weights)
             self._score(tables)
 
 

@@ -99,27 +99,27 @@ class K2Search:
         start = Structure.from_edges((), names)
         start_score = now = scorer.total([()] * len(names))
         path: list[Move] = []
-        places = [sample.place(name) for name in order]
+        columns = [sample.place(name) for name in order]
         ended = False
-        for k, child in enumerate(places):
+        for k, child in enumerate(columns):
             parents: list[int] = []
-            own = scorer.score(child, ())
+            family_score = scorer.score(child, ())
             most = k if self.max_parents is None else min(k, self.max_parents)
             while len(parents) < most and not ended:
                 ended = should_stop() or (
                     self.max_families is not None and scorer.families >= self.max_families
                 )
-                others = [place for place in sorted(places[:k]) if place not in parents]
-                gains = scorer.with_each(child, parents, others) - own if not ended else None
+                others = [column for column in sorted(columns[:k]) if column not in parents]
+                gains = scorer.with_each(child, parents, others) - family_score if not ended else None
                 if gains is None:
                     break
-                rounding = ROUNDING * max(abs(own), 1.0)
+                rounding = ROUNDING * max(abs(family_score), 1.0)
                 best = int((gains >= gains.max() - rounding).argmax())
                 if gains[best] <= rounding:
                     break
                 parents.append(others[best])
                 gain = float(gains[best])
-                own, now = own + gain, now + gain
+                family_score, now = family_score + gain, now + gain
                 path.append(Move("add", names[others[best]], names[child], gain))
                 progress(scorer.families, now)
         structure = Structure.from_edges([(move.parent, move.child) for move in path], names)

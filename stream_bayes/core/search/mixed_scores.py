@@ -54,9 +54,9 @@ class MixedSample:
         codes, sizes = {}, {}
         for k, v in enumerate(variables):
             if not kinds[v]:
-                known = sorted({*columns[k], *declared.get(v, ())}, key=name_order)
-                code = {value: number for number, value in enumerate(known)}
-                codes[k], sizes[k] = np.array([code[value] for value in columns[k]], np.int64), len(known)
+                domain = sorted({*columns[k], *declared.get(v, ())}, key=name_order)
+                code = {value: number for number, value in enumerate(domain)}
+                codes[k], sizes[k] = np.array([code[value] for value in columns[k]], np.int64), len(domain)
         return cls(variables, codes, sizes, numbers)
 
     def __len__(self) -> int:

@@ -57,9 +57,12 @@ class PairTable:
 
         They are the sum over configurations of (values of the one - 1) (values of the other - 1) that occur in each.
         """
-        found = np.unique(self.configuration)
+        configurations = np.unique(self.configuration)
         ones, others = (
-            np.bincount(np.searchsorted(found, self._occurring(values)), minlength=len(found)) - 1
+            np.bincount(
+                np.searchsorted(configurations, self._occurring(values)), minlength=len(configurations)
+            )
+            - 1
             for values in (self.one, self.other)
         )
         return int((ones * others).sum())
@@ -77,7 +80,7 @@ class PairTable:
 
 
 def pair_tables(
-    sample: Sample, one: int, others: Sequence[int], given: Sequence[int] = ()
+    sample: Sample, one: int, others: Sequence[int], conditioning: Sequence[int] = ()
 ) -> Iterator[PairTable]:
     """Yield the table of a variable and each of some others, given the configurations of further variables.
 
@@ -91,7 +94,7 @@ def pair_tables(
         A variable's column.
     others
         The columns of the variables to pair it with.
-    given
+    conditioning
         The columns of the variables to condition on.
 
     Examples
@@ -101,18 +104,18 @@ def pair_tables(
     >>> table.one.tolist(), table.other.tolist(), table.weight.tolist()
     ([0, 1, 1], [0, 0, 1], [1.0, 1.0, 1.0])
     """
-    numbers, configurations = numbered(sample, given)
-    for part, whole in _parts(sample, one, others, configurations):
+    numbers, configurations = numbered(sample, conditioning)
+    for batch, whole in _parts(sample, one, others, configurations):
         if not whole:
-            yield _count_sparse(sample, one, part[0], numbers)
+            yield _count_sparse(sample, one, batch[0], numbers)
             continue
-        for table in _counted(sample, one, part, numbers, configurations):
+        for table in _counted(sample, one, batch, numbers, configurations):
             configuration, other, value = np.nonzero(table)
             yield PairTable(configuration, value, other, table[configuration, other, value])
 
 
 def pair_information(
-    sample: Sample, one: int, others: Sequence[int], given: Sequence[int] = ()
+    sample: Sample, one: int, others: Sequence[int], conditioning: Sequence[int] = ()
 ) -> Iterator[tuple[float, float]]:
     """Yield `PairTable.information` of a variable and each of some others, with the weight of their rows.
 
@@ -122,15 +125,15 @@ def pair_information(
     >>> list(pair_information(sample, 0, [1]))
     [(2.772..., 4.0)]
     """
-    numbers, configurations = numbered(sample, given)
+    numbers, configurations = numbered(sample, conditioning)
     sizes = sample.sizes
     of_other, of_one = np.empty(int(sizes.max(initial=0))), np.empty(int(sizes[one]))
-    for part, whole in _parts(sample, one, others, configurations):
+    for batch, whole in _parts(sample, one, others, configurations):
         if not whole:
-            wide = _count_sparse(sample, one, part[0], numbers)
+            wide = _count_sparse(sample, one, batch[0], numbers)
             yield wide.information(), float(wide.weight.sum())
             continue
-        for table in _counted(sample, one, part, numbers, configurations):
+        for table in _counted(sample, one, batch, numbers, configurations):
             rows, height, width = table.shape
             information = _counting.pair_information(
                 table.reshape(-1), 0, rows, height, width, of_other, of_one
@@ -178,8 +181,13 @@ def _count_sparse(sample: Sample, one: int, other: int, numbers: Numbers) -> Pai
     """Count a table with many more cells than there are rows."""
     height, width = int(sample.sizes[other]), int(sample.sizes[one])
     codes = sample.codes
-    seen = (numbers >= 0) & (codes[:, one] < width) & (codes[:, other] < height) & (sample.weights > 0.0)
-    keys = numbers[seen].astype(np.int64) * (height * width) + codes[seen, other].astype(np.int64) * width
-    found, group = np.unique(keys + codes[seen, one], return_inverse=True)
-    weight = np.bincount(group, sample.weights[seen], len(found)).astype(np.float64)
-    return PairTable(found // (height * width), found % width, found // width % height, weight)
+    is_complete = (
+        (numbers >= 0) & (codes[:, one] < width) & (codes[:, other] < height) & (sample.weights > 0.0)
+    )
+    keys = (
+        numbers[is_complete].astype(np.int64) * (height * width)
+        + codes[is_complete, other].astype(np.int64) * width
+    )
+    cells, group = np.unique(keys + codes[is_complete, one], return_inverse=True)
+    weight = np.bincount(group, sample.weights[is_complete], len(cells)).astype(np.float64)
+    return PairTable(cells // (height * width), cells % width, cells // width % height, weight)

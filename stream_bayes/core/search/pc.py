@@ -70,8 +70,8 @@ def g_test(sample: Sample, one: Value, other: Value, given: Sequence[Value] = ()
     return _g_test(sample, sample.place(one), sample.place(other), [sample.place(name) for name in given])
 
 
-def _g_test(sample: Sample, one: int, other: int, given: Sequence[int]) -> GTest:
-    table = next(iter(pair_tables(sample, one, [other], given)))
+def _g_test(sample: Sample, one: int, other: int, conditioning: Sequence[int]) -> GTest:
+    table = next(iter(pair_tables(sample, one, [other], conditioning)))
     statistic, freedom = 2.0 * table.information(), table.degrees_of_freedom()
     return GTest(statistic, freedom, float(scipy.special.chdtrc(freedom, statistic)) if freedom else 1.0)
 
@@ -188,8 +188,8 @@ class PC:
         """
         check_sample(sample)
 
-        def test(one: int, other: int, given: tuple[int, ...]) -> float:
-            return _g_test(sample, one, other, given).p_value
+        def test(one: int, other: int, conditioning: tuple[int, ...]) -> float:
+            return _g_test(sample, one, other, conditioning).p_value
 
         return self.search_by(sample.variables, test, should_stop=should_stop, progress=progress)
 
@@ -228,8 +228,8 @@ class PC:
             ),
             _colliders(structure) == {(names[a], names[c], names[b]) for a, c, b in _collisions(graph)},
             {
-                (names[a], names[b]): tuple([names[v] for v in given])
-                for (a, b), given in skeleton.separations.items()
+                (names[a], names[b]): tuple([names[v] for v in separator])
+                for (a, b), separator in skeleton.separations.items()
             },
             skeleton.tests,
             not skeleton.ended,
@@ -255,7 +255,7 @@ class _Skeleton:
     def __init__(
         self,
         joined: NDArray[np.bool_],
-        kept: NDArray[np.bool_],
+        required: NDArray[np.bool_],
         settings: PC,
         test: Test,
         should_stop: Callable[[], bool],
@@ -263,7 +263,7 @@ class _Skeleton:
     ) -> None:
         self.joined = joined.copy()
         # Pairs that may not be joined are tested too: their separating sets direct arrows.
-        self.open = ~kept & ~np.eye(len(joined), dtype=bool)
+        self.open = ~required & ~np.eye(len(joined), dtype=bool)
         self.settings, self.test = settings, test
         self.should_stop, self.progress = should_stop, progress
         self.separations: dict[tuple[int, int], tuple[int, ...]] = {}
@@ -279,10 +279,10 @@ class _Skeleton:
             if max(map(len, neighbours), default=0) < size:
                 return
             for a, b in np.argwhere(np.triu(self.open)).tolist():
-                given = self._separating(a, b, neighbours, size)
-                if given is not None:
+                separator = self._separating(a, b, neighbours, size)
+                if separator is not None:
                     self.joined[a, b] = self.joined[b, a] = self.open[a, b] = False
-                    self.separations[a, b] = given
+                    self.separations[a, b] = separator
                 if self.ended:
                     return
             size += 1
@@ -293,20 +293,20 @@ class _Skeleton:
         """
         tested = set()
         for one, other in ((a, b), (b, a)):
-            for given in combinations([v for v in neighbours[one] if v != other], size):
-                if given in tested:
+            for separator in combinations([v for v in neighbours[one] if v != other], size):
+                if separator in tested:
                     continue
                 if self.should_stop():
                     self.ended = True
                     return None
-                tested.add(given)
+                tested.add(separator)
                 self.tests += 1
-                independent = self.test(a, b, given) > self.settings.significance
+                independent = self.test(a, b, separator) > self.settings.significance
                 self.progress(
                     self.tests, int(self.joined.sum()) // 2 - (independent and bool(self.joined[a, b]))
                 )
                 if independent:
-                    return given
+                    return separator
         return None
 
 

@@ -52,13 +52,13 @@ class PDAG:
 
     def leads(self, start: int, end: int) -> bool:
         """Return True if a path of arrows leads from one vertex to the other."""
-        found, ahead = {start}, [start]
+        visited, ahead = {start}, [start]
         while ahead:
             for v in np.flatnonzero(self.arrows[ahead.pop()]).tolist():
                 if v == end:
                     return True
-                if v not in found:
-                    found.add(v)
+                if v not in visited:
+                    visited.add(v)
                     ahead.append(v)
         return False
 

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 Codes = NDArray[Any]  # uint8, or uint16
-Places = NDArray[np.longlong]
+Positions = NDArray[np.longlong]
 
 
 class Sample:
@@ -81,15 +81,15 @@ class Sample:
             raise BadValue(f"columns: expected the same length of all, got {sorted(lengths)}")
         rows = lengths.pop() if lengths else 0
         self.codes: Codes = np.empty((rows, len(self.variables)), kind)
-        for place, name in enumerate(self.variables):
+        for number, name in enumerate(self.variables):
             column = np.asarray(columns[name])
             if len(column) and not np.issubdtype(column.dtype, np.integer):
                 raise BadValue(f"{shown(name)}: expected whole numbers, got {column.dtype}")
-            if len(column) and int(column.max()) >= self.sizes[place]:
+            if len(column) and int(column.max()) >= self.sizes[number]:
                 raise BadValue(
-                    f"{shown(name)}: expected codes below {self.sizes[place]}, got {int(column.max())}"
+                    f"{shown(name)}: expected codes below {self.sizes[number]}, got {int(column.max())}"
                 )
-            self.codes[:, place] = np.where(column < 0, np.iinfo(kind).max, column)
+            self.codes[:, number] = np.where(column < 0, np.iinfo(kind).max, column)
         self.weights = np.ones(rows) if weights is None else np.array(weights, np.float64)
         if self.weights.shape != (rows,) or not np.all((self.weights >= 0.0) & np.isfinite(self.weights)):
             raise BadValue(f"weights: expected {rows:,} finite numbers from 0 on")
@@ -206,20 +206,20 @@ class PackedColumns:
     """
 
     codes: NDArray[np.uint8]
-    widths: Places
-    group: Places
-    slots: Places
-    inner: Places
-    sizes: Places
+    widths: Positions
+    group: Positions
+    slots: Positions
+    inner: Positions
+    sizes: Positions
 
     @cached_property
-    def columns(self) -> Places:
+    def columns(self) -> Positions:
         """A row for each variable as `_counting.unpack` reads it, with 0 for the beginning of its group."""
         widths = np.append(self.widths, 0)[self.group]
         return np.stack([np.zeros_like(self.group), widths, self.slots, self.sizes, self.inner], axis=1)
 
     @classmethod
-    def of(cls, codes: NDArray[Any], sizes: Places) -> Self:
+    def of(cls, codes: NDArray[Any], sizes: Positions) -> Self:
         """Pack columns, neighbours together.
 
         Parameters
@@ -239,25 +239,25 @@ class PackedColumns:
         slots = sizes + (highest >= sizes)
         groups: list[list[int]] = []
         widths: list[int] = []
-        for place, many in enumerate(slots.tolist()):
+        for column, many in enumerate(slots.tolist()):
             if many > MOST_SINGLE:
                 continue
             if widths and widths[-1] * many <= MOST_JOINT:
-                groups[-1].append(place)
+                groups[-1].append(column)
                 widths[-1] *= many
             else:
-                groups.append([place])
+                groups.append([column])
                 widths.append(many)
         packed = np.zeros((len(codes), len(groups)), np.uint8)
         group, inner = np.full(len(sizes), -1, np.longlong), np.ones(len(sizes), np.longlong)
-        for own, members in enumerate(groups):
+        for number, members in enumerate(groups):
             step = 1
-            for place in members:
-                group[place], inner[place] = own, step
-                packed[:, own] += np.minimum(codes[:, place], slots[place] - 1).astype(np.uint8) * np.uint8(
-                    step
-                )
-                step *= int(slots[place])
+            for column in members:
+                group[column], inner[column] = number, step
+                packed[:, number] += np.minimum(codes[:, column], slots[column] - 1).astype(
+                    np.uint8
+                ) * np.uint8(step)
+                step *= int(slots[column])
         return cls(packed, np.array(widths, np.longlong), group, slots, inner, sizes)
 
 
@@ -276,9 +276,9 @@ def configurations_of(sample: Sample, members: Sequence[int]) -> Numbers:
     members
         The variables' columns, with fewer than 2^31 joint configurations.
     """
-    places = np.array(members, np.longlong)
+    columns = np.array(members, np.longlong)
     numbers = np.zeros(len(sample), np.int32)
-    _counting.number_configurations(sample.codes, places, sample.sizes[places], numbers)
+    _counting.number_configurations(sample.codes, columns, sample.sizes[columns], numbers)
     return numbers
 
 
@@ -313,9 +313,9 @@ def joined(sample: Sample, before: Numbers, count: int, members: Sequence[int]) 
     joint = np.where((before < 0) | (numbers < 0), -1, before.astype(np.int64) * size + numbers)
     if count * size <= _room(sample):
         return joint.astype(np.int32), count * size
-    found, group = np.unique(joint, return_inverse=True)
-    missing = int(len(found) > 0 and found[0] < 0)
-    return (group - missing).astype(np.int32), max(len(found) - missing, 1)
+    distinct, group = np.unique(joint, return_inverse=True)
+    missing = int(len(distinct) > 0 and distinct[0] < 0)
+    return (group - missing).astype(np.int32), max(len(distinct) - missing, 1)
 
 
 def _room(sample: Sample) -> int:

@@ -213,8 +213,8 @@ class ScoreSearch(ABC):
             )
         edges, most = set(start.edges), self.max_parents
         missing = [edge for edge in self.required if edge not in edges]
-        place = {name: k for k, name in enumerate(variables)}
-        wrong = [(a, b) for a, b in start.edges if not allowed[place[a], place[b]]]
+        position = {name: k for k, name in enumerate(variables)}
+        wrong = [(a, b) for a, b in start.edges if not allowed[position[a], position[b]]]
         if missing or wrong:
             what = f"lacks the required {shown(missing)}" if missing else f"has the forbidden {shown(wrong)}"
             raise BadStructure(f"the structure to start from {what}")

@@ -78,8 +78,8 @@ class Score:
         table = np.ascontiguousarray(counts, np.float64)
         rows, width = table.shape
         cells = table.reshape(-1)
-        own = self.explained(cells, 0, rows, width, configurations)
-        return float(own - self.penalty(configurations * (width - 1), weight))
+        explained = self.explained(cells, 0, rows, width, configurations)
+        return float(explained - self.penalty(configurations * (width - 1), weight))
 
     def of_tables(
         self,

@@ -108,10 +108,10 @@ def edge_confidence(
 
 def _shares(structure: Structure, search: ScoreSearch) -> Iterator[tuple[Edge, float]]:
     """Yield the edges of an equivalence class: 1 if it and the constraints direct the edge, else 1/2 each way."""
-    names, found = structure.variables, structure.cpdag()
+    names, equivalence = structure.variables, structure.cpdag()
     required, edges = edge_matrix(search.required, names), edge_matrix(structure.edges, names)
     graph = PDAG(edges | edges.T, search.allowed(names) & ~required.T)
-    graph.point([(a, b) for a, b in np.argwhere(edge_matrix(found.compelled, names)).tolist()])
+    graph.point([(a, b) for a, b in np.argwhere(edge_matrix(equivalence.compelled, names)).tolist()])
     graph.point([(a, b) for a, b in np.argwhere(edges & ~graph.allowed.T).tolist()])
     graph.complete()
     for a, b in np.argwhere(graph.joined & ~graph.arrows.T).tolist():

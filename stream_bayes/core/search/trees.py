@@ -40,8 +40,8 @@ def chow_liu_tree(sample: Sample, root: Value | None = None) -> Structure:
     check_sample(sample)
     sample = completed(sample)
     start = 0 if root is None else sample.place(root)
-    places = range(len(sample.variables))
-    return _structure(sample, spanning_tree(_information(sample, places), start), places, ())
+    columns = range(len(sample.variables))
+    return _structure(sample, spanning_tree(_information(sample, columns), start), columns, ())
 
 
 def tan_structure(sample: Sample, label: Value, root: Value | None = None) -> Structure:
@@ -67,7 +67,7 @@ def tan_structure(sample: Sample, label: Value, root: Value | None = None) -> St
     """
     check_sample(sample)
     target = sample.place(label)
-    features = [place for place in range(len(sample.variables)) if place != target]
+    features = [column for column in range(len(sample.variables)) if column != target]
     start = features[0] if root is None and features else sample.place(label if root is None else root)
     if root is not None and start == target:
         raise BadStructure(f"root: expected a feature, got {shown(root)}, which is the label")
@@ -77,17 +77,21 @@ def tan_structure(sample: Sample, label: Value, root: Value | None = None) -> St
     return _structure(sample, tree, features, (target,))
 
 
-def _information(sample: Sample, places: Sequence[int], given: Sequence[int] = ()) -> NDArray[np.float64]:
+def _information(
+    sample: Sample, columns: Sequence[int], conditioning: Sequence[int] = ()
+) -> NDArray[np.float64]:
     """Return the mutual information of each pair of variables, in nats a row."""
-    answer = np.zeros((len(places), len(places)))
-    for k, one in enumerate(places):
-        for j, (information, counted) in enumerate(pair_information(sample, one, places[:k], given)):
+    answer = np.zeros((len(columns), len(columns)))
+    for k, one in enumerate(columns):
+        for j, (information, counted) in enumerate(pair_information(sample, one, columns[:k], conditioning)):
             answer[k, j] = answer[j, k] = information / counted if counted else 0.0
     return answer
 
 
-def _structure(sample: Sample, tree: Sequence[int], places: Sequence[int], above: Sequence[int]) -> Structure:
+def _structure(
+    sample: Sample, tree: Sequence[int], columns: Sequence[int], above: Sequence[int]
+) -> Structure:
     names = sample.variables
-    edges = [(names[parent], names[child]) for parent in above for child in places]
-    edges += [(names[places[parent]], names[places[k]]) for k, parent in enumerate(tree) if parent >= 0]
+    edges = [(names[parent], names[child]) for parent in above for child in columns]
+    edges += [(names[columns[parent]], names[columns[k]]) for k, parent in enumerate(tree) if parent >= 0]
     return Structure.from_edges(edges, names)

@@ -27,8 +27,8 @@ def seconds_of(name: str, text: str) -> float:
         ...
     stream_bayes.errors.BadValue: half_life: expected a duration such as '90s', '45min', '12h', '7d' or '2w', of at ...
     """
-    found = TEXT.fullmatch(text.strip())
-    seconds = float(found[1]) * SECONDS[found[2]] if found else 0.0
+    match = TEXT.fullmatch(text.strip())
+    seconds = float(match[1]) * SECONDS[match[2]] if match else 0.0
     if not LEAST <= seconds <= MOST:
         raise BadValue(
             f"{name}: expected a duration such as '90s', '45min', '12h', '7d' or '2w', of at least a second "

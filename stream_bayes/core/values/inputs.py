@@ -82,8 +82,8 @@ number is a class: declare them in a schema, or make strings of them
     """
     if not isinstance(label, float):
         return
-    floats = [known for known in (*classes, label) if isinstance(known, float)]
-    fractions = [known for known in floats if not known.is_integer()]
+    floats = [number for number in (*classes, label) if isinstance(number, float)]
+    fractions = [number for number in floats if not number.is_integer()]
     if len(fractions) > MOST_FRACTIONS and not label.is_integer():
         count, kind = len(fractions), "numbers with a fraction"
     elif len(floats) > MOST_FLOATS:
@@ -129,14 +129,14 @@ def refuse_counter(x: object) -> None:
         raise _bag_of_words("a Counter is one")
 
 
-def refuse_bag(x: Mapping[object, object], known: Collection[object]) -> None:
+def refuse_bag(x: Mapping[object, object], features: Collection[object]) -> None:
     """Raise for an event that can only be a bag of words, as River's `BagOfWords` makes it.
 
     Parameters
     ----------
     x
         An event with names that are new.
-    known
+    features
         The names of the features before it, none of them declared.
 
     Examples
@@ -148,13 +148,13 @@ def refuse_bag(x: Mapping[object, object], known: Collection[object]) -> None:
     stream_bayes.errors.BadValue: bags of words have to go to MultinomialNB, ...
     >>> refuse_bag({"win": 0.5, "money": 1}, known)
     """
-    if len(known) < BAG_NAMES or any(type(value) is not int or value < 1 for value in x.values()):
+    if len(features) < BAG_NAMES or any(type(value) is not int or value < 1 for value in x.values()):
         return
-    shared = sum(name in known for name in x)
-    if 2 * shared < len(known):
+    shared = sum(name in features for name in x)
+    if 2 * shared < len(features):
         raise _bag_of_words(
-            f"this event lacks {len(known) - shared:,} of {len(known):,} features, brings {len(x) - shared:,} new "
-            "ones, and holds nothing but whole numbers of at least 1"
+            f"this event lacks {len(features) - shared:,} of {len(features):,} features, brings {len(x) - shared:,} "
+            "new ones, and holds nothing but whole numbers of at least 1"
         )
 
 

@@ -69,11 +69,11 @@ def _plain(payload: object, depth: int) -> Payload:
         return payload
     if depth > 0:
         if isinstance(payload, dict):
-            return {canonical(key): _plain(item, depth - 1) for key, item in payload.items()}
+            return {canonical(key): _plain(value, depth - 1) for key, value in payload.items()}
         if isinstance(payload, list):
-            return [_plain(item, depth - 1) for item in payload]
+            return [_plain(value, depth - 1) for value in payload]
         if isinstance(payload, tuple):
-            return tuple([_plain(item, depth - 1) for item in payload])
+            return tuple([_plain(value, depth - 1) for value in payload])
     if isinstance(payload, (float, np.floating)):  # NaN and infinity too, which are no values
         return float(payload)
     if isinstance(payload, (str, bytes, int, np.bool_, np.integer)) and not isinstance(
@@ -103,19 +103,19 @@ def tagged_payload(payload: Payload) -> JSONValue:
     if isinstance(payload, dict):
         return _tagged_dict(payload)
     if isinstance(payload, list):
-        return [tagged_payload(item) for item in payload]
+        return [tagged_payload(value) for value in payload]
     if isinstance(payload, tuple):
-        return {"tuple": [tagged_payload(item) for item in payload]}
+        return {"tuple": [tagged_payload(value) for value in payload]}
     return tagged(payload)
 
 
 def _tagged_dict(payload: dict[Any, Any]) -> JSONValue:
     if not _NAMES.issuperset(map(type, payload)):
-        items = [(tagged(key), tagged_payload(item)) for key, item in payload.items()]
+        items = [(tagged(key), tagged_payload(value)) for key, value in payload.items()]
         return {"items": list(chain.from_iterable(items))}
     if _THEMSELVES.issuperset(map(type, payload.values())):
         return {"dict": dict(payload)}
-    return {"dict": {name: tagged_payload(item) for name, item in payload.items()}}
+    return {"dict": {name: tagged_payload(value) for name, value in payload.items()}}
 
 
 def untagged_payload(json: object) -> Payload:
@@ -142,12 +142,12 @@ def _untagged(json: object, depth: int) -> Payload:
     if isinstance(json, int) and -_SAFE_INTEGER <= json <= _SAFE_INTEGER:
         return json
     if isinstance(json, list) and depth > 0:
-        return [_untagged(item, depth - 1) for item in json]
+        return [_untagged(value, depth - 1) for value in json]
     if isinstance(json, dict) and len(json) == 1:
         ((tag, body),) = json.items()
         if isinstance(body, list) and depth > 0:
             if tag == "tuple":
-                return tuple([_untagged(item, depth - 1) for item in body])
+                return tuple([_untagged(value, depth - 1) for value in body])
             if tag == "items":
                 return _untagged_items(body, depth)
         elif isinstance(body, dict) and depth > 0:
@@ -166,11 +166,11 @@ def _untagged_dict(body: dict[Any, Any], depth: int) -> dict[str, Any]:
         raise BadState(f"not a saved dict: {shown(body)}")
     if _THEMSELVES.issuperset(map(type, body.values())):
         return dict(body)
-    return {name: _untagged(item, depth - 1) for name, item in body.items()}
+    return {name: _untagged(value, depth - 1) for name, value in body.items()}
 
 
 def _untagged_items(body: list[Any], depth: int) -> dict[Any, Any]:
     keys = [untagged(key) for key in body[::2]]
     if len(body) % 2 or len(set(keys)) < len(keys) or _NAMES.issuperset(map(type, keys)):
         raise BadState(f"not the keys and items of a saved dict: {shown(body)}")
-    return dict(zip(keys, [_untagged(item, depth - 1) for item in body[1::2]], strict=True))
+    return dict(zip(keys, [_untagged(value, depth - 1) for value in body[1::2]], strict=True))

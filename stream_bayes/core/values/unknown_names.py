@@ -51,8 +51,8 @@ def unknown_variable(
     >>> print(unknown_variable("Effect", ["cause", "effect"], "tiers"))
     tiers: the network has no variable 'Effect'; did you mean 'effect'? Its variables: ['cause', 'effect']
     """
-    known = list(variables)
-    rest = did_you_mean(name, known, f"its variables: {shown(known)}")
+    listed = list(variables)
+    rest = did_you_mean(name, listed, f"its variables: {shown(listed)}")
     return UnknownFeature(f"{f'{where}: ' if where else ''}{whole} has no variable {shown(name)}{rest}{hint}")
 
 
@@ -60,10 +60,10 @@ def check_variables(
     names: Iterable[object], variables: Iterable[Value], where: str, whole: str = "the network"
 ) -> None:
     """Raise `UnknownFeature` for the first name that is no variable."""
-    known = list(variables)
+    listed = list(variables)
     for name in names:
-        if name not in known:
-            raise unknown_variable(name, known, where, whole=whole)
+        if name not in listed:
+            raise unknown_variable(name, listed, where, whole=whole)
 
 
 def unknown_label(variable: Value, value: object, labels: Iterable[Value]) -> BadValue:
@@ -75,8 +75,8 @@ def unknown_label(variable: Value, value: object, labels: Iterable[Value]) -> Ba
     evidence on 'rain': expected one of ('yes', 'no'), or a dict with a likelihood for each of them, got 'yess'; did you
     mean 'yes'?
     """
-    known = tuple(labels)
+    expected = tuple(labels)
     return BadValue(
-        f"evidence on {shown(variable)}: expected one of {shown(known)}, or a dict with a likelihood for each of them, "
-        f"got {shown(value)}{did_you_mean(value, known)}"
+        f"evidence on {shown(variable)}: expected one of {shown(expected)}, or a dict with a likelihood for each of "
+        f"them, got {shown(value)}{did_you_mean(value, expected)}"
     )

@@ -181,7 +181,7 @@ def tagged(value: Value) -> JSONValue:
         return {"float": plain.hex()}
     if isinstance(plain, bytes):
         return {"bytes": base64.b64encode(plain).decode("ascii")}
-    return {"tuple": [tagged(item) for item in plain]}
+    return {"tuple": [tagged(element) for element in plain]}
 
 
 def untagged(json: object) -> Value:
@@ -227,7 +227,7 @@ def untagged_many(json: object) -> list[Value]:
     """
     if type(json) is not list:
         raise BadState(f"expected an array of saved values, got {_type_name(json)}: {shown(json)}")
-    return [item if type(item) is str else _untagged(item, MAX_DEPTH) for item in json]
+    return [element if type(element) is str else _untagged(element, MAX_DEPTH) for element in json]
 
 
 def packed(values: list[Value]) -> JSONValue:
@@ -284,7 +284,7 @@ def name_order(value: object) -> tuple[int, object]:
     if isinstance(value, bytes):
         return 2, value
     if isinstance(value, tuple):
-        return 3, tuple([name_order(item) for item in value])
+        return 3, tuple([name_order(element) for element in value])
     return name_order(canonical(value))
 
 
@@ -333,8 +333,8 @@ def _plain_tuple(items: tuple[object, ...], depth: int) -> Value | None:
     if depth == 0:
         return None
     plain: list[Value] = []
-    for item in tuple.__iter__(items):
-        one = _plain(item, depth - 1)
+    for element in tuple.__iter__(items):
+        one = _plain(element, depth - 1)
         if one is None:
             return None
         plain.append(one)
@@ -347,7 +347,7 @@ def _untagged(json: object, depth: int) -> Value:
     if type(json) is dict and len(json) == 1:
         ((tag, body),) = json.items()
         if tag == "tuple" and type(body) is list and depth > 0:
-            return tuple([_untagged(item, depth - 1) for item in body])
+            return tuple([_untagged(element, depth - 1) for element in body])
         value = _scalar(tag, body)
         if value is not None and tagged(value) == json:  # no second spelling: " 5", "+5", "05", "1e0", ...
             return value

@@ -18,7 +18,7 @@ cdef class SharedEncoding:
     cdef list tables
     cdef public list leader_of
     cpdef list encode(self, dict views, object y, object w)
-    cdef Row admit(self, Py_ssize_t place, object x, Row row)
+    cdef Row admit(self, Py_ssize_t number, object x, Row row)
     cpdef list lookup(self, dict views)
     cdef Row copied(self, Row row, Py_ssize_t leader, Encoder encoder)
 

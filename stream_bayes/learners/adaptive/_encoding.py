@@ -47,8 +47,8 @@ class SharedEncoding:
         self.labels = self.encoders[0].labels  # with the same codes in all stores
         self.tables = [store.tables for store in self.counts]
         self.leader_of = []  # the store that reads for each, or itself
-        for place in range(len(self.counts)):
-            leader = next((first for first in range(place) if self.may_lead(first, place)), place)
+        for number in range(len(self.counts)):
+            leader = next((first for first in range(number) if self.may_lead(first, number)), number)
             self.leader_of.append(leader)
 
     def __reduce__(self):
@@ -63,7 +63,7 @@ class SharedEncoding:
     @property
     def shared(self):
         """The number of stores whose rows another store reads."""
-        return sum(leader != place for place, leader in enumerate(self.leader_of))
+        return sum(leader != number for number, leader in enumerate(self.leader_of))
 
     @cython.ccall
     def encode(self, views: dict, y, w) -> list:
@@ -76,53 +76,53 @@ class SharedEncoding:
         """
         rows: list = []
         created: list = []  # True for a store that reads, and had new names
-        place: cython.Py_ssize_t
+        number: cython.Py_ssize_t
         leader: cython.Py_ssize_t
         encoder: Encoder
         row: Row
         try:
-            for place in range(len(self.counts)):
-                leader = self.leader_of[place]
-                encoder = self.encoders[place]
-                x = views[self.inputs[place]]
-                if leader == place:
+            for number in range(len(self.counts)):
+                leader = self.leader_of[number]
+                encoder = self.encoders[number]
+                x = views[self.inputs[number]]
+                if leader == number:
                     row = encoder.encode(x, y, w)
                     created.append(len(encoder.created) > 0)
-                    rows.append(self.admit(place, x, row))
+                    rows.append(self.admit(number, x, row))
                 elif created[leader]:
                     created.append(False)
-                    rows.append(self.counts[place].encode(x, y, w))
+                    rows.append(self.counts[number].encode(x, y, w))
                 else:
                     created.append(False)
-                    rows.append(self.admit(place, x, self.copied(rows[leader], leader, encoder)))
+                    rows.append(self.admit(number, x, self.copied(rows[leader], leader, encoder)))
         except BudgetExceeded:
             self.full = len(rows)
             raise
         return rows
 
     @cython.cfunc
-    def admit(self, place: cython.Py_ssize_t, x, row: Row) -> Row:
+    def admit(self, number: cython.Py_ssize_t, x, row: Row) -> Row:
         """Return the row to learn, with room for everything it names."""
-        encoder: Encoder = self.encoders[place]
-        tables: Tables = self.tables[place]
+        encoder: Encoder = self.encoders[number]
+        tables: Tables = self.tables[number]
         families: FamilyTables = tables.families
         if len(encoder.created) == 0 and (row.whole or not tables.exact):
             if families is None or not families.brings(row):
                 return row  # as the store would find
-        return self.counts[place].admit(x, row)
+        return self.counts[number].admit(x, row)
 
     @cython.ccall
     def lookup(self, views: dict) -> list:
         """Return the rows of an event to be predicted."""
         rows: list = []
-        place: cython.Py_ssize_t
+        number: cython.Py_ssize_t
         leader: cython.Py_ssize_t
         encoder: Encoder
-        for place in range(len(self.counts)):
-            leader = self.leader_of[place]
-            encoder = self.encoders[place]
-            x = views[self.inputs[place]]
-            if leader != place:
+        for number in range(len(self.counts)):
+            leader = self.leader_of[number]
+            encoder = self.encoders[number]
+            x = views[self.inputs[number]]
+            if leader != number:
                 rows.append(self.copied(rows[leader], leader, encoder))
             else:
                 rows.append(encoder.lookup(x))
@@ -134,15 +134,15 @@ class SharedEncoding:
         bins: Bins = encoder.bins
         if bins is None:
             return row
-        own: Row = encoder.row
+        copy: Row = encoder.row
         reader: Encoder = self.encoders[leader]
         present: Bins = reader.bins
-        present.strip(row, own)
-        if own.numbers:
-            bins.resolve(own)
+        present.strip(row, copy)
+        if copy.numbers:
+            bins.resolve(copy)
         else:
-            own.soft = False
-        return own
+            copy.soft = False
+        return copy
 
 
 def _has_same_names(one, other):

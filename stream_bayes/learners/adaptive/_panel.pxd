@@ -11,13 +11,13 @@ cdef class Panel:
     cdef public bint repeats
     cdef public object members
     cdef public Vocabulary labels
-    cdef public double[:, ::1] given
+    cdef public double[:, ::1] opinions
     cdef double[:, ::1] spreads
     cdef double[::1] variance
-    cpdef dict predict(self, dict views, Py_ssize_t known, object last, double share)
-    cpdef dict predict_learn(self, dict views, object y, object w, Py_ssize_t known, object last, double share)
-    cpdef dict predict_with_spread(self, dict views, Py_ssize_t known, object last, double share)
+    cpdef dict predict(self, dict views, Py_ssize_t live, object last, double share)
+    cpdef dict predict_learn(self, dict views, object y, object w, Py_ssize_t live, object last, double share)
+    cpdef dict predict_with_spread(self, dict views, Py_ssize_t live, object last, double share)
     cdef reserve(self)
-    cdef dict mix(self, Py_ssize_t known, object last, double share)
-    cdef dict answer(self, list rows, bint is_labelled, Py_ssize_t known, object last, double share)
+    cdef dict mix(self, Py_ssize_t live, object last, double share)
+    cdef dict answer(self, list rows, bint is_labelled, Py_ssize_t live, object last, double share)
     cpdef double learn(self, Py_ssize_t label, double weight)

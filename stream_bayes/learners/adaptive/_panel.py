@@ -37,29 +37,29 @@ class Panel:
         self.repeats = repeats
         self.members = encoding.members
         self.labels = encoding.labels
-        self.given = np.zeros((mixture.experts, 2))
+        self.opinions = np.zeros((mixture.experts, 2))
         self.spreads, self.variance = np.zeros((mixture.experts, 2)), np.zeros(2)
 
     def __reduce__(self):
         return Panel, (self.encoding, self.mixture, self.recalibration, self.repeats)
 
     @cython.ccall
-    def predict(self, views: dict, known: cython.Py_ssize_t, last, share: cython.double) -> dict:
-        """Return the mixed probabilities of an event, of each of the first `known` labels.
+    def predict(self, views: dict, live: cython.Py_ssize_t, last, share: cython.double) -> dict:
+        """Return the mixed probabilities of an event, of each of the first `live` labels.
 
         Parameters
         ----------
         views
             What each kind of store is shown of the event.
-        known
+        live
             The labels that hold samples or were declared; without any, the answer is empty.
         last, share
             The last label and the probability that it comes again; None before the first.
         """
-        return self.answer(self.encoding.lookup(views), False, known, last, share)
+        return self.answer(self.encoding.lookup(views), False, live, last, share)
 
     @cython.ccall
-    def predict_with_spread(self, views: dict, known: cython.Py_ssize_t, last, share: cython.double) -> dict:
+    def predict_with_spread(self, views: dict, live: cython.Py_ssize_t, last, share: cython.double) -> dict:
         """Return `{label: (probability, variance of its log-odds)}` of an event, arguments as `predict` takes them.
 
         The weights of the experts and the correction are held. The expert that repeats the last label is certain.
@@ -70,62 +70,62 @@ class Panel:
         steepness: cython.double
         rows: list = self.encoding.lookup(views)
         self.reserve()
-        readings.predict_with_spreads(rows, self.mixture.is_asleep, self.given, self.spreads)
-        mixed: dict = self.mix(known, last, share)
-        if known:
+        readings.predict_with_spreads(rows, self.mixture.is_asleep, self.opinions, self.spreads)
+        mixed: dict = self.mix(live, last, share)
+        if live:
             self.mixture.mix_spreads(self.spreads, self.variance)
-        for k in range(known):
+        for k in range(live):
             steepness = self.recalibration.steepness(k)
             label = self.labels.values[k]
             answer[label] = (mixed[label], float(self.variance[k] * steepness * steepness))
         return answer
 
     @cython.ccall
-    def predict_learn(self, views: dict, y, w, known: cython.Py_ssize_t, last, share: cython.double) -> dict:
+    def predict_learn(self, views: dict, y, w, live: cython.Py_ssize_t, last, share: cython.double) -> dict:
         """Return the mixed probabilities of a sample, which the stores then learn.
 
         All rows are encoded before any is learned: what one store refuses, none learns.
         """
-        return self.answer(self.encoding.encode(views, y, w), True, known, last, share)
+        return self.answer(self.encoding.encode(views, y, w), True, live, last, share)
 
     @cython.cfunc
     def answer(
-        self, rows: list, is_labelled: cython.bint, known: cython.Py_ssize_t, last, share: cython.double
+        self, rows: list, is_labelled: cython.bint, live: cython.Py_ssize_t, last, share: cython.double
     ) -> dict:
         """Let all experts that are awake predict, and the stores learn a sample with a label; mix the predictions."""
         readings: Members = self.encoding.readings
         self.reserve()
-        readings.predict(rows, is_labelled, self.mixture.is_asleep, self.given)
-        return self.mix(known, last, share)
+        readings.predict(rows, is_labelled, self.mixture.is_asleep, self.opinions)
+        return self.mix(live, last, share)
 
     @cython.cfunc
     def reserve(self):
         """Make room for every label."""
         labels: cython.Py_ssize_t = len(self.labels.values)
-        if self.given.shape[1] < labels:
-            self.given = np.zeros((self.mixture.experts, 2 * labels))
+        if self.opinions.shape[1] < labels:
+            self.opinions = np.zeros((self.mixture.experts, 2 * labels))
             self.spreads = np.zeros((self.mixture.experts, 2 * labels))
             self.variance = np.zeros(2 * labels)
 
     @cython.cfunc
-    def mix(self, known: cython.Py_ssize_t, last, share: cython.double) -> dict:
+    def mix(self, live: cython.Py_ssize_t, last, share: cython.double) -> dict:
         """Return the mixture of what the experts gave, corrected, by label."""
         mixture: ExpertMixture = self.mixture
         labels: Vocabulary = self.labels
         mixed: dict = {}
         k: cython.Py_ssize_t
         end: cython.Py_ssize_t
-        if known == 0:
+        if live == 0:
             return mixed
         if self.repeats:
             end = mixture.experts - 1
-            for k in range(self.given.shape[1]):
-                self.given[end, k] = 0.0
+            for k in range(self.opinions.shape[1]):
+                self.opinions[end, k] = 0.0
             if last is not None:
-                self.given[end, labels.find(last)] = share
-        mixture.mix(self.given, known)
-        self.recalibration.mix(mixture.answer, known)
-        for k in range(known):
+                self.opinions[end, labels.find(last)] = share
+        mixture.mix(self.opinions, live)
+        self.recalibration.mix(mixture.answer, live)
+        for k in range(live):
             mixed[labels.values[k]] = float(self.recalibration.answer[k])
         return mixed
 

@@ -92,6 +92,6 @@ cdef class RegressionPanel:
     cdef average(self, Py_ssize_t at, Py_ssize_t count, double[::1] values, double start)
     cpdef learn(self, Row row, double target, memory=*)
     cdef bint has_far_number(self)
-    cdef score(self, double y, double part)
+    cdef score(self, double y, double weight)
     cdef teach_experts(self, double y, double weight)
     cdef keep(self, Row row, double target)

@@ -478,20 +478,20 @@ class RegressionPanel:
         return False
 
     @cython.cfunc
-    def score(self, y: cython.double, part: cython.double):
-        """Weigh experts, points and tails by a target; `part` is the event's weight, at most 1."""
+    def score(self, y: cython.double, weight: cython.double):
+        """Weigh experts, points and tails by a target; `weight` is the event's weight, at most 1."""
         k: cython.Py_ssize_t
         tail: cython.double
         least: cython.double
-        rate: cython.double = part * max(ERROR_RATE, 1.0 / self.since)
+        rate: cython.double = weight * max(ERROR_RATE, 1.0 / self.since)
         expert: FadingRegression
         below: cython.double = self.mixture.below(y)
         median: cython.double = self.locations[LOCATIONS - 1]
         for k in range(len(TAILS)):
             tail = 0.5 * erfc(-(self.normal_tails[k] + self.tails[k]) / sqrt(2.0))
-            self.tails[k] += part * self.tail_steps[k] * (self.levels[k] - (1.0 if below < tail else 0.0))
+            self.tails[k] += weight * self.tail_steps[k] * (self.levels[k] - (1.0 if below < tail else 0.0))
             self.tails[k] = max(-LARGEST_SHIFT, min(LARGEST_SHIFT, self.tails[k]))
-        self.mixture.learn(y, self.since - 1, part)
+        self.mixture.learn(y, self.since - 1, weight)
         least = (y - self.points[0]) * (y - self.points[0])
         for k in range(1, POINTS):
             least = min(least, (y - self.points[k]) * (y - self.points[k]))
@@ -500,7 +500,7 @@ class RegressionPanel:
             self.errors[k] += rate * (min(tail, LARGEST_ERROR * (1.0 + least)) - self.errors[k])
         for k in range(len(STACKED)):
             expert = self.stackers[k]
-            expert.learn(self.apart, max(-FARTHEST_APART, min(FARTHEST_APART, y - median)), part)
+            expert.learn(self.apart, max(-FARTHEST_APART, min(FARTHEST_APART, y - median)), weight)
 
     @cython.cfunc
     def teach_experts(self, y: cython.double, weight: cython.double):

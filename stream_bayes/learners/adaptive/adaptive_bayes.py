@@ -143,7 +143,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         if label_memory:
             self.experts_.append(REPEATING)
         self._sleep = Sleep(len(self._stores))
-        group_of = [place for place, store in enumerate(self._stores) for _ in store.experts]
+        group_of = [number for number, store in enumerate(self._stores) for _ in store.experts]
         group_of += [len(self._stores)] * bool(label_memory)
         self._mixture = ExpertMixture(len(self.experts_), SWITCHING, RATES, FINAL_SWITCHING, group_of)
         self._recalibration = Recalibration()
@@ -218,8 +218,8 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
     def _probabilities(self, X: Native) -> NDArray[np.float64]:
         """Return the probabilities of many rows, a column for each label's code."""
         values = np.zeros((row_count(X), max(len(self._labels), 1)))
-        for place, x in enumerate(rows_of(X)):
-            values[place, : self._known] = list(self.predict_proba_one(x).values())
+        for index, x in enumerate(rows_of(X)):
+            values[index, : self._known] = list(self.predict_proba_one(x).values())
         return values
 
     def predict_interval_one(self, x: X, level: float = 0.95) -> dict[Any, tuple[float, float]]:
@@ -270,7 +270,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         if not self.predict_proba_one(x):
             return MixtureExplanation("step-by-step", {}, {name: {} for name in x}, {}, {})
         labels = self.classes_
-        opinions = np.asarray(self._panel.given)[:, : self._known].tolist()
+        opinions = np.asarray(self._panel.opinions)[:, : self._known].tolist()
         shares = self._shares()
         asleep = set(self.asleep_)
         ranked = sorted(range(len(shares)), key=lambda expert: -shares[expert])
@@ -379,7 +379,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         """Make the learners of the stores, with the declared features that have room."""
         declared = [] if self.schema is None else list(self.schema.features)
         self._paired = dict.fromkeys(declared[:MOST_PAIRED])
-        for place, store in enumerate(self._stores):
+        for number, store in enumerate(self._stores):
             self._names.append(None)
             try:
                 if store.inputs == FEATURES or len(declared) <= MOST_PAIRED:
@@ -387,64 +387,64 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
                     continue
             except BudgetExceeded:
                 pass
-            self._members.append(self._begun(place, self._ranked(place, declared)))
+            self._members.append(self._begun(number, self._ranked(number, declared)))
 
-    def _give_up(self, place: int) -> None:
+    def _give_up(self, number: int) -> None:
         """Let a store that has no room give something up: its families, which it chooses anew, or a quarter of its
         features. Without any, it counts the labels whatever the budget.
         """
-        counts, names = self._members[place]._store, self._names[place]
+        counts, names = self._members[number]._store, self._names[number]
         if counts.tables.families is not None:
             counts.tables.families = None
         elif names == []:
             counts.memory_budget = None
         else:
-            ranked = self._ranked(place, by_information(self._store))
+            ranked = self._ranked(number, by_information(self._store))
             if names is not None:
                 ranked = [name for name in ranked if name in names]
-            self._begin_anew(place, ranked[: len(ranked) * 3 // 4])
+            self._begin_anew(number, ranked[: len(ranked) * 3 // 4])
         self._panel = self._new_panel()
 
-    def _ranked(self, place: int, features: Sequence[Any]) -> list[Any]:
+    def _ranked(self, number: int, features: Sequence[Any]) -> list[Any]:
         """Return what a store may use, the best first: the last labels, where it is shown them, and the features."""
-        inputs = self._stores[place].inputs
+        inputs = self._stores[number].inputs
         if inputs == FEATURES:
             return list(features)
         labels = self._memory.names if inputs in (LABELS, TRENDS) else []
         return [*labels, *features[:MOST_PAIRED]]
 
-    def _begin_anew(self, place: int, ranked: Sequence[Any], events: int = MOST_EVENTS) -> None:
+    def _begin_anew(self, number: int, ranked: Sequence[Any], events: int = MOST_EVENTS) -> None:
         """Replace a store by one that uses the first of these names that fit, filled from so many newest events."""
         before = self._store.encoder.features
         members = list(self._members)
-        members[place] = self._begun(place, ranked, events)
+        members[number] = self._begun(number, ranked, events)
         self._members = members
         for name in before:
             if name not in self._store.encoder.features:
                 self._drop(name)
 
-    def _begun(self, place: int, ranked: Sequence[Any], events: int = MOST_EVENTS) -> BayesClassifier:
+    def _begun(self, number: int, ranked: Sequence[Any], events: int = MOST_EVENTS) -> BayesClassifier:
         """Return a new learner of a store, with the first of these names that fit in three quarters of its room."""
-        store, count = self._stores[place], len(ranked)
+        store, count = self._stores[number], len(ranked)
         newest = list(self._newest.samples(self._store.encoder, events, set(ranked))) if self._members else []
         while True:
             names = ranked[:count]
             shown = [name for feature in names for name in store.names_of(feature)]
             try:
                 learner = store.learner(shown)
-                self._fill(place, learner, names, store.memory * 3 // 4 if count else None, newest)
+                self._fill(number, learner, names, store.memory * 3 // 4 if count else None, newest)
             except BudgetExceeded:
                 if not count:
                     raise
                 count = count * 3 // 4
                 continue
             learner._store.memory_budget = store.memory if count else None
-            self._names[place] = list(names)
+            self._names[number] = list(names)
             return learner
 
     def _fill(
         self,
-        place: int,
+        number: int,
         learner: BayesClassifier,
         names: Iterable[Any],
         budget: int | None,
@@ -453,7 +453,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         """Give an empty learner the labels, these features and the newest events; raise `BudgetExceeded` if they do
         not fit.
         """
-        counts, inputs = learner._store, self._stores[place].inputs
+        counts, inputs = learner._store, self._stores[number].inputs
         counts.memory_budget = budget
         if not self._members:
             counts.make_room()
@@ -471,22 +471,24 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
                 _name(encoder, name, feature.vocabulary.values)
         counts.make_room()
         counts.advance(self.clock - len(newest))
-        kept = NewestEvents()
+        refilled = NewestEvents()
         used = dict.fromkeys(names)
         memory, trends = LabelMemory(self.label_memory), Trends(self.trend_half_life)
         for x, y, w in newest:
-            seen = {name: x[name] for name in used if name in x}
+            features = {name: x[name] for name in used if name in x}
             if inputs in (LABELS, TRENDS):
-                shown = self._shown(seen, seen, memory.features(), trends.departures(seen))[inputs]
-                trends.add(seen)
+                shown = self._shown(features, features, memory.features(), trends.departures(features))[
+                    inputs
+                ]
+                trends.add(features)
                 memory.add(y)
             else:
-                shown = seen
+                shown = features
             row = counts.encode(shown, y, w)
             counts.add(row)
-            kept.add(row)
-        if place == 0:
-            self._newest = kept
+            refilled.add(row)
+        if number == 0:
+            self._newest = refilled
 
     def _note_names(self, views: Mapping[str, X]) -> None:
         """Note the features of a sample that are new among the pairs, or that no expert sees."""
@@ -495,9 +497,9 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
                 (name, None) for name, value in views[PAIRED].items() if not is_missing(value)
             )
         if self._names[0] is not None:
-            seen = self._store.encoder.features
+            shown = self._store.encoder.features
             for name, value in views[FEATURES].items():
-                if name not in seen and not is_missing(value):
+                if name not in shown and not is_missing(value):
                     self._drop(name)
 
     def _drop(self, name: Any) -> None:
@@ -516,8 +518,8 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
                 self._best = by_information(self._store)
                 self._find_better(is_wide)
         elif self._due:
-            place = self._due.pop(0)
-            self._begin_anew(place, self._ranked(place, self._best))
+            number = self._due.pop(0)
+            self._begin_anew(number, self._ranked(number, self._best))
             self._update_paired()
 
     def _follow_numbers(self) -> None:
@@ -526,7 +528,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         """
         alarm, since = self._sleep.alarm, self._sleep.clock - self._sleep.alarm
         if alarm and since == SHIFTED:
-            binned = [place for place, store in enumerate(self._stores) if store.inputs != FEATURES]
+            binned = [number for number, store in enumerate(self._stores) if store.inputs != FEATURES]
             newest = [x for x, _, _ in self._newest.samples(self._store.encoder)]
             counts = self._members[binned[0]]._store
             moved = moved_numbers(counts, newest, SHIFTED)
@@ -536,36 +538,36 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
             ):  # for fewer it is better to keep what the others have told
                 names = {name for feature in moved for name in (feature, trend_name(feature))}
                 self._moved = [
-                    place
-                    for place in binned
-                    if not names.isdisjoint(self._members[place]._store.encoder.features)
+                    number
+                    for number in binned
+                    if not names.isdisjoint(self._members[number]._store.encoder.features)
                 ]
         elif self._moved:
-            place = self._moved.pop(0)
-            names_before = self._names[place]
+            number = self._moved.pop(0)
+            names_before = self._names[number]
             used = names_before
             if used is None:
-                used = self._ranked(place, list(self._paired))
-            self._begin_anew(place, used, since + BEFORE_ALARM)
-            if names_before is None and self._names[place] == used:
-                self._names[place] = None
-                confine(self._members[place], None)
+                used = self._ranked(number, list(self._paired))
+            self._begin_anew(number, used, since + BEFORE_ALARM)
+            if names_before is None and self._names[number] == used:
+                self._names[number] = None
+                confine(self._members[number], None)
                 self._panel = self._new_panel()
 
     def _find_better(self, is_wide: bool) -> None:
         """Let the stores begin anew, a quarter of whose features are not among the best; the first store sees all that
         there are to choose among.
         """
-        for place, store in enumerate(self._stores):
-            if is_wide and store.inputs != FEATURES and self._names[place] is None:
-                self._names[place] = self._ranked(place, list(self._paired))
+        for number, store in enumerate(self._stores):
+            if is_wide and store.inputs != FEATURES and self._names[number] is None:
+                self._names[number] = self._ranked(number, list(self._paired))
                 shown = [name for feature in self._paired for name in store.names_of(feature)]
-                confine(self._members[place], [*shown, *self._memory.names])
-            names = self._names[place]
-            if place and names is not None and place not in self._due:
-                best = set(self._ranked(place, self._best)[: len(names)])
+                confine(self._members[number], [*shown, *self._memory.names])
+            names = self._names[number]
+            if number and names is not None and number not in self._due:
+                best = set(self._ranked(number, self._best)[: len(names)])
                 if 4 * len(best.difference(names)) > len(names):
-                    self._due.append(place)
+                    self._due.append(number)
         self._update_paired()
         self._panel = self._new_panel()
 
@@ -580,8 +582,8 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
 
     def _fall_asleep_or_wake(self, loss: float) -> None:
         """Let stores that have lost for long sleep, and wake them when the answers get worse."""
-        for place in self._sleep.add(loss, self._mixture):
-            reading = self._members[place]._reading
+        for number in self._sleep.add(loss, self._mixture):
+            reading = self._members[number]._reading
             if reading.tables.clock >= reading.due:
                 reading.derive()
 

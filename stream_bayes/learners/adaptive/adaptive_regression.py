@@ -251,7 +251,7 @@ class AdaptiveRegression(BayesRegressor):
             name: PointOpinion(weight, number)
             for name, weight, number in zip(self.experts_, weights.tolist(), numbers.tolist(), strict=True)
         }
-        return dict(sorted(opinions.items(), key=lambda item: -item[1].weight))
+        return dict(sorted(opinions.items(), key=lambda opinion: -opinion[1].weight))
 
     # -- what it holds ------------------------------------------------------------------------------------------------
 

@@ -120,15 +120,15 @@ def stores(schema: Schema | None, label_names: Sequence[str], memory: int) -> li
     """
 
     def store(
-        experts: tuple[str, ...], kind: type[BayesClassifier], inputs: str, parts: int, **own: Any
+        experts: tuple[str, ...], kind: type[BayesClassifier], inputs: str, parts: int, **settings: Any
     ) -> Store:
         limit = MOST_VALUES if inputs == FEATURES else MOST_PAIRED_VALUES
         shown = None if schema is None else _schema_of(inputs, schema, label_names)
-        return Store(experts, kind, {"max_values": limit, **own}, inputs, memory * parts // PARTS, shown)
+        return Store(experts, kind, {"max_values": limit, **settings}, inputs, memory * parts // PARTS, shown)
 
-    def pairs(name: str, readings: tuple[str, ...], inputs: str, parts: int, **own: Any) -> Store:
+    def pairs(name: str, readings: tuple[str, ...], inputs: str, parts: int, **settings: Any) -> Store:
         experts = tuple(f"{reading}, {name}" for reading in readings)
-        return store(experts, LiveChoice, inputs, parts, readings=readings, **own)
+        return store(experts, LiveChoice, inputs, parts, readings=readings, **settings)
 
     def kdb(name: str, parts: int, half_life: float | None) -> Store:
         window = min(NEWEST_EVENTS, memory * parts // PARTS // EVENT_BYTES)

@@ -29,23 +29,23 @@ def by_information(store: CountStore) -> list[Any]:
     numbers.settle_all()
     of_numbers = _of_numbers(
         *(
-            np.asarray(part).reshape(-1, numbers.classes)[:, :labels]
-            for part in (numbers.weight, numbers.mean, numbers.m2)
+            np.asarray(table).reshape(-1, numbers.classes)[:, :labels]
+            for table in (numbers.weight, numbers.mean, numbers.m2)
         )
     )
-    told = {
+    information = {
         name: float((of_numbers if feature.measured else of_names)[feature.slot])
         for name, feature in encoder.features.items()
     }
-    return sorted(told, key=lambda name: (-told[name], name_order(name)))
+    return sorted(information, key=lambda name: (-information[name], name_order(name)))
 
 
 def _of_names(weight: Numbers, start: NDArray[np.int64], room: NDArray[np.int64]) -> Numbers:
     """Return I(value; label) of each run of rows, a row for each value, in nats."""
-    told = np.zeros(len(room))
+    information = np.zeros(len(room))
     runs = np.flatnonzero(room)
     if not len(runs):
-        return told
+        return information
     first = start[runs]
     of_values, of_labels = weight.sum(axis=1), np.add.reduceat(weight, first)
     total = np.add.reduceat(of_values, first)
@@ -53,10 +53,10 @@ def _of_names(weight: Numbers, start: NDArray[np.int64], room: NDArray[np.int64]
     chance = (np.add.reduceat((of_values > 0.0).astype(float), first) - 1.0) * (
         np.count_nonzero(of_labels, axis=1) - 1.0
     )
-    told[runs] = (within - _times_log(of_labels).sum(axis=1) + _times_log(total) - chance / 2.0) / np.maximum(
-        total, 1.0
-    )
-    return np.where(np.isin(np.arange(len(room)), runs[total > 0.0]), told, 0.0)
+    information[runs] = (
+        within - _times_log(of_labels).sum(axis=1) + _times_log(total) - chance / 2.0
+    ) / np.maximum(total, 1.0)
+    return np.where(np.isin(np.arange(len(room)), runs[total > 0.0]), information, 0.0)
 
 
 def _times_log(numbers: Numbers) -> Numbers:
@@ -73,6 +73,6 @@ def _of_numbers(weight: Numbers, mean: Numbers, m2: Numbers) -> Numbers:
     within = np.maximum(m2.sum(axis=1), LEAST_VARIANCE)
     present = np.count_nonzero(weight, axis=1)
     ratio = np.log(between + within) - np.log(within)  # a quotient overflows where all classes are points
-    told = np.minimum(0.5 * ratio, np.log(np.maximum(present, 1)))
-    told -= np.maximum(present - 1, 0) / (2.0 * counted)
-    return np.where(total > 0.0, told, 0.0)
+    information = np.minimum(0.5 * ratio, np.log(np.maximum(present, 1)))
+    information -= np.maximum(present - 1, 0) / (2.0 * counted)
+    return np.where(total > 0.0, information, 0.0)

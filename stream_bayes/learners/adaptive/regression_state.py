@@ -38,9 +38,9 @@ def panel_values(panel: RegressionPanel) -> dict[str, Any]:
 
 def panel_arrays(panel: RegressionPanel) -> dict[str, Array]:
     """Return copies of the arrays."""
-    kept = min(int(panel.events), KEPT)
+    events = min(int(panel.events), KEPT)
     arrays = {name: np.array(getattr(panel, name)) for name in COLUMNS + OF_FIXED_SIZE + OF_FEATURES}
-    arrays |= {name: np.array(getattr(panel, name)[:kept]) for name in KEPT_EVENTS}
+    arrays |= {name: np.array(getattr(panel, name)[:events]) for name in KEPT_EVENTS}
     arrays |= {name: np.array(getattr(panel, name)[: panel.near]) for name in NEAR}
     arrays["near_columns"] = np.array(np.asarray(panel.near_columns)[:, : panel.near])
     arrays["weights"], arrays["squares"] = np.array(panel.mixture.weights), np.array(panel.mixture.squares)
@@ -82,7 +82,7 @@ def load_panel(
         setattr(panel, name, values[name])
     for name in NUMBERS:
         expect(math.isfinite(values[name]), f"{name} is {values[name]!r}")
-    kept = min(values["events"], KEPT)
+    events = min(values["events"], KEPT)
     width = saved["kept_values"].shape[1]
     panel.kept_values, panel.width = np.full((KEPT, width), np.nan), width
     slots, flagged = saved["slots"], saved["flagged"]
@@ -107,7 +107,7 @@ def load_panel(
     expect(len(saved["phases"]) == len(saved["directions"]), "the waves have other phases")
     panel.set_waves(saved["directions"], saved["phases"])
     for name in KEPT_EVENTS:
-        _fill(panel, name, saved[name], (kept, *np.shape(getattr(panel, name))[1:]))
+        _fill(panel, name, saved[name], (events, *np.shape(getattr(panel, name))[1:]))
     for name in NEAR:
         _fill(panel, name, saved[name], (near,))
     for name in (*OF_FIXED_SIZE, "matter"):

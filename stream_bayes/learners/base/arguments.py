@@ -120,14 +120,14 @@ def check_class_prior(value: object) -> None:
 
 def declared_classes(schema: Schema | None, class_prior: object) -> tuple[object, ...] | None:
     """Return the classes that the schema or the given prior declares; both must name the same."""
-    given = tuple(class_prior) if isinstance(class_prior, Mapping) else None
+    of_prior = tuple(class_prior) if isinstance(class_prior, Mapping) else None
     declared = None if schema is None else schema.classes
-    if given is not None and declared is not None and set(given) != set(declared):
-        raise SchemaError(f"class_prior names the classes {given!r}, the schema {declared!r}")
-    return given if declared is None else declared
+    if of_prior is not None and declared is not None and set(of_prior) != set(declared):
+        raise SchemaError(f"class_prior names the classes {of_prior!r}, the schema {declared!r}")
+    return of_prior if declared is None else declared
 
 
-def warn_of_absent(what: str, absent: Sequence[Value], events: int, known: Sequence[Value]) -> None:
+def warn_of_absent(what: str, absent: Sequence[Value], events: int, features: Sequence[Value]) -> None:
     """Warn of each name that no feature has had.
 
     Parameters
@@ -138,10 +138,10 @@ def warn_of_absent(what: str, absent: Sequence[Value], events: int, known: Seque
         The names.
     events
         The number of events so far.
-    known
+    features
         The features that have come.
     """
-    there = [str(name) for name in known]
+    there = [str(name) for name in features]
     for name in absent:
         warnings.warn(
             f"{what} {name!r} has not come in {events:,} events, and is left out until it does"

@@ -96,10 +96,10 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
             if getattr(self, name) is not None:
                 check_count(name, getattr(self, name))
         classes = declared_classes(self.schema, self.class_prior)
-        given = isinstance(self.class_prior, Mapping)
+        has_prior = isinstance(self.class_prior, Mapping)
         self._store = self._make_store(Vocabulary(classes or (), None, classes is not None))
-        self._reading = self._make_reading(self._store, "given" if given else self.class_prior)
-        if given:
+        self._reading = self._make_reading(self._store, "given" if has_prior else self.class_prior)
+        if has_prior:
             prior = {canonical_label(label): float(p) for label, p in self.class_prior.items()}
             self._reading.set_prior([prior[label] for label in self._store.encoder.labels.values])
 
@@ -327,14 +327,14 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
         """
         raise NotSupported(f"{type(self).__name__} has no table of {feature!r} given {given!r}")
 
-    def _split_given(self, given: Mapping[Any, Any] | None) -> tuple[Any, dict[Any, Any]]:
+    def _split_given(self, conditions: Mapping[Any, Any] | None) -> tuple[Any, dict[Any, Any]]:
         """Return the class among the given values, `...` without one, and the others."""
-        if given is not None and not isinstance(given, Mapping):
+        if conditions is not None and not isinstance(conditions, Mapping):
             raise BadValue(
                 f"given must be a dict of what is known, {{{self._target!r}: label}}, "
-                f"not {type(given).__name__}: {shown(given)}"
+                f"not {type(conditions).__name__}: {shown(conditions)}"
             )
-        rest = dict(given or {})
+        rest = dict(conditions or {})
         if self._target not in rest:
             return ..., rest
         label = canonical_label(rest.pop(self._target))
@@ -342,9 +342,9 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
             raise BadLabel(f"the classes are {shown(self.classes_)}, not {shown(label)}")
         return label, rest
 
-    def _given_label(self, given: Mapping[Any, Any] | None) -> Any:
+    def _given_label(self, conditions: Mapping[Any, Any] | None) -> Any:
         """Return the class, which alone may be given; `...` without one."""
-        label, rest = self._split_given(given)
+        label, rest = self._split_given(conditions)
         if rest:
             raise NotSupported(
                 f"{type(self).__name__} has no table given {next(iter(rest))!r}; the class is called {self._target!r}"
@@ -441,9 +441,9 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
         if prior is None:
             return
         total = math.fsum(prior.values())
-        for label, own in prior.items():
+        for label, weight in prior.items():
             code = self._store.encoder.labels.find(label)
-            interval = beta_interval(own, total - own, level, float(ends[0, rows[0], code]))
+            interval = beta_interval(weight, total - weight, level, float(ends[0, rows[0], code]))
             ends[:, rows, code] = np.reshape(interval, (2, 1))
 
     def _answer_with_spread(self, x: X) -> dict[Any, tuple[float, float]]:

@@ -223,17 +223,17 @@ def _translated(
     codes: Codes, values: Sequence[Value], vocabulary: Vocabulary, name: Any, naming: NDArray[np.bool_]
 ) -> Codes:
     """Translate a column's codes to the store's; new values get codes in the order of the rows."""
-    known = [vocabulary.find(value) for value in values]
-    new = [code for code, found in enumerate(known) if found < 0]
+    translated = [vocabulary.find(value) for value in values]
+    new = [code for code, existing in enumerate(translated) if existing < 0]
     if new and naming.any():
         named = codes if naming.all() else codes[naming]
         first = np.full(len(values) + 1, -1)  # the row of each code; the last is what -1, missing, picks
         first[named[::-1]] = np.arange(len(named) - 1, -1, -1)  # of equal indices the last one stays
         for code in sorted((code for code in new if first[code] >= 0), key=first.__getitem__):
-            known[code] = name(values[code])
+            translated[code] = name(values[code])
     if new and vocabulary.other >= 0:
-        known = [vocabulary.lookup(value) for value in values]
-    translation = np.array([*known, -1], np.int32)  # the last is what -1, missing, picks
+        translated = [vocabulary.lookup(value) for value in values]
+    translation = np.array([*translated, -1], np.int32)  # the last is what -1, missing, picks
     translation[translation < 0] = -1
     return translation[codes]
 
@@ -331,8 +331,8 @@ def _translated_columns(
         (_feature(encoder, name, True, not np.isnan(column[naming]).all()), column)
         for name, column in numeric
     ]
-    known = [(feature.slot, column) for feature, column in measured if feature is not None]
-    return slots, codes, [slot for slot, _ in known], [column for _, column in known]
+    columns = [(feature.slot, column) for feature, column in measured if feature is not None]
+    return slots, codes, [slot for slot, _ in columns], [column for _, column in columns]
 
 
 def _row_batch(
@@ -383,16 +383,16 @@ def _arranged(
     """Arrange columns as rows end to end, without missing cells, slots ascending within a row."""
     order = np.argsort(np.array(slots, np.int32), kind="stable")
     matrix = np.empty((len(slots), rows), dtype)
-    for place, column in enumerate(order):
-        matrix[place] = columns[column]
+    for row, column in enumerate(order):
+        matrix[row] = columns[column]
     matrix = np.ascontiguousarray(matrix.T)
-    held = present(matrix)
+    is_present = present(matrix)
     feature = np.tile(np.array(slots, np.int32)[order], (rows, 1))
-    if held.all():
+    if is_present.all():
         ends = np.arange(1, rows + 1, dtype=np.longlong) * len(slots)
         return ends, feature.reshape(-1), matrix.reshape(-1)
-    ends = np.cumsum(np.count_nonzero(held, axis=1), dtype=np.longlong)
-    return ends, feature[held], matrix[held]
+    ends = np.cumsum(np.count_nonzero(is_present, axis=1), dtype=np.longlong)
+    return ends, feature[is_present], matrix[is_present]
 
 
 def _bags(encoder: Any, xs: Native, naming: NDArray[np.bool_], learning: bool) -> Batch:
@@ -402,10 +402,10 @@ def _bags(encoder: Any, xs: Native, naming: NDArray[np.bool_], learning: bool) -
     sparse = _is_sparse(xs) and not zero_too
     names, row_of, column_of, counts = _sparse(xs) if sparse else _dense(xs, rows, zero_too)
     if encoder.binary:
-        kept = counts > encoder.threshold
+        is_present = counts > encoder.threshold
     else:
-        kept = (counts != 0) & ~np.isnan(counts)
-        bad = kept & ~((counts > 0) & (counts <= 2.0**53))
+        is_present = (counts != 0) & ~np.isnan(counts)
+        bad = is_present & ~((counts > 0) & (counts <= 2.0**53))
         if bad.any():
             first = int(np.argmax(bad))
             raise BadValue(
@@ -413,15 +413,15 @@ def _bags(encoder: Any, xs: Native, naming: NDArray[np.bool_], learning: bool) -
                 f"least 0, and at most 2**53, not {counts[first]}"
             )
     codes = np.full(len(names), -2, np.int32)
-    row_of, column_of, counts = row_of[kept], column_of[kept], counts[kept]
+    row_of, column_of, counts = row_of[is_present], column_of[is_present], counts[is_present]
     named = set(column_of[naming[row_of]].tolist())
     for column in dict.fromkeys(column_of.tolist()):
         code = encoder.tokens.lookup(names[column])
         codes[column] = (
             encoder.encode_new_token(names[column], learning and column in named) if code < 0 else code
         )
-    known = codes[column_of] >= 0
-    row_of, code, counts = row_of[known], codes[column_of][known], counts[known]
+    has_code = codes[column_of] >= 0
+    row_of, code, counts = row_of[has_code], codes[column_of][has_code], counts[has_code]
     if encoder.tokens.other >= 0:
         row_of, code, counts = _joined(row_of, code, counts, code == encoder.tokens.other)
     batch = Batch()
@@ -443,9 +443,9 @@ def _joined(row_of: Any, code: Any, counts: Any, shared: Any) -> tuple[Any, Any,
     first = np.flatnonzero(shared)[at]
     counts = counts.copy()
     counts[first] = totals[row_of[first]]
-    kept = ~shared
-    kept[first] = True
-    return row_of[kept], code[kept], counts[kept]
+    is_first = ~shared
+    is_first[first] = True
+    return row_of[is_first], code[is_first], counts[is_first]
 
 
 def _is_sparse(xs: Native) -> bool:
@@ -473,8 +473,8 @@ def _dense(xs: Native, rows: int, zero_too: bool) -> tuple[list[Any], Any, Any, 
         columns = read_table(xs).columns
         names = [*columns]
         matrix = np.empty((rows, len(names)))
-        for place, (name, cells) in enumerate(columns.items()):
-            matrix[:, place] = _counts(cells, name)
+        for column, (name, cells) in enumerate(columns.items()):
+            matrix[:, column] = _counts(cells, name)
     row_of, column_of = np.nonzero(~np.isnan(matrix) if zero_too else matrix)
     return names, row_of, column_of, matrix[row_of, column_of]
 

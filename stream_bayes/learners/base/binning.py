@@ -73,7 +73,7 @@ class Binning:
             raise BadValue(f"binning.moving must be True or False, not {shown(self.moving)}")
 
     @classmethod
-    def of(cls, given: object) -> Self | None:
+    def of(cls, setting: object) -> Self | None:
         """Return the settings given by an argument `binning=`; None for None.
 
         Examples
@@ -81,12 +81,12 @@ class Binning:
         >>> Binning.of("mdl")
         Binning(method='mdl', bins=None, after=5, window=5120, moving=False)
         """
-        if given is None or isinstance(given, cls):
-            return given
-        if isinstance(given, str) and given in METHODS:
-            return cls(given)
-        known = ", ".join(map(repr, METHODS))
-        raise BadValue(f"binning must be one of {known}, a Binning(...) or None, not {shown(given)}")
+        if setting is None or isinstance(setting, cls):
+            return setting
+        if isinstance(setting, str) and setting in METHODS:
+            return cls(setting)
+        methods = ", ".join(map(repr, METHODS))
+        raise BadValue(f"binning must be one of {methods}, a Binning(...) or None, not {shown(setting)}")
 
     @classmethod
     def from_json(cls, settings: Mapping[str, Any]) -> Self:
@@ -111,7 +111,7 @@ def bins_for(schema: Schema | None, binning: Binning | None) -> tuple[Bins | Non
     specs = {} if schema is None else schema.features
     cuts = {name: spec.cuts for name, spec in specs.items() if isinstance(spec, Numeric) and spec.cuts}
     most = MOST_BINS if binning.bins is None else binning.bins
-    bins = Bins(max([most, *(len(known) + 1 for known in cuts.values())]))
+    bins = Bins(max([most, *(len(points) + 1 for points in cuts.values())]))
     return bins, {**binning.to_json(), "declared": cuts}
 
 

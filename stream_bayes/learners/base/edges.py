@@ -30,7 +30,7 @@ def edges_of(model: Any) -> list[list[str]]:
     each = getattr(model, "structures_", None)
     if each is not None:  # a choice of several
         every = [edge for parents in each.values() for edge in listed_edges(parents)]
-        return [edge for place, edge in enumerate(every) if edge not in every[:place]]
+        return [edge for number, edge in enumerate(every) if edge not in every[:number]]
     parents: Mapping[Any, Any] = getattr(model, "parents_", {})
     above_all = getattr(model, "parent_", None)
     if above_all is not None:

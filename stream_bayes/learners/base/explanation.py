@@ -65,12 +65,12 @@ class Explanation:
         total = self.total
         for wanted in (label, *(() if against is None else (against,))):
             if wanted not in total:
-                known = (
+                expected = (
                     f"the {len(total)} classes are {shown(list(total))}"
                     if total
                     else "nothing has been learned"
                 )
-                raise BadLabel(f"no class {shown(wanted)} is known: {known}")
+                raise BadLabel(f"no class {shown(wanted)} is known: {expected}")
         others = [
             score
             for other, score in total.items()
@@ -83,7 +83,7 @@ class Explanation:
 
     def ranked(self) -> list[tuple[Any, Mapping[Value, float]]]:
         """Return the features and their evidence; those that separate the classes most come first."""
-        return sorted(self.evidence.items(), key=lambda item: (-_gap(item[1]), repr(item[0])))
+        return sorted(self.evidence.items(), key=lambda entry: (-_gap(entry[1]), repr(entry[0])))
 
     def contrast(self) -> tuple[Value, Value | None, list[tuple[Any, float]]]:
         """Return the most probable class, the next one, and each feature's evidence for the first of them.
@@ -170,7 +170,7 @@ class Contributions:
 
     def ranked(self) -> list[tuple[Any, tuple[float, float]]]:
         """Return the features and their contributions, the largest first."""
-        return sorted(self.features.items(), key=lambda item: (-abs(item[1][0]), repr(item[0])))
+        return sorted(self.features.items(), key=lambda entry: (-abs(entry[1][0]), repr(entry[0])))
 
     def __str__(self) -> str:
         rows = [("(mean)", f"{self.mean:.3f}")]

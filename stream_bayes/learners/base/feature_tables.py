@@ -31,60 +31,60 @@ class FeatureTables:
 
     def feature(self, name: Any) -> Any:
         """Return the encoder's entry of a feature."""
-        known = self.store.encoder.features.get(name)
-        if known is None:
+        feature = self.store.encoder.features.get(name)
+        if feature is None:
             raise UnknownFeature(
                 f"no feature {name!r} is known; there are {list(self.store.encoder.features)!r}"
             )
-        return known
+        return feature
 
     def code(self, name: Any, value: Any) -> int:
         """Return the code of a feature's value."""
-        known = self.feature(name)
-        code: int = known.vocabulary.find(canonical(value, feature=name))
+        feature = self.feature(name)
+        code: int = feature.vocabulary.find(canonical(value, feature=name))
         if code < 0:
-            raise BadLabel(f"feature {name!r} has the values {known.vocabulary.values!r}, not {value!r}")
+            raise BadLabel(f"feature {name!r} has the values {feature.vocabulary.values!r}, not {value!r}")
         return code
 
     def counts(self, name: Any, label: Any) -> dict[Value, float]:
         """Return the weight of each value that holds samples or was declared, in fresh samples."""
-        known = self.feature(name)
-        if known.numeric:
+        feature = self.feature(name)
+        if feature.numeric:
             raise NotSupported(
                 f"feature {name!r} is numeric: it has a mean and a deviation, no table of counts"
             )
         tables = self.store.tables
         layout, code = tables.values.layout, self.store.encoder.labels.find(label)
-        start = layout.start[known.slot]
+        start = layout.start[feature.slot]
         return {
-            value: tables.values.weight[(start + place) * layout.classes + code] / tables.unit
-            for place, value in enumerate(known.vocabulary.values)
-            if tables.values.held[start + place]
+            value: tables.values.weight[(start + number) * layout.classes + code] / tables.unit
+            for number, value in enumerate(feature.vocabulary.values)
+            if tables.values.occupied[start + number]
         }
 
     def given_class(self, name: Any, label: Any) -> dict[Any, float]:
         """Return P(feature | label); the mean and deviation of a numeric feature; nothing if it is 0/0."""
-        known = self.feature(name)
-        if known.numeric:
-            mean, variance, _, _ = self.reading.gaussian(known.slot, self.store.encoder.labels.find(label))
+        feature = self.feature(name)
+        if feature.numeric:
+            mean, variance, _, _ = self.reading.gaussian(feature.slot, self.store.encoder.labels.find(label))
             return {"mean": mean, "sd": math.sqrt(variance)}
         return self._smoothed(self.counts(name, label))
 
     def given_value(self, name: Any, label: Any, other: Any, value: Any) -> dict[Any, float]:
         """Return P(feature | label, other = value), from a store of pairs; nothing if it is 0/0."""
-        known, parent = self.feature(name), self.feature(other)
-        if known is parent:
+        feature, parent = self.feature(name), self.feature(other)
+        if feature is parent:
             raise NotSupported(f"{name!r} cannot be given to itself")
         tables = self.store.tables
         pairs: Any = tables.pairs
         layout, code = tables.values.layout, self.store.encoder.labels.find(label)
-        place = layout.start[parent.slot] + self.code(other, value)
+        parent_position = layout.start[parent.slot] + self.code(other, value)
         counts = {}
-        for number, held in enumerate(known.vocabulary.values):
-            own = layout.start[known.slot] + number
-            if tables.values.held[own]:
-                cell = layout.pair(max(own, place), min(own, place))
-                counts[held] = pairs.weight[cell * layout.classes + code] / tables.unit
+        for number, feature_value in enumerate(feature.vocabulary.values):
+            position = layout.start[feature.slot] + number
+            if tables.values.occupied[position]:
+                cell = layout.pair(max(position, parent_position), min(position, parent_position))
+                counts[feature_value] = pairs.weight[cell * layout.classes + code] / tables.unit
         return self._smoothed(counts)
 
     def joint(self, name: Any, labels: Iterable[Any]) -> dict[Any, dict[Value, float]]:

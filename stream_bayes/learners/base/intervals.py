@@ -62,22 +62,24 @@ def mixed_intervals(
     return intervals
 
 
-def beta_interval(own: float, other: float, level: float, mean: float | None = None) -> tuple[float, float]:
+def beta_interval(
+    weight: float, other: float, level: float, mean: float | None = None
+) -> tuple[float, float]:
     """Return the interval of a Beta distribution: the central one, or the nearest to it that holds the mean.
 
     A central interval leaves out the mean of a distribution that is very skewed, or at a very low level. `mean` is the
     mean as a model answers it, which rounding may have moved.
     """
     tail = (1.0 - level) / 2.0
-    if own <= 0.0:
+    if weight <= 0.0:
         return 0.0, 0.0
     if other <= 0.0:
         return 1.0, 1.0
-    mean = own / (own + other) if mean is None else mean
+    mean = weight / (weight + other) if mean is None else mean
     inverse = scipy.special.betaincinv
-    under = float(scipy.special.betainc(own, other, mean))
+    under = float(scipy.special.betainc(weight, other, mean))
     if under <= tail:
-        return mean, float(inverse(own, other, under + level))
+        return mean, float(inverse(weight, other, under + level))
     if 1.0 - under <= tail:
-        return float(inverse(own, other, under - level)), mean
-    return float(inverse(own, other, tail)), float(inverse(own, other, 1.0 - tail))
+        return float(inverse(weight, other, under - level)), mean
+    return float(inverse(weight, other, tail)), float(inverse(weight, other, 1.0 - tail))

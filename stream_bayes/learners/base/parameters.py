@@ -55,20 +55,20 @@ def parameters_of(made: type[Any], others: Mapping[str, type[Any]]) -> list[Para
 
 def _meanings(made: type[Any], others: Mapping[str, type[Any]]) -> dict[str, str]:
     """Return the explanation of each argument, from this class's docstring or the one it points to."""
-    found: dict[str, list[str]] = {}
+    explanations: dict[str, list[str]] = {}
     names: list[str] = []
     section = inspect.cleandoc(made.__doc__ or "").partition("Parameters\n----------\n")[2]
     for line in filter(None, re.split(r"\n\n(?=\S)", section)[0].splitlines()):
         if not line.startswith(" "):
             names = [name.strip() for name in line.split(",")]
-            found |= {name: [] for name in names}
+            explanations |= {name: [] for name in names}
         else:
             for name in names:
-                found[name].append(line.strip())
-    meanings = {name: " ".join(lines) for name, lines in found.items()}
+                explanations[name].append(line.strip())
+    meanings = {name: " ".join(lines) for name, lines in explanations.items()}
     for name, meaning in meanings.items():
         pointed = ELSEWHERE.match(meaning)
         if pointed is not None and pointed[1] in others:
-            own = meaning[pointed.end() :]
-            meanings[name] = _meanings(others[pointed[1]], others).get(name, "") + own
+            addition = meaning[pointed.end() :]
+            meanings[name] = _meanings(others[pointed[1]], others).get(name, "") + addition
     return meanings

@@ -76,7 +76,7 @@ def labels_like(xs: Native, values: NDArray[np.float64], labels: Sequence[Value]
     if not labels or not values.any():
         predicted: list[Any] = [None] * len(values)
     else:
-        predicted = [labels[order[place]] for place in values[:, order].argmax(axis=1)]
+        predicted = [labels[order[number]] for number in values[:, order].argmax(axis=1)]
     return like_series(xs, predicted) if is_frame(xs) else predicted
 
 

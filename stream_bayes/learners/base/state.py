@@ -97,13 +97,16 @@ def text_of(state: Mapping[str, Any]) -> str:
 
     Those texts are most of a state, and as JSON they would take ten times as long. The JSON holds their lengths.
     """
-    kept = {key: state[key] for key in sorted(state) if key not in ("arrays", "checksum")}
-    store = kept.get("store")
+    parts = {key: state[key] for key in sorted(state) if key not in ("arrays", "checksum")}
+    store = parts.get("store")
     if not isinstance(store, Mapping) or not isinstance(store.get("vocabularies"), list):
-        return json.dumps(kept)
-    known = store["vocabularies"]
-    kept["store"] = {**store, "vocabularies": [len(one) if isinstance(one, str) else one for one in known]}
-    return "\n".join([json.dumps(kept), *(one for one in known if isinstance(one, str))])
+        return json.dumps(parts)
+    vocabularies = store["vocabularies"]
+    parts["store"] = {
+        **store,
+        "vocabularies": [len(one) if isinstance(one, str) else one for one in vocabularies],
+    }
+    return "\n".join([json.dumps(parts), *(one for one in vocabularies if isinstance(one, str))])
 
 
 def checksum(text: str, arrays: Mapping[str, Any]) -> int:
@@ -161,10 +164,10 @@ def saved_parameter(value: Any) -> Any:  # JSON in both directions
     if isinstance(value, ScoreSearch):
         return {"search": value.to_json()}
     if isinstance(value, Mapping):
-        pairs = [[tagged(key), None if held is None else tagged(held)] for key, held in value.items()]
+        pairs = [[tagged(key), None if entry is None else tagged(entry)] for key, entry in value.items()]
         return {"mapping": pairs}
     if isinstance(value, (tuple, list)):
-        return {type(value).__name__: [saved_parameter(part) for part in value]}
+        return {type(value).__name__: [saved_parameter(element) for element in value]}
     raise BadState(f"a parameter of type {type(value).__name__} cannot be saved")
 
 
@@ -192,11 +195,11 @@ def loaded_parameter(saved: Any) -> Any:
         return untagged(saved)
     if set(saved) == {"mapping"}:
         pairs = saved["mapping"]
-        return {untagged(key): None if held is None else untagged(held) for key, held in pairs}
+        return {untagged(key): None if entry is None else untagged(entry) for key, entry in pairs}
     if set(saved) == {"tuple"}:
-        return tuple(loaded_parameter(part) for part in saved["tuple"])
+        return tuple(loaded_parameter(element) for element in saved["tuple"])
     if set(saved) == {"list"}:
-        return [loaded_parameter(part) for part in saved["list"]]
+        return [loaded_parameter(element) for element in saved["list"]]
     raise BadState(f"a parameter saved as {sorted(map(str, saved))} is not known")
 
 

@@ -245,7 +245,7 @@ class LearnsUnlabelled(BayesClassifier):
         samples = [count for count in np.asarray(unlabelled.store.tables.class_samples).tolist() if count > 0]
         is_enough = len(samples) > 1 and min(samples) >= LEAST_LABELS
         if unlabelled.events and is_enough and len(unlabelled.labelled) >= LEAST_TOGETHER:
-            xs, ws = (list(part) for part in zip(*unlabelled.events, strict=True))
+            xs, ws = (list(column) for column in zip(*unlabelled.events, strict=True))
             exact = unlabelled.store.content().state()
             alone = _losses(self._counting(exact, [], np.zeros((0, 0))), unlabelled)
             least = 0.0

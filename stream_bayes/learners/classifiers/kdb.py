@@ -179,16 +179,16 @@ class KDB(PairClassifier):
         self, reading: FamilyDependences, feature: Any, label: Any, parents: list[tuple[int, int]]
     ) -> dict[Any, float]:
         """Return P(feature | label, parents), for the slots and codes of parents."""
-        known, y = self._tables.feature(feature), self._store.encoder.labels.find(label)
+        child, y = self._tables.feature(feature), self._store.encoder.labels.find(label)
         table = {}
-        for code, value in enumerate(known.vocabulary.values):
-            entries = sorted([*parents, (int(known.slot), code)])
+        for code, value in enumerate(child.vocabulary.values):
+            entries = sorted([*parents, (int(child.slot), code)])
             row = Row()
             row.reserve(len(entries), 0)
             row.entries = len(entries)
-            for k, (slot, own) in enumerate(entries):
-                row.feature[k], row.code[k] = slot, own
-            chance = reading.chance(row, known.slot, y)
+            for k, (slot, member_code) in enumerate(entries):
+                row.feature[k], row.code[k] = slot, member_code
+            chance = reading.chance(row, child.slot, y)
             if chance is not None:
                 table[value] = chance
         return table

@@ -115,9 +115,9 @@ class LiveChoice(PairClassifier):
         self.loss_half_life = loss_half_life
         self.rate = rate
         self.min_count = min_count
-        known = isinstance(readings, (tuple, list)) and all(isinstance(name, str) for name in readings)
+        are_names = isinstance(readings, (tuple, list)) and all(isinstance(name, str) for name in readings)
         if (
-            not known
+            not are_names
             or not readings
             or len(set(readings)) != len(readings)
             or not set(readings) <= set(ALL_READINGS)
@@ -215,16 +215,16 @@ class LiveChoice(PairClassifier):
         """For TAN, KDB and SPODE each feature's present parent, None if it depends on the class alone, in the order of
         names; for `"kdb3"` a tuple of its parents.
         """
-        found: dict[str, dict[Any, Any]] = {}
+        structures: dict[str, dict[Any, Any]] = {}
         for name, reading in zip(self.readings, self._reading.members, strict=True):
             if isinstance(reading, SuperParent):
                 features = self._store.encoder.nominal
                 above = features[reading.chosen].name if reading.chosen >= 0 else None
                 names = sorted((feature.name for feature in features), key=name_order)
-                found[name] = {one: above if one != above else None for one in names}
+                structures[name] = {one: above if one != above else None for one in names}
             elif isinstance(reading, SpanningTree | Dependences | FamilyDependences):
-                found[name] = reading.parents_by_name()
-        return found
+                structures[name] = reading.parents_by_name()
+        return structures
 
     @property
     def feature_weights_(self) -> dict[Any, float]:

@@ -87,30 +87,30 @@ class _BagClassifier(LearnsUnlabelled):
             probabilities for all classes are returned, by class.
         """
         label = self._given_label(given)
-        place = self._store.encoder.nominal[0].vocabulary.lookup(feature)
-        if place < 0 or not self._store.tables.values.held[place]:
+        code = self._store.encoder.nominal[0].vocabulary.lookup(feature)
+        if code < 0 or not self._store.tables.values.occupied[code]:
             raise UnknownFeature(f"token {feature!r} holds no samples")
         labels = self._store.encoder.labels
-        return self._by_class(label, lambda y: self._share(place, labels.find(y)))
+        return self._by_class(label, lambda y: self._share(code, labels.find(y)))
 
     def explain_one(self, x: X) -> Explanation:
         """Return the evidence of each token for each class, as log-evidence that adds up."""
         return super().explain_one(counted(x) if isinstance(x, (list, tuple)) else x)
 
-    def _share(self, place: int, label: int) -> float:
-        own, total = self._parameters(place, label)
-        return own / total
+    def _share(self, code: int, label: int) -> float:
+        weight, total = self._parameters(code, label)
+        return weight / total
 
-    def _weight(self, place: int, label: int) -> float:
+    def _weight(self, code: int, label: int) -> float:
         tables = self._store.tables
-        return float(tables.values.weight[place * tables.values.layout.classes + label] / tables.unit)
+        return float(tables.values.weight[code * tables.values.layout.classes + label] / tables.unit)
 
-    def _parameters(self, place: int, label: int) -> tuple[float, float]:
+    def _parameters(self, code: int, label: int) -> tuple[float, float]:
         """Return the smoothed weight of a word in a class, and that of all words together."""
         tables = self._store.tables
         total = float(tables.values.present[label] / tables.unit)
         vocabulary = int(tables.values.distinct[0])
-        return self._weight(place, label) + self.alpha, total + self.alpha * vocabulary
+        return self._weight(code, label) + self.alpha, total + self.alpha * vocabulary
 
 
 class MultinomialNB(_BagClassifier):
@@ -271,7 +271,7 @@ class BernoulliNB(_BagClassifier):
     def _threshold(self) -> float | None:
         return self.true_threshold
 
-    def _parameters(self, place: int, label: int) -> tuple[float, float]:
+    def _parameters(self, code: int, label: int) -> tuple[float, float]:
         tables = self._store.tables
         messages = float(tables.class_weight[label] / tables.unit)
-        return self._weight(place, label) + self.alpha, messages + 2.0 * self.alpha
+        return self._weight(code, label) + self.alpha, messages + 2.0 * self.alpha

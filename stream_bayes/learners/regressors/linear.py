@@ -177,10 +177,10 @@ class BayesianRegression(SummedRegressor):
         noise = deviation[-1] * math.sqrt(left / self._reading.degrees)
         features: dict[Any, tuple[float, float]] = {}
         for name, at in self._by_feature(columns).items():
-            part = np.zeros(len(columns))
-            part[at] = away[at]
-            spread = float(noise * np.linalg.norm(_solved(factor, part)))
-            features[name] = (float(deviation[-1] * (part @ coefficients)), spread)
+            contribution = np.zeros(len(columns))
+            contribution[at] = away[at]
+            spread = float(noise * np.linalg.norm(_solved(factor, contribution)))
+            features[name] = (float(deviation[-1] * (contribution @ coefficients)), spread)
         return Contributions(float(mean[-1]), features)
 
     def draw(self, rng: np.random.Generator) -> LinearFunction:
@@ -233,11 +233,11 @@ class BayesianRegression(SummedRegressor):
     def _by_feature(self, columns: Any) -> Mapping[Any, list[int]]:
         """Return the columns of each feature, by its name."""
         numeric, of_numbers = self._encoder.numeric, self._numeric_slots()
-        found: dict[Any, list[int]] = {}
+        columns_of: dict[Any, list[int]] = {}
         for k, slot in enumerate(columns.tolist()):
             name = numeric[slot].name
-            found.setdefault(name if slot in of_numbers else name[1], []).append(k)
-        return found
+            columns_of.setdefault(name if slot in of_numbers else name[1], []).append(k)
+        return columns_of
 
 
 def _solved(factor: Any, right: Any, *, transposed: bool = False) -> Any:

@@ -175,7 +175,7 @@ class Costs:
 
     def cost(self, decision: Hashable, label: Hashable) -> float:
         """Return the cost of a decision when the truth is `label`."""
-        return self.rows[_place(decision, self.decisions, "decision")][_place(label, self.labels, "label")]
+        return self.rows[_index(decision, self.decisions, "decision")][_index(label, self.labels, "label")]
 
     def risk(self, probabilities: Mapping[Any, float]) -> dict[Any, float]:
         """Return the expected cost of each decision, R(d | x); an absent label has probability 0.
@@ -192,10 +192,10 @@ class Costs:
         BadValue
             A probability is not a number from 0 to 1.
         """
-        known = _checked(probabilities)
-        for label in known:
-            _place(label, self.labels, "label")
-        column = [known.get(label, 0.0) for label in self.labels]
+        checked = _checked(probabilities)
+        for label in checked:
+            _index(label, self.labels, "label")
+        column = [checked.get(label, 0.0) for label in self.labels]
         return {
             decision: sum(cost * probability for cost, probability in zip(row, column, strict=True))
             for decision, row in zip(self.decisions, self.rows, strict=True)
@@ -241,12 +241,12 @@ class Costs:
         """
         if len(self.labels) != 2:
             raise NotSupported(f"a band needs two labels; these costs have {list(self.labels)}: use risk")
-        one = _place(label, self.labels, "label")
-        own = self.rows[_place(decision, self.decisions, "decision")]
+        one = _index(label, self.labels, "label")
+        costs = self.rows[_index(decision, self.decisions, "decision")]
         low, high = 0.0, 1.0
         for row in self.rows:
             # The cost of this decision less that of the other, if the label is impossible and if it is certain.
-            at_zero, at_one = own[1 - one] - row[1 - one], own[one] - row[one]
+            at_zero, at_one = costs[1 - one] - row[1 - one], costs[one] - row[one]
             if at_zero > 0 and at_one > 0:
                 return None
             if at_zero > 0:
@@ -310,7 +310,7 @@ class Thresholds:
         else:
             listed, unlisted = {}, _threshold(least, "the threshold of all labels")
         # Sorted, so that equal thresholds in another order are equal.
-        object.__setattr__(self, "listed", tuple(sorted(listed.items(), key=lambda item: repr(item[0]))))
+        object.__setattr__(self, "listed", tuple(sorted(listed.items(), key=lambda pair: repr(pair[0]))))
         object.__setattr__(self, "unlisted", unlisted)
         object.__setattr__(self, "otherwise", otherwise)
 
@@ -322,28 +322,28 @@ class Thresholds:
         BadValue
             A probability is not a number from 0 to 1.
         """
-        known = _checked(probabilities)
-        if not any(known.values()):
+        checked = _checked(probabilities)
+        if not any(checked.values()):
             return None
-        if any(listed not in known for listed, _ in self.listed):
-            self._warn_of_unknown(known)
-        label = max(known, key=known.__getitem__)
+        if any(listed not in checked for listed, _ in self.listed):
+            self._warn_of_unknown(checked)
+        label = max(checked, key=checked.__getitem__)
         least = next((value for listed, value in self.listed if listed == label), self.unlisted)
-        return label if known[label] >= least else self.otherwise
+        return label if checked[label] >= least else self.otherwise
 
-    def _warn_of_unknown(self, known: Mapping[Any, float]) -> None:
+    def _warn_of_unknown(self, checked: Mapping[Any, float]) -> None:
         """Warn of a threshold for a label whose name is close to that of a label without one: probably a slip."""
-        own = {listed for listed, _ in self.listed}
-        free = {str(label).casefold(): label for label in known if label not in own}
-        for listed in own - known.keys():
+        names = {listed for listed, _ in self.listed}
+        free = {str(label).casefold(): label for label in checked if label not in names}
+        for listed in names - checked.keys():
             text = str(listed).casefold()
             for close in get_close_matches(text, free, 1, CLOSE):
                 if (
                     DIGITS.sub("", text) != DIGITS.sub("", close) or text == close
                 ):  # class 1 is no slip for class 2
                     warnings.warn(
-                        f"the threshold of {listed!r} applies to none of the labels {shown(list(known))}; did you mean "
-                        f"{free[close]!r}?",
+                        f"the threshold of {listed!r} applies to none of the labels {shown(list(checked))}; did you "
+                        f"mean {free[close]!r}?",
                         NeverMet,
                         stacklevel=3,
                     )
@@ -389,14 +389,14 @@ def _threshold(value: object, of: str) -> float:
 
 def _checked(probabilities: Mapping[Any, float]) -> dict[Any, float]:
     """Return the probabilities as floats; raise if one is not a probability."""
-    known = {label: _number(value) for label, value in probabilities.items()}
-    for label, probability in known.items():
+    checked = {label: _number(value) for label, value in probabilities.items()}
+    for label, probability in checked.items():
         if not 0 <= probability <= 1 + SLACK:
             raise BadValue(f"the probability of {label!r} must be from 0 to 1; got {probabilities[label]!r}")
-    return known
+    return checked
 
 
-def _place(name: Hashable, names: tuple[Hashable, ...], kind: str) -> int:
+def _index(name: Hashable, names: tuple[Hashable, ...], kind: str) -> int:
     try:
         return names.index(name)
     except ValueError:

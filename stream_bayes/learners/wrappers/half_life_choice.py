@@ -90,7 +90,7 @@ class HalfLifeChoice(ReadOnlyArguments, base.MiniBatchClassifier):
         if (
             not isinstance(half_lives, (list, tuple))
             or not half_lives
-            or any(half_lives.index(one) < place for place, one in enumerate(half_lives))
+            or any(half_lives.index(one) < number for number, one in enumerate(half_lives))
         ):
             raise BadValue(
                 f"half_lives must be a list of numbers of events, or None, each once, not {half_lives!r}"
@@ -119,12 +119,13 @@ class HalfLifeChoice(ReadOnlyArguments, base.MiniBatchClassifier):
         """Return the probabilities of a sample, then learn it."""
         # All refuse the same samples, and the first refuses before any has learned; those that fade need more memory.
         answers: list[dict[Any, float]] = [{}] * len(self._members)
-        for place in sorted(range(len(answers)), key=lambda place: self.half_lives[place] is None):
-            answers[place] = self._members[place].predict_learn_one(x, y, w)
+        for number in sorted(range(len(answers)), key=lambda number: self.half_lives[number] is None):
+            answers[number] = self._members[number].predict_learn_one(x, y, w)
         answer = self._combined(answers)
         left = 2.0 ** (-1.0 / self.loss_half_life)
         self._losses = [
-            loss * left + w * log_loss(given, y) for loss, given in zip(self._losses, answers, strict=True)
+            loss * left + w * log_loss(chances, y)
+            for loss, chances in zip(self._losses, answers, strict=True)
         ]
         best = min(range(len(self._losses)), key=self._losses.__getitem__)
         if best != self._leader:
@@ -253,13 +254,13 @@ class HalfLifeChoice(ReadOnlyArguments, base.MiniBatchClassifier):
         >>> HalfLifeChoice(NaiveBayes()).clone({"combine": "mixture", "strength": 0.5}).learner.strength
         0.5
         """
-        own = self._get_params()
-        given = dict(new_params or {})
-        learner = given.pop("learner", self.learner)
+        arguments = self._get_params()
+        changes = dict(new_params or {})
+        learner = changes.pop("learner", self.learner)
         if isinstance(learner, tuple):  # a class and arguments, as River passes on nested models
             learner = learner[0](**learner[1])
-        inner = {name: given.pop(name) for name in [*given] if name not in own}
-        return type(self)(**(own | given | {"learner": learner.clone(inner)}))
+        inner = {name: changes.pop(name) for name in [*changes] if name not in arguments}
+        return type(self)(**(arguments | changes | {"learner": learner.clone(inner)}))
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

@@ -142,11 +142,11 @@ class SlidingWindow(BayesClassifier):
         >>> SlidingWindow(TAN(), 100).clone({"size": 50, "half_life": 20.0}).half_life
         20.0
         """
-        given = dict(new_params or {})
-        size, learner = given.pop("size", self.size), given.pop("learner", None)
+        changes = dict(new_params or {})
+        size, learner = changes.pop("size", self.size), changes.pop("learner", None)
         if isinstance(learner, tuple):  # a class and arguments, as River passes on nested models
-            learner = learner[0](**(learner[1] | given))
-        return type(self)(self.learner.clone(given) if learner is None else learner, size)
+            learner = learner[0](**(learner[1] | changes))
+        return type(self)(self.learner.clone(changes) if learner is None else learner, size)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

@@ -33,8 +33,8 @@ __all__: list[str] = []
 class _Weights(ValueCodec):
     """The weights of a mixture of experts."""
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        state: JSONValue = held.state()
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        state: JSONValue = value.state()
         return state
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
@@ -63,13 +63,15 @@ class _Weights(ValueCodec):
 class _Corrections(ValueCodec):
     """The counts of a recalibration."""
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        state: JSONValue = held.state()
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        state: JSONValue = value.state()
         return state
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
         parts = location.fields(saved, "events", "hits", "trust")
-        events, hits, trust = (ListOf(WEIGHT).decode(part, None, location) for part in parts)
+        events, hits, trust = (
+            ListOf(WEIGHT).decode(saved_numbers, None, location) for saved_numbers in parts
+        )
         fits = (
             len(events) == len(hits) == len(made.events)
             and min(events) > 0.0
@@ -94,8 +96,8 @@ class _Names(ListOf):
     def __init__(self) -> None:
         super().__init__(PLAIN)
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        return super().encode(list(held), location)
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        return super().encode(list(value), location)
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
         names = super().decode(saved, made, location)
@@ -111,22 +113,22 @@ class _Names(ListOf):
 class _Members(ListOf):
     """The learners of the stores, each with the features that it uses."""
 
-    def __init__(self, held: AdaptiveBayes) -> None:
+    def __init__(self, instance: AdaptiveBayes) -> None:
         super().__init__(OBJECT)
-        self.held = held
+        self.model = instance
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
-        stores, names = self.held._stores, self.held._names
+        stores, names = self.model._stores, self.model._names
         if not len(location.items(saved)) == len(made) == len(names):
             raise location.altered(f"{len(made)} learners", saved)
         loaded = []
-        for store, used, one, item in zip(stores, names, made, saved, strict=True):
+        for store, used, one, state in zip(stores, names, made, saved, strict=True):
             shown = None if used is None else [name for each in used for name in store.names_of(each)]
             try:
                 like = one if shown is None else store.learner(shown)
             except StreamBayesError as error:
                 raise location.altered("names that a learner can use", used) from error
-            loaded.append(self.kind.decode(item, like, location))
+            loaded.append(self.kind.decode(state, like, location))
             confine(loaded[-1], shown)
         return loaded
 
@@ -134,8 +136,8 @@ class _Members(ListOf):
 class _Events(ValueCodec):
     """The newest events, as codes."""
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        return [list(event) for event in held.events]
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        return [list(event) for event in value.events]
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
         events = location.items(saved)
@@ -149,7 +151,7 @@ class _Events(ValueCodec):
             parts = (
                 COUNT.decode(label, None, location),
                 float(WEIGHT.decode(weight, None, location)),
-                *(counts.decode(part, None, location) for part in (features, codes, slots)),
+                *(counts.decode(saved_codes, None, location) for saved_codes in (features, codes, slots)),
                 [float(number) for number in ListOf(FINITE).decode(numbers, None, location)],
             )
             if len(features) != len(codes) or len(slots) != len(numbers):
@@ -159,9 +161,9 @@ class _Events(ValueCodec):
         return made
 
 
-def _are_codes(held: Any) -> bool:
+def _are_codes(instance: Any) -> bool:
     """Return True if the newest events are codes of the first store."""
-    encoder = held._store.encoder
+    encoder = instance._store.encoder
     return all(
         label < len(encoder.labels)
         and all(
@@ -169,25 +171,28 @@ def _are_codes(held: Any) -> bool:
             for slot, code in zip(features, codes, strict=True)
         )
         and all(slot < len(encoder.numeric) for slot in slots)
-        for label, _, features, codes, slots, _ in held._newest.events
+        for label, _, features, codes, slots, _ in instance._newest.events
     )
 
 
-def _fits(held: Any) -> bool:
+def _fits(instance: Any) -> bool:
     """Return True if all stores have learned the same events, and know the labels."""
     return (
-        held._known <= len(held._labels)
-        and len({member.clock for member in held._members}) == 1
-        and len(held._newest) <= held.clock
-        and set(held._due) | set(held._moved) <= set(range(1, len(held._members)))
-        and _are_codes(held)
+        instance._known <= len(instance._labels)
+        and len({member.clock for member in instance._members}) == 1
+        and len(instance._newest) <= instance.clock
+        and set(instance._due) | set(instance._moved) <= set(range(1, len(instance._members)))
+        and _are_codes(instance)
     )
 
 
-def _may_sleep(held: Any) -> bool:
+def _may_sleep(sleep: Any) -> bool:
     """Return True if each store has its times, none of them to come."""
-    fits = len(held.since) == len(held.length) == held.stores and max(*held.since, held.alarm) <= held.clock
-    return bool(fits and min(held.length) > 0 and held.square >= 0.0)
+    fits = (
+        len(sleep.since) == len(sleep.length) == sleep.stores
+        and max(*sleep.since, sleep.alarm) <= sleep.clock
+    )
+    return bool(fits and min(sleep.length) > 0 and sleep.square >= 0.0)
 
 
 register(LabelMemory, {"labels": DequeOf(PLAIN), "repeated": WEIGHT, "changed": WEIGHT}, derived=["names"])
@@ -195,7 +200,9 @@ register(
     Trends,
     {"moments": DictOf(ListOf(FINITE))},
     derived=["_left", "_names"],
-    fits=lambda held: all(len(moments) == 2 and moments[1] >= 0.0 for moments in held.moments.values()),
+    fits=lambda instance: all(
+        len(moments) == 2 and moments[1] >= 0.0 for moments in instance.moments.values()
+    ),
 )
 register(
     Sleep,
@@ -212,14 +219,14 @@ register(
 )
 register(
     AdaptiveBayes,
-    lambda held: {
+    lambda instance: {
         "_names": ListOf(OrNone(_Names())),
         "_paired": _Names(),
         "_dropped": _Names(),
         "_best": _Names(),
         "_due": ListOf(COUNT),
         "_moved": ListOf(COUNT),
-        "_members": _Members(held),
+        "_members": _Members(instance),
         "_newest": _Events(),
         "_memory": OBJECT,
         "_trends": OBJECT,

@@ -61,17 +61,17 @@ def make_transformer(name: str, arguments: Mapping[str, Any] | None = None) -> b
     """
     check_known("transformer", name, TRANSFORMERS)
     kind: type[base.Transformer] = TRANSFORMERS[name]
-    given = dict(arguments or {})
-    known = inspect.signature(kind).parameters
-    check_arguments(name, given, known)
+    settings = dict(arguments or {})
+    parameters = inspect.signature(kind).parameters
+    check_arguments(name, settings, parameters)
     several: list[Any] = []
-    for argument, parameter in known.items():
+    for argument, parameter in parameters.items():
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-            several = given.pop(argument, [])
+            several = settings.pop(argument, [])
             if not isinstance(several, list) or not several:
                 raise BadValue(f"{name}: {argument} is a list of at least one name, not {several!r}")
     with construction_errors(name, arguments or {}):
-        return kind(*several, **given)
+        return kind(*several, **settings)
 
 
 def make_detector(name: str, arguments: Mapping[str, Any] | None = None) -> Any:
@@ -92,13 +92,13 @@ def make_detector(name: str, arguments: Mapping[str, Any] | None = None) -> Any:
     stream_bayes.errors.BadValue: there is no detector 'adwim'; did you mean 'adwin'? There are adwin, ...
     """
     check_known("detector", name, DETECTORS)
-    made, given = DETECTORS[name], dict(arguments or {})
-    known = inspect.signature(made).parameters
-    check_arguments(name, given, known)
-    if "seed" in known:
-        given.setdefault("seed", 0)
-    with construction_errors(name, given):
-        return made(**given)
+    made, settings = DETECTORS[name], dict(arguments or {})
+    parameters = inspect.signature(made).parameters
+    check_arguments(name, settings, parameters)
+    if "seed" in parameters:
+        settings.setdefault("seed", 0)
+    with construction_errors(name, settings):
+        return made(**settings)
 
 
 def make_adaptive(
@@ -120,17 +120,17 @@ def make_adaptive(
     >>> make_adaptive(NaiveBayes(), "ddm", {"warm_start": 50}, {"window": 500}).signal_
     'error'
     """
-    made, given = make_detector(detector, of_detector), dict(arguments or {})
-    check_adapting(given)
-    if isinstance(given.get("search"), Mapping):
-        given["search"] = make_search(given["search"])
+    made, settings = make_detector(detector, of_detector), dict(arguments or {})
+    check_adapting(settings)
+    if isinstance(settings.get("search"), Mapping):
+        settings["search"] = make_search(settings["search"])
     try:
-        return DriftAdaptive(learner, made, **given)
+        return DriftAdaptive(learner, made, **settings)
     except StreamBayesError as error:
         raise BadValue(f"drift: {error}") from error
 
 
 def check_adapting(arguments: Mapping[str, Any]) -> None:
     """Raise `BadValue` for what is not an argument of `DriftAdaptive`, or has a key of its own."""
-    known = [name for name in inspect.signature(DriftAdaptive).parameters if name not in NOT_FROM_A_FILE]
-    check_arguments("drift", arguments, known)
+    names = [name for name in inspect.signature(DriftAdaptive).parameters if name not in NOT_FROM_A_FILE]
+    check_arguments("drift", arguments, names)

@@ -53,24 +53,24 @@ class ValueCodec(ABC):
     """The codec of an attribute's values."""
 
     @abstractmethod
-    def encode(self, held: Any, location: Location) -> JSONValue:
+    def encode(self, value: Any, location: Location) -> JSONValue:
         """Return the value as JSON that shares nothing with it."""
 
     @abstractmethod
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
         """Return the saved value. `made` is the value in a fresh object; it may be filled and returned."""
 
-    def encode_many(self, held: Iterable[tuple[Any, Any]], location: Location) -> list[JSONValue]:
+    def encode_many(self, pairs: Iterable[tuple[Any, Any]], location: Location) -> list[JSONValue]:
         """Return the values under many names as JSON."""
-        return [self.encode(value, location.at(shown(name))) for name, value in held]
+        return [self.encode(value, location.at(shown(name))) for name, value in pairs]
 
     def decode_many(
         self, saved: list[Any], names: Sequence[Any], make: Callable[[], Any] | None, location: Location
     ) -> list[Any]:
         """Return the saved values under many names; `make` makes the value that a fresh object would hold."""
         return [
-            self.decode(item, make() if make else None, location.at(shown(name)))
-            for item, name in zip(saved, names, strict=True)
+            self.decode(value, make() if make else None, location.at(shown(name)))
+            for value, name in zip(saved, names, strict=True)
         ]
 
 
@@ -81,18 +81,18 @@ class PayloadCodec(ValueCodec):
     expected: str
     fits: Callable[[Any], bool]
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
+    def encode(self, value: Any, location: Location) -> JSONValue:
         try:
-            value = plain(held)
+            plain_value = plain(value)
         except BadValue as error:
             raise location.cannot_save(f"no snapshot can hold what is here: {error}") from error
         # A smaller float would come back as one that computes with more digits.
-        if not self.fits(value) or (isinstance(held, np.floating) and not isinstance(held, float)):
+        if not self.fits(plain_value) or (isinstance(value, np.floating) and not isinstance(value, float)):
             raise location.cannot_save(
-                f"expected {self.expected}, got {type(held).__name__}: {shown(held)}; "
+                f"expected {self.expected}, got {type(value).__name__}: {shown(value)}; "
                 "convert or leave it out before it reaches this step"
             )
-        return tagged_payload(value)
+        return tagged_payload(plain_value)
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
         try:
@@ -103,12 +103,12 @@ class PayloadCodec(ValueCodec):
             raise location.altered(self.expected, value)
         return value
 
-    def encode_many(self, held: Iterable[tuple[Any, Any]], location: Location) -> list[JSONValue]:
-        pairs = list(held)
-        values = [value for _, value in pairs]
+    def encode_many(self, pairs: Iterable[tuple[Any, Any]], location: Location) -> list[JSONValue]:
+        listed = list(pairs)
+        values = [value for _, value in listed]
         if _stand_for_themselves(values) and all(map(self.fits, values)):
             return values
-        return super().encode_many(pairs, location)
+        return super().encode_many(listed, location)
 
     def decode_many(
         self, saved: list[Any], names: Sequence[Any], make: Callable[[], Any] | None, location: Location
@@ -157,8 +157,8 @@ class OrNone(ValueCodec):
 
     kind: ValueCodec
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        return None if held is None else self.kind.encode(held, location)
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        return None if value is None else self.kind.encode(value, location)
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
         return None if saved is None else self.kind.decode(saved, made, location)
@@ -170,21 +170,21 @@ class DictOf(ValueCodec):
 
     kind: ValueCodec
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        chosen = self.chosen(held, location)
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        chosen = self.chosen(value, location)
         names = [name for name, _ in chosen]
         return {"names": _saved_names(names, location), "held": self.kind.encode_many(chosen, location)}
 
-    def chosen(self, held: Mapping[Any, Any], location: Location) -> list[tuple[Any, Any]]:
+    def chosen(self, mapping: Mapping[Any, Any], location: Location) -> list[tuple[Any, Any]]:
         """Return the items to write, in their order."""
-        return list(held.items())
+        return list(mapping.items())
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
-        written, held = location.fields(saved, "names", "held")
+        written, values = location.fields(saved, "names", "held")
         names = _loaded_names(written, location)
-        if len(location.items(held)) != len(names):
-            raise location.altered(f"something for each of {len(names)} names", held)
-        loaded = self.kind.decode_many(held, names, getattr(made, "default_factory", None), location)
+        if len(location.items(values)) != len(names):
+            raise location.altered(f"something for each of {len(names)} names", values)
+        loaded = self.kind.decode_many(values, names, getattr(made, "default_factory", None), location)
         made.clear()
         for name, value in zip(names, loaded, strict=True):
             made[name] = value  # a Counter's update would add
@@ -197,10 +197,10 @@ class SortedDictOf(DictOf):
     Zeros are left out: reading a defaultdict puts them there, and looking at a metric must not change its state.
     """
 
-    def chosen(self, held: Mapping[Any, Any], location: Location) -> list[tuple[Any, Any]]:
+    def chosen(self, mapping: Mapping[Any, Any], location: Location) -> list[tuple[Any, Any]]:
         return sorted(
-            ((name, value) for name, value in held.items() if value),
-            key=lambda item: key_order(item[0], location),
+            ((name, value) for name, value in mapping.items() if value),
+            key=lambda entry: key_order(entry[0], location),
         )
 
 
@@ -239,9 +239,9 @@ def _loaded_names(saved: object, location: Location) -> list[Any]:
 class _Set(ValueCodec):
     """A set of values, or of None: written in the order of `name_order`, whatever order it has in memory."""
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        ordered = sorted(held, key=lambda value: key_order(value, location))
-        return [None if value is None else tagged(value) for value in ordered]
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        ordered = sorted(value, key=lambda member: key_order(member, location))
+        return [None if member is None else tagged(member) for member in ordered]
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
         try:
@@ -259,8 +259,8 @@ class _Mapping(ValueCodec):
     def __init__(self, kind: ValueCodec) -> None:
         self.inner = DictOf(kind)
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        return self.inner.encode(held, location)
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        return self.inner.encode(value, location)
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
         return self.inner.decode(saved, {}, location)
@@ -275,8 +275,8 @@ MAPPINGS = DictOf(
 class _Texts(ValueCodec):
     """The keys of a dict that maps texts to 0, in their order."""
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        return _saved_names(list(held), location)
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        return _saved_names(list(value), location)
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
         names = _loaded_names(saved, location)
@@ -294,8 +294,8 @@ class DequeOf(ValueCodec):
 
     kind: ValueCodec
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        return self.kind.encode_many(enumerate(held), location)
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        return self.kind.encode_many(enumerate(value), location)
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
         if made.maxlen is not None and len(location.items(saved)) > made.maxlen:
@@ -311,8 +311,8 @@ class ListOf(ValueCodec):
 
     kind: ValueCodec
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        return self.kind.encode_many(enumerate(held), location)
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        return self.kind.encode_many(enumerate(value), location)
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
         return list(self.kind.decode_many(location.items(saved), range(len(saved)), None, location))
@@ -323,8 +323,8 @@ class _Generator(ValueCodec):
 
     WORDS = 624
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        version, words, normal = held.getstate()
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        version, words, normal = value.getstate()
         if version != 3:
             raise location.cannot_save(
                 f"this Python's random numbers have version {version}, which is not known here"

@@ -69,10 +69,10 @@ class _CompiledCodec(ValueCodec):
     def has_form(self) -> bool:
         """Return True if a fresh object has the bytes that are expected of it."""
 
-    def check_form(self, held: Any, location: Location) -> None:
+    def check_form(self, instance: Any, location: Location) -> None:
         """Raise the error for a version of River whose bytes have another form."""
         if not self.is_known:
-            raise location.other_parts(held, "the bytes of its pickle")
+            raise location.other_parts(instance, "the bytes of its pickle")
 
 
 class _FixedLayout(_CompiledCodec):
@@ -106,9 +106,9 @@ class _FixedLayout(_CompiledCodec):
         make, expected = self.fresh
         return bool(make().__getstate__() == self.form.pack(*expected))
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        self.check_form(held, location)
-        numbers = self.form.unpack(held.__getstate__())
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        self.check_form(value, location)
+        numbers = self.form.unpack(value.__getstate__())
         if not self.fits(numbers):
             raise location.cannot_save("it holds NaN, and River cannot continue from that")
         return [
@@ -123,8 +123,8 @@ class _FixedLayout(_CompiledCodec):
         free = [index for index, role in enumerate(self.roles) if role != "same"]
         if len(location.items(saved)) != len(free):
             raise location.altered(f"{len(free)} numbers", saved)
-        for index, item in zip(free, saved, strict=True):
-            numbers[index] = _kind(self.roles[index]).decode(item, None, location)
+        for index, number in zip(free, saved, strict=True):
+            numbers[index] = _kind(self.roles[index]).decode(number, None, location)
             if self.roles[index] == "real" and type(numbers[index]) is not float:
                 raise location.altered("floats", saved)
         if not self.fits(numbers):
@@ -204,11 +204,11 @@ class _SortedWindow(_CompiledCodec):
         begin = struct.pack("<Q3dQ3d", 3, 1.0, 2.0, 3.0, 3, 1.0, 3.0, 2.0)
         return bool(probe.__getstate__().startswith(begin))
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        self.check_form(held, location)
-        kept = held.__getstate__()
-        (length,) = struct.unpack_from("<Q", kept)
-        return self.NUMBERS.encode(struct.unpack_from(f"<{length}d", kept, 16 + 8 * length), location)
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        self.check_form(value, location)
+        pickled = value.__getstate__()
+        (length,) = struct.unpack_from("<Q", pickled)
+        return self.NUMBERS.encode(struct.unpack_from(f"<{length}d", pickled, 16 + 8 * length), location)
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
         self.check_form(made, location)
@@ -239,11 +239,11 @@ class _Curve(_CompiledCodec):
         begin = self.HEAD.pack(1, 3, 1, 2, 2) + self.ENTRY.pack(0.25, 1 << 63) + self.ENTRY.pack(0.5, 1)
         return bool(probe.__getstate__().startswith(begin))
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        self.check_form(held, location)
-        kept = held.__getstate__()
-        length = self.HEAD.unpack_from(kept)[-1]
-        entries = self.ENTRY.iter_unpack(kept[self.HEAD.size : self.HEAD.size + length * self.ENTRY.size])
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        self.check_form(value, location)
+        pickled = value.__getstate__()
+        length = self.HEAD.unpack_from(pickled)[-1]
+        entries = self.ENTRY.iter_unpack(pickled[self.HEAD.size : self.HEAD.size + length * self.ENTRY.size])
         scores, numbered = zip(*entries, strict=True) if length else ((), ())
         return [[number >> 63 for number in numbered], self.PAIRS.encode(scores, location)]
 
@@ -290,14 +290,14 @@ class _AdaptiveWindow(_CompiledCodec):
         lists = _bucket_bytes(1, []) + _bucket_bytes(1, [(6.0, 8.0)])
         return bool(probe.__getstate__() == begin + lists + self.PARAMETERS.pack(*parameters))
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        self.check_form(held, location)
-        kept = held.__getstate__()
-        _, _, most, _, _, *sums_and_counters, sizes = self.HEAD.unpack_from(kept)
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        self.check_form(value, location)
+        pickled = value.__getstate__()
+        _, _, most, _, _, *sums_and_counters, sizes = self.HEAD.unpack_from(pickled)
         bucket = struct.Struct(f"<QQQ{most + 1}dQ{most + 1}d")
         lists: list[JSONValue] = []
         for start in range(self.HEAD.size, self.HEAD.size + sizes * bucket.size, bucket.size):
-            _, used, _, *numbers = bucket.unpack_from(kept, start)
+            _, used, _, *numbers = bucket.unpack_from(pickled, start)
             totals, variances = numbers[:used], numbers[most + 2 : most + 2 + used]
             at = location.at("buckets")
             lists.append([self.SUMS.encode(totals, at), self.SUMS.encode(variances, at)])

@@ -13,12 +13,12 @@ from stream_bayes.saving.river.registry import OBJECT, register
 __all__: list[str] = []
 
 
-def _order_keys(held: Any) -> None:
+def _order_keys(instance: Any) -> None:
     # It hands the features on in the order of a set, so of hashes; a dict's keys serve it as well.
-    held.keys = dict.fromkeys(sorted(held.keys, key=name_order))
+    instance.keys = dict.fromkeys(sorted(instance.keys, key=name_order))
 
 
-KEYS = {"keys": lambda held: frozenset(held.keys)}
+KEYS = {"keys": lambda instance: frozenset(instance.keys)}
 register(compose.Select, parameters=KEYS, fix_order=_order_keys)
 register(compose.Discard, parameters=KEYS)
 register(compose.SelectType)

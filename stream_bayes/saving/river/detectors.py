@@ -68,10 +68,10 @@ register(
 # -- of errors --------------------------------------------------------------------------------------------------------
 
 
-def _ddm_fits(held: Any) -> bool:
+def _ddm_fits(instance: Any) -> bool:
     """Return True if the error rate is valid, and the minimum and its deviation are both set or both unset."""
-    least = held._p_min is None, held._s_min is None, held._ps_min == math.inf
-    return 0 <= held._p.get() <= 1 and (all(least) or not any(least))
+    least = instance._p_min is None, instance._s_min is None, instance._ps_min == math.inf
+    return 0 <= instance._p.get() <= 1 and (all(least) or not any(least))
 
 
 register(
@@ -87,14 +87,14 @@ register(
 )
 
 
-def _eddm_fits(held: Any) -> bool:
+def _eddm_fits(instance: Any) -> bool:
     """Return True if errors are among the events, and the distances between them have a variance."""
-    most = held._p2s_prime_max
+    most = instance._p2s_prime_max
     return bool(
-        held._n_errors <= held._n
-        and held._last_error <= held._n
-        and held._error_distances._S >= 0
-        and held._error_distances.n == held._n_errors
+        instance._n_errors <= instance._n
+        and instance._last_error <= instance._n
+        and instance._error_distances._S >= 0
+        and instance._error_distances.n == instance._n_errors
         and (most == -1 or most > 0)
     )
 
@@ -113,18 +113,18 @@ register(
 )
 
 
-def _fhddm_fits(held: Any) -> bool:
-    return math.isclose(held.n_one, sum(held._sliding_window), abs_tol=1e-6)
+def _fhddm_fits(instance: Any) -> bool:
+    return math.isclose(instance.n_one, sum(instance._sliding_window), abs_tol=1e-6)
 
 
-def _fhddm(held: Any) -> dict[str, ValueCodec]:
+def _fhddm(instance: Any) -> dict[str, ValueCodec]:
     holds: dict[str, ValueCodec] = {
         "_sliding_window": DequeOf(UNIT),
         "n_one": FINITE,
         "_u_max": UNIT,
         **DRIFT,
     }
-    if held.short_window_size is not None:
+    if instance.short_window_size is not None:
         holds |= {"_short_window": DequeOf(UNIT), "_u_short_max": UNIT}
     return {**holds, "_warning_detected": FLAG}
 
@@ -132,10 +132,13 @@ def _fhddm(held: Any) -> dict[str, ValueCodec]:
 register(binary.FHDDM, _fhddm, derived=["_epsilon", "_epsilon_s"], fits=_fhddm_fits)
 
 
-def _hddm_a_fits(held: Any) -> bool:
+def _hddm_a_fits(detector: Any) -> bool:
     """Return True if the two best prefixes are no longer than the whole."""
-    total = held._z.n
-    return all(0 <= part.n <= total and (part.n > 0) == (total > 0) for part in (held._x_min, held._x_max))
+    total = detector._z.n
+    return all(
+        0 <= prefix.n <= total and (prefix.n > 0) == (total > 0)
+        for prefix in (detector._x_min, detector._x_max)
+    )
 
 
 register(
@@ -147,7 +150,7 @@ register(
     SampleInfo,
     {"_ewma": OBJECT, "_is_init": FLAG, "_ibc": UNIT},
     derived=["_lambd_sq", "_c_lambd_sq"],
-    parameters={"lambd": lambda held: held._ewma.fading_factor},
+    parameters={"lambd": lambda instance: instance._ewma.fading_factor},
 )
 SAMPLES = ("_total", "_s1_decr", "_s1_incr", "_s2_decr", "_s2_incr")
 register(
@@ -164,31 +167,31 @@ class _Retraining(ObjectCodec):
 
     PARTS = ("model", "drift_detector", "bkg_model")
 
-    def encode(self, held: Any, location: Location) -> dict[str, Any]:
-        return self._written(held, location, encode_object)
+    def encode(self, instance: Any, location: Location) -> dict[str, Any]:
+        return self._written(instance, location, encode_object)
 
-    def configuration(self, held: Any, location: Location) -> dict[str, Any]:
-        return self._written(held, location, configuration_of)
+    def configuration(self, instance: Any, location: Location) -> dict[str, Any]:
+        return self._written(instance, location, configuration_of)
 
     def _written(
-        self, held: Any, location: Location, write: Callable[[Any, Location], dict[str, Any]]
+        self, instance: Any, location: Location, write: Callable[[Any, Location], dict[str, Any]]
     ) -> dict[str, Any]:
-        parts = {name: write(getattr(held, name), location.at(name)) for name in self._names(held)}
-        return {"train_in_background": held.train_in_background, **parts}
+        parts = {name: write(getattr(instance, name), location.at(name)) for name in self._names(instance)}
+        return {"train_in_background": instance.train_in_background, **parts}
 
-    def _names(self, held: Any) -> tuple[str, ...]:
-        return self.PARTS if held.train_in_background else self.PARTS[:2]
+    def _names(self, instance: Any) -> tuple[str, ...]:
+        return self.PARTS if instance.train_in_background else self.PARTS[:2]
 
     def decode(self, made: Any, saved: dict[str, Any], location: Location) -> Any:
         flag = "train_in_background"
         compare_parameters({flag: made.train_in_background}, {flag: saved.get(flag)}, location)
         _, *parts = location.fields(saved, flag, *self._names(made))
-        for name, part in zip(self._names(made), parts, strict=True):
-            setattr(made, name, decode_object(getattr(made, name), part, location.at(name)))
+        for name, state in zip(self._names(made), parts, strict=True):
+            setattr(made, name, decode_object(getattr(made, name), state, location.at(name)))
         return made
 
-    def parts(self, held: Any) -> Iterator[Any]:
-        return (getattr(held, name) for name in self._names(held))
+    def parts(self, instance: Any) -> Iterator[Any]:
+        return (getattr(instance, name) for name in self._names(instance))
 
 
 register_codec(drift.DriftRetrainingClassifier, _Retraining())

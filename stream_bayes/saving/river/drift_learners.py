@@ -32,10 +32,12 @@ from stream_bayes.saving.river.registry import OBJECT, OBJECTS, decode_object, e
 __all__: list[str] = []
 
 
-def _choice_fits(held: Any) -> bool:
+def _choice_fits(instance: Any) -> bool:
     """Return True if there is a loss for each half-life, and the leader is one of them."""
-    members = len(held.half_lives)
-    return len(held._losses) == members and held._leader < members and held._since <= held.clock
+    members = len(instance.half_lives)
+    return (
+        len(instance._losses) == members and instance._leader < members and instance._since <= instance.clock
+    )
 
 
 register(
@@ -54,47 +56,47 @@ SEARCHED = ("structure",)  # arguments of learners that a search may have change
 class _Model(ValueCodec):
     """A learner like the one that the user gave, but for what a search has found."""
 
-    held: DriftAdaptive
+    adaptive: DriftAdaptive
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        return encode_object(held, location)
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        return encode_object(value, location)
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
-        learner = self.held.learner
+        learner = self.adaptive.learner
         state = saved.get("state") if isinstance(saved, Mapping) else None
         parameters = state.get("parameters") if isinstance(state, Mapping) else None
         if not isinstance(parameters, Mapping):
             raise location.altered("the state of a learner", saved)
-        own = learner._get_params()
-        given = {
+        arguments = learner._get_params()
+        changes = {
             name: loaded_parameter(parameters[name])
             for name in SEARCHED
-            if name in own and name in parameters
+            if name in arguments and name in parameters
         }
-        return decode_object(learner.clone(given), saved, location)
+        return decode_object(learner.clone(changes), saved, location)
 
 
 @dataclass(frozen=True)
 class _Named(ValueCodec):
     """[name, learner] of candidates and retired models."""
 
-    held: DriftAdaptive
+    adaptive: DriftAdaptive
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        return [[name, encode_object(model, location)] for name, model in held]
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        return [[name, encode_object(model, location)] for name, model in value]
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
         pairs = [location.items(pair) for pair in location.items(saved)]
         if not all(len(pair) == 2 and isinstance(pair[0], str) for pair in pairs):
             raise location.altered("models by name", saved)
-        return [(name, _Model(self.held).decode(model, None, location)) for name, model in pairs]
+        return [(name, _Model(self.adaptive).decode(model, None, location)) for name, model in pairs]
 
 
 class _TrialCodec(ValueCodec):
     """[begun, since, caught, length, events, lost, gains, squares, earlier]."""
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        *rest, gains, squares, earlier = held
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        *rest, gains, squares, earlier = value
         return PayloadCodec("a trial", _is_trial).encode(
             [*rest, list(gains), list(squares), earlier], location
         )
@@ -153,14 +155,14 @@ COLUMNS = ("window_codes", "window_numbers", "window_labels", "window_weights", 
 class _Recent(ValueCodec):
     """The newest events, by the codes of the model that answers."""
 
-    held: DriftAdaptive
+    adaptive: DriftAdaptive
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        return _saved_arrays(held.arrays(), location)
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        return _saved_arrays(value.arrays(), location)
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
         arrays = _loaded_arrays(saved, (*COLUMNS, "signals"), location)
-        recent = RecentEvents(self.held.model_, self.held._succession.settings.window)
+        recent = RecentEvents(self.adaptive.model_, self.adaptive._succession.settings.window)
         recent.load(arrays, arrays["signals"])
         return recent
 
@@ -169,16 +171,16 @@ class _Recent(ValueCodec):
 class _Task(ValueCodec):
     """The input of a search, so that it can be run again."""
 
-    held: DriftAdaptive
+    adaptive: DriftAdaptive
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        basis = held.basis
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        basis = value.basis
         return {
-            "begun": held.begun,
-            "since": held.since,
+            "begun": value.begun,
+            "since": value.since,
             "basis": [basis.name, _saved_state(basis.state, location), basis.is_searched, basis.is_whole],
-            "events": _saved_arrays(held.events, location),
-            "only": PLAIN.encode(list(held.only), location),
+            "events": _saved_arrays(value.events, location),
+            "only": PLAIN.encode(list(value.only), location),
         }
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
@@ -187,19 +189,21 @@ class _Task(ValueCodec):
         )
         begun, since = COUNT.decode(begun, None, location), COUNT.decode(since, None, location)
         events = _loaded_arrays(number, COLUMNS, location)
-        known = self._basis(location.items(basis), location)
-        search = self.held._succession.settings.search
-        return SearchTask(begun, since, known, events, search, tuple(PLAIN.decode(only, None, location)))
+        loaded_basis = self._basis(location.items(basis), location)
+        search = self.adaptive._succession.settings.search
+        return SearchTask(
+            begun, since, loaded_basis, events, search, tuple(PLAIN.decode(only, None, location))
+        )
 
     def _basis(self, saved: list[Any], location: Location) -> Basis:
         if (
             len(saved) != 4
-            or saved[0] not in (self.held.policy, GROWN, FRESH)
-            or not all(type(part) is bool for part in saved[2:])
+            or saved[0] not in (self.adaptive.policy, GROWN, FRESH)
+            or not all(type(flag) is bool for flag in saved[2:])
         ):
             raise location.altered("a candidate before it has learned", saved)
         name, state, is_searched, is_whole = saved
-        model = _Model(self.held).decode(state, None, location)
+        model = _Model(self.adaptive).decode(state, None, location)
         return Basis(name, type(model), model.state(), is_searched, is_whole)
 
 
@@ -212,11 +216,11 @@ def _saved_state(state: Mapping[str, Any], location: Location) -> JSONValue:
 class _Log(ValueCodec):
     """The entries of a log, how many there were of each kind, and how long some took: these alone are no events'."""
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
+    def encode(self, value: Any, location: Location) -> JSONValue:
         return {
-            "entries": ListOf(PLAIN).encode(held.entries, location),
-            "counts": dict(held.counts),
-            "seconds": [[number, took] for number, took in held.seconds.items()],
+            "entries": ListOf(PLAIN).encode(value.entries, location),
+            "counts": dict(value.counts),
+            "seconds": [[number, took] for number, took in value.seconds.items()],
         }
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
@@ -255,10 +259,10 @@ def _is_seconds(value: object) -> bool:
 class _Families(ValueCodec):
     """A detector for each family, and the sums of what they were fed."""
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        arrays = {"events": held.events, "sums": held.sums, "recent": held.recent}
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        arrays = {"events": value.events, "sums": value.sums, "recent": value.recent}
         return {
-            "detectors": [encode_object(detector, location) for detector in held.detectors],
+            "detectors": [encode_object(detector, location) for detector in value.detectors],
             "sums": _saved_arrays(arrays, location),
         }
 
@@ -280,8 +284,8 @@ class _Families(ValueCodec):
 class _Changes(ValueCodec):
     """The number of tests of families, and for each family the clock after which it is tested."""
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        return PLAIN.encode(held.state(), location)
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        return PLAIN.encode(value.state(), location)
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
         state = PLAIN.decode(saved, None, location)
@@ -311,8 +315,8 @@ class _DriftPart(ValueCodec):
 
     holds: Mapping[str, ValueCodec]
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        return {name: kind.encode(vars(held)[name], location.at(name)) for name, kind in self.holds.items()}
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        return {name: kind.encode(vars(value)[name], location.at(name)) for name, kind in self.holds.items()}
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
         for (name, kind), value in zip(self.holds.items(), location.fields(saved, *self.holds), strict=True):
@@ -320,17 +324,17 @@ class _DriftPart(ValueCodec):
         return made
 
 
-def _adaptive(held: DriftAdaptive) -> dict[str, ValueCodec]:
-    model = _Model(held)
+def _adaptive(instance: DriftAdaptive) -> dict[str, ValueCodec]:
+    model = _Model(instance)
     succession = {
         "model": model,
-        "recent": _Recent(held),
+        "recent": _Recent(instance),
         "clock": COUNT,
         "generation": COUNT,
-        "task": OrNone(_Task(held)),
-        "candidates": _Named(held),
+        "task": OrNone(_Task(instance)),
+        "candidates": _Named(instance),
         "trial": OrNone(_TrialCodec()),
-        "retired": _Named(held),
+        "retired": _Named(instance),
         "changed_again": OrNone(COUNT),
         "is_renewing": FLAG,
         "since": COUNT,
@@ -351,13 +355,14 @@ def _adaptive(held: DriftAdaptive) -> dict[str, ValueCodec]:
     }
 
 
-def _adaptive_fits(held: DriftAdaptive) -> bool:
+def _adaptive_fits(instance: DriftAdaptive) -> bool:
     """Return True if candidates have a trial, no search runs meanwhile, and nothing happened later than now."""
-    succession, now = held._succession, held.clock
+    succession, now = instance._succession, instance.clock
     trial, task = succession.trial, succession.task
     tried = len(succession.candidates) if trial is None else len(trial.gains)
     return (
-        (held.signal_ == "family") == (held._watch.families is not None or held._watch.changes is not None)
+        (instance.signal_ == "family")
+        == (instance._watch.families is not None or instance._watch.changes is not None)
         and (trial is None or not trial.gains or tried == len(succession.candidates))
         and (trial is not None or not succession.candidates)
         and (trial is None or task is None)
@@ -366,20 +371,20 @@ def _adaptive_fits(held: DriftAdaptive) -> bool:
         and (task is None or 0 < task.since <= task.begun <= now)
         and (succession.changed_again is None or trial is not None or task is not None)
         and (succession.changed_again or 0) <= now
-        and len(succession.retired) <= held.retired
-        and (held._warned or 0) <= now
+        and len(succession.retired) <= instance.retired
+        and (instance._warned or 0) <= now
         and 0 < succession.since <= now + 1
         and succession.recent.newest <= now
     )
 
 
-def _search(held: DriftAdaptive) -> str | None:
-    return None if held.search is None else repr(held.search)
+def _search(instance: DriftAdaptive) -> str | None:
+    return None if instance.search is None else repr(instance.search)
 
 
 register(
     DriftAdaptive,
     _adaptive,
-    parameters={"search": _search, "signal": lambda held: held.signal_},
+    parameters={"search": _search, "signal": lambda instance: instance.signal_},
     fits=_adaptive_fits,
 )

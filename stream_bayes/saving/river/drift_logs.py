@@ -31,7 +31,7 @@ def drift_logs(state: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
     ([[]], [])
     """
     with refusing_bad_state():
-        return [_entries(held["_watch"]["log"]) for held in _adaptive(state.get("model"))]
+        return [_entries(attributes["_watch"]["log"]) for attributes in _adaptive(state.get("model"))]
 
 
 def answering_state(state: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -54,24 +54,26 @@ def answering_state(state: Mapping[str, Any]) -> dict[str, Any] | None:
         model = state.get("model")
         if not isinstance(model, Mapping) or model.get("class") != DriftAdaptive.__name__:
             return None
-        held = model["holds"]["_succession"]["model"]
-        own = f"{held['number']}-"
+        answering = model["holds"]["_succession"]["model"]
+        prefix = f"{answering['number']}-"
         arrays = {
-            name.removeprefix(own): array for name, array in state["arrays"].items() if name.startswith(own)
+            name.removeprefix(prefix): array
+            for name, array in state["arrays"].items()
+            if name.startswith(prefix)
         }
-        return {**held["state"], "arrays": arrays}
+        return {**answering["state"], "arrays": arrays}
 
 
-def _adaptive(part: Any) -> Iterator[Mapping[str, Any]]:
+def _adaptive(json: Any) -> Iterator[Mapping[str, Any]]:
     """Yield the saved attributes of each model that adapts to drift within a state's JSON."""
-    if isinstance(part, Mapping):
-        if part.get("class") == DriftAdaptive.__name__ and isinstance(part.get("holds"), Mapping):
-            yield part["holds"]
+    if isinstance(json, Mapping):
+        if json.get("class") == DriftAdaptive.__name__ and isinstance(json.get("holds"), Mapping):
+            yield json["holds"]
             return
-        for inner in part.values():
+        for inner in json.values():
             yield from _adaptive(inner)
-    elif isinstance(part, list):
-        for inner in part:
+    elif isinstance(json, list):
+        for inner in json:
             yield from _adaptive(inner)
 
 

@@ -62,7 +62,7 @@ class Location:
         """Return the error for a value here that no snapshot can hold."""
         return CannotSave(f"{self}: {why}")
 
-    def other_parts(self, held: object, which: str) -> CannotSave | BadState:
+    def other_parts(self, instance: object, which: str) -> CannotSave | BadState:
         """Return the error for an object here that this version of River keeps in parts that are not known.
 
         Examples
@@ -73,7 +73,7 @@ class Location:
         BadState('the model: the state was saved with River 0.26.1, and River ... keeps a float in other parts: \
 numerator; load it with River 0.26.1, or start over without it')
         """
-        kind = type(held).__name__
+        kind = type(instance).__name__
         if self.saved_with is None:
             return self.cannot_save(
                 f"River {RIVER} keeps a {kind} in other parts than are known here: {which}; use River 0.26"

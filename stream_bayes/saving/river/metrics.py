@@ -63,8 +63,8 @@ class _Cells(ValueCodec):
 
     ROW = SortedDictOf(REAL)
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        rows = {label: row for label, row in held.items() if any(row.values())}
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        rows = {label: row for label, row in value.items() if any(row.values())}
         return SortedDictOf(self.ROW).encode(rows, location)
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
@@ -92,7 +92,7 @@ register(
     metrics.ConfusionMatrix,
     MATRIX,
     derived=["_init_classes"],
-    parameters={"classes": lambda held: held._init_classes},
+    parameters={"classes": lambda instance: instance._init_classes},
     fix_order=_order_classes,
 )
 register_alias(OrderedConfusionMatrix, metrics.ConfusionMatrix)
@@ -121,7 +121,9 @@ for kind in (*OF_ALL_LABELS, *OF_ONE_LABEL):
 register(
     metrics.MultiFBeta,
     derived=["_requires_labels"],
-    parameters={"weights": lambda held: None if isinstance(held.weights, defaultdict) else held.weights},
+    parameters={
+        "weights": lambda instance: None if isinstance(instance.weights, defaultdict) else instance.weights
+    },
 )
 
 AVERAGES = tuple(
@@ -141,23 +143,23 @@ for kind in ROLLING_CURVES:
     register(
         kind,
         {"_metric": CURVE, "_buf_labels": LABELS, "_buf_scores": ListOf(REAL)},
-        fits=lambda held: len(held._buf_labels) == len(held._buf_scores),
+        fits=lambda instance: len(instance._buf_labels) == len(instance._buf_scores),
     )
 
 
 class _Collection(ObjectCodec):
     """Several metrics, in their order: {"metrics": [{...}, {...}], "str_sep": ", "}."""
 
-    def encode(self, held: Any, location: Location) -> dict[str, Any]:
+    def encode(self, instance: Any, location: Location) -> dict[str, Any]:
         return {
-            "metrics": [encode_object(one, at) for one, at in _located(held, location)],
-            "str_sep": held.str_sep,
+            "metrics": [encode_object(one, at) for one, at in _located(instance, location)],
+            "str_sep": instance.str_sep,
         }
 
-    def configuration(self, held: Any, location: Location) -> dict[str, Any]:
+    def configuration(self, instance: Any, location: Location) -> dict[str, Any]:
         return {
-            "metrics": [configuration_of(one, at) for one, at in _located(held, location)],
-            "str_sep": held.str_sep,
+            "metrics": [configuration_of(one, at) for one, at in _located(instance, location)],
+            "str_sep": instance.str_sep,
         }
 
     def decode(self, made: Any, saved: dict[str, Any], location: Location) -> Any:
@@ -165,17 +167,17 @@ class _Collection(ObjectCodec):
         if len(location.items(listed)) != len(made.data):
             raise location.altered(f"{len(made.data)} metrics", listed)
         made.data = [
-            decode_object(one, item, at)
-            for (one, at), item in zip(_located(made, location), listed, strict=True)
+            decode_object(one, state, at)
+            for (one, at), state in zip(_located(made, location), listed, strict=True)
         ]
         return made
 
-    def parts(self, held: Any) -> Iterator[Any]:
-        return iter(held.data)
+    def parts(self, instance: Any) -> Iterator[Any]:
+        return iter(instance.data)
 
 
-def _located(held: Any, location: Location) -> Iterator[tuple[Any, Location]]:
-    return ((one, location.at(f"metric {number}")) for number, one in enumerate(held.data, start=1))
+def _located(instance: Any, location: Location) -> Iterator[tuple[Any, Location]]:
+    return ((one, location.at(f"metric {number}")) for number, one in enumerate(instance.data, start=1))
 
 
 register_codec(metrics.base.Metrics, _Collection())

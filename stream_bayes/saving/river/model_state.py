@@ -199,8 +199,8 @@ def fix_order(model: Any) -> None:
     """
     codec = codec_of(model, Location())
     codec.fix_order(model)
-    for part in codec.parts(model):
-        fix_order(part)
+    for inner in codec.parts(model):
+        fix_order(inner)
 
 
 def configuration_digest(model: Any) -> str:
@@ -223,13 +223,13 @@ def configuration_digest(model: Any) -> str:
 class _Learner(ObjectCodec):
     """A learner of this package, which writes and checks its own state."""
 
-    def encode(self, held: CountLearner, location: Location) -> dict[str, Any]:
+    def encode(self, instance: CountLearner, location: Location) -> dict[str, Any]:
         written: dict[str, Any] = {}  # by the content's `state`
-        location.learners.append((written, held.content()))
+        location.learners.append((written, instance.content()))
         return {"state": written, "number": len(location.learners) - 1}
 
-    def configuration(self, held: CountLearner, location: Location) -> dict[str, Any]:
-        return {"parameters": _parameters_of(held)}
+    def configuration(self, instance: CountLearner, location: Location) -> dict[str, Any]:
+        return {"parameters": _parameters_of(instance)}
 
     def decode(self, made: CountLearner, saved: dict[str, Any], location: Location) -> CountLearner:
         state, number = location.fields(saved, "state", "number")
@@ -261,15 +261,16 @@ class _Steps(ObjectCodec):
     def __init__(self, attribute: str) -> None:
         self.attribute = attribute
 
-    def encode(self, held: Any, location: Location) -> dict[str, Any]:
-        return {"steps": self._written(held, location, encode_object)}
+    def encode(self, instance: Any, location: Location) -> dict[str, Any]:
+        return {"steps": self._written(instance, location, encode_object)}
 
-    def configuration(self, held: Any, location: Location) -> dict[str, Any]:
-        return {"steps": self._written(held, location, configuration_of)}
+    def configuration(self, instance: Any, location: Location) -> dict[str, Any]:
+        return {"steps": self._written(instance, location, configuration_of)}
 
-    def _written(self, held: Any, location: Location, write: Write) -> list[Any]:
+    def _written(self, instance: Any, location: Location, write: Write) -> list[Any]:
         return [
-            [name, write(step, location.step(name))] for name, step in getattr(held, self.attribute).items()
+            [name, write(step, location.step(name))]
+            for name, step in getattr(instance, self.attribute).items()
         ]
 
     def decode(self, made: Any, saved: dict[str, Any], location: Location) -> Any:
@@ -286,8 +287,8 @@ class _Steps(ObjectCodec):
             steps[name] = decode_object(steps[name], step, location.step(name))
         return made
 
-    def parts(self, held: Any) -> Iterator[Any]:
-        return iter(getattr(held, self.attribute).values())
+    def parts(self, instance: Any) -> Iterator[Any]:
+        return iter(getattr(instance, self.attribute).values())
 
 
 class _Pipeline(_Steps):
@@ -300,20 +301,20 @@ class _Pipeline(_Steps):
 class _Deciding(ObjectCodec):
     """A rule behind a classifier: {"rule": {...}, "classifier": {...}}."""
 
-    def encode(self, held: DecidingClassifier, location: Location) -> dict[str, Any]:
+    def encode(self, instance: DecidingClassifier, location: Location) -> dict[str, Any]:
         return {
-            "rule": self._rule(held, location),
-            "classifier": encode_object(held.classifier, location.at("classifier")),
+            "rule": self._rule(instance, location),
+            "classifier": encode_object(instance.classifier, location.at("classifier")),
         }
 
-    def configuration(self, held: DecidingClassifier, location: Location) -> dict[str, Any]:
+    def configuration(self, instance: DecidingClassifier, location: Location) -> dict[str, Any]:
         return {
-            "rule": self._rule(held, location),
-            "classifier": configuration_of(held.classifier, location.at("classifier")),
+            "rule": self._rule(instance, location),
+            "classifier": configuration_of(instance.classifier, location.at("classifier")),
         }
 
-    def _rule(self, held: DecidingClassifier, location: Location) -> Any:
-        rule, location = held.rule, location.at("rule")
+    def _rule(self, instance: DecidingClassifier, location: Location) -> Any:
+        rule, location = instance.rule, location.at("rule")
         if type(rule) not in (Costs, Thresholds):
             raise location.cannot_save(
                 f"a {type(rule).__name__} decides by code, and a snapshot never holds code; use Costs or Thresholds, "
@@ -330,8 +331,8 @@ class _Deciding(ObjectCodec):
             decode_object(made.classifier, classifier, location.at("classifier")), made.rule
         )
 
-    def parts(self, held: DecidingClassifier) -> Iterator[Any]:
-        yield held.classifier
+    def parts(self, instance: DecidingClassifier) -> Iterator[Any]:
+        yield instance.classifier
 
 
 class _Sets(ObjectCodec):
@@ -340,25 +341,26 @@ class _Sets(ObjectCodec):
     A balance is [label, errors too many, events]; the label of that of all labels is null.
     """
 
-    def encode(self, held: PredictionSets, location: Location) -> dict[str, Any]:
+    def encode(self, instance: PredictionSets, location: Location) -> dict[str, Any]:
         balances = [
-            [None if label is None else tagged(label), *balance] for label, balance in held._balances.items()
+            [None if label is None else tagged(label), *balance]
+            for label, balance in instance._balances.items()
         ]
         return {
-            "settings": self._settings(held),
+            "settings": self._settings(instance),
             "balances": balances,
-            "unknown": held._unknown,
-            "classifier": encode_object(held.classifier, location.at("classifier")),
+            "unknown": instance._unknown,
+            "classifier": encode_object(instance.classifier, location.at("classifier")),
         }
 
-    def configuration(self, held: PredictionSets, location: Location) -> dict[str, Any]:
+    def configuration(self, instance: PredictionSets, location: Location) -> dict[str, Any]:
         return {
-            "settings": self._settings(held),
-            "classifier": configuration_of(held.classifier, location.at("classifier")),
+            "settings": self._settings(instance),
+            "classifier": configuration_of(instance.classifier, location.at("classifier")),
         }
 
-    def _settings(self, held: PredictionSets) -> dict[str, Any]:
-        return {"coverage": held.coverage, "by_class": held.by_class}
+    def _settings(self, instance: PredictionSets) -> dict[str, Any]:
+        return {"coverage": instance.coverage, "by_class": instance.by_class}
 
     def decode(self, made: PredictionSets, saved: dict[str, Any], location: Location) -> PredictionSets:
         settings, balances, unknown, classifier = location.fields(
@@ -381,14 +383,14 @@ class _Sets(ObjectCodec):
             sets._balances[None if label is None else untagged(label)] = balance
         return sets
 
-    def parts(self, held: PredictionSets) -> Iterator[Any]:
-        yield held.classifier
+    def parts(self, instance: PredictionSets) -> Iterator[Any]:
+        yield instance.classifier
 
 
 class _Function(ObjectCodec):
     """A function, which is code."""
 
-    def encode(self, held: Any, location: Location) -> dict[str, Any]:
+    def encode(self, instance: Any, location: Location) -> dict[str, Any]:
         raise location.cannot_save(
             "a FuncTransformer holds a function, and a snapshot never holds code; "
             "write it as a transformer class of your own, and register that"

@@ -47,8 +47,8 @@ IsObject = Callable[[Any], bool]
 def encode_parameter(value: Any, location: Location, is_object: IsObject, write: ObjectWriter) -> JSONValue:
     """Return a parameter as JSON; `write` writes objects of known classes."""
 
-    def written(part: Any) -> JSONValue:
-        return encode_parameter(part, location, is_object, write)
+    def written(inner: Any) -> JSONValue:
+        return encode_parameter(inner, location, is_object, write)
 
     if is_object(value):
         return {"object": write(value, location.inside())}
@@ -59,11 +59,16 @@ def encode_parameter(value: Any, location: Location, is_object: IsObject, write:
     if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
         return {"pattern": [value.pattern, int(value.flags)]}
     if isinstance(value, (set, frozenset)):
-        return {"set": [written(item) for item in sorted(value, key=lambda item: key_order(item, location))]}
+        return {
+            "set": [
+                written(element)
+                for element in sorted(value, key=lambda element: key_order(element, location))
+            ]
+        }
     if isinstance(value, Mapping):
-        return {"dict": [[written(key), written(item)] for key, item in value.items()]}
+        return {"dict": [[written(key), written(element)] for key, element in value.items()]}
     if isinstance(value, (list, tuple)):
-        return {"tuple" if isinstance(value, tuple) else "list": [written(item) for item in value]}
+        return {"tuple" if isinstance(value, tuple) else "list": [written(element) for element in value]}
     try:
         return tagged_payload(plain(value))
     except BadValue as error:
@@ -84,9 +89,9 @@ def made_parameter(saved: Any) -> Any:
     if isinstance(saved, Mapping) and len(saved) == 1:
         ((kind, parts),) = saved.items()
         if kind in SEQUENCES:
-            return SEQUENCES[kind](made_parameter(part) for part in parts)
+            return SEQUENCES[kind](made_parameter(element) for element in parts)
         if kind == "dict":
-            return {made_parameter(key): made_parameter(item) for key, item in parts}
+            return {made_parameter(key): made_parameter(element_value) for key, element_value in parts}
     return untagged_payload(saved)
 
 
@@ -105,14 +110,14 @@ def decode_parameter(
         If it was another.
     """
     if is_object(made):
-        (held,) = location.fields(saved, "object")
-        restore(made, held, location.inside())
+        (state,) = location.fields(saved, "object")
+        restore(made, state, location.inside())
         return
     if isinstance(made, (list, tuple)):
         (items,) = location.fields(saved, "tuple" if isinstance(made, tuple) else "list")
         _same_length(len(made), len(location.items(items)), location)
-        for part, item in zip(made, items, strict=True):
-            decode_parameter(part, item, location, is_object, restore)
+        for inner, element in zip(made, items, strict=True):
+            decode_parameter(inner, element, location, is_object, restore)
         return
     written = encode_parameter(made, location, is_object, _no_object)
     if written != saved:
@@ -127,8 +132,8 @@ def objects_in(value: Any, is_object: IsObject) -> Iterator[Any]:
     if is_object(value):
         yield value
     elif isinstance(value, (list, tuple)):
-        for part in value:
-            yield from objects_in(part, is_object)
+        for element in value:
+            yield from objects_in(element, is_object)
 
 
 def _same_length(made: int, saved: int, location: Location) -> None:

@@ -49,22 +49,22 @@ class ObjectCodec(ABC):
     """The codec of the objects of one class."""
 
     @abstractmethod
-    def encode(self, held: Any, location: Location) -> dict[str, Any]:
+    def encode(self, instance: Any, location: Location) -> dict[str, Any]:
         """Return the state of an object, without its class."""
 
     @abstractmethod
-    def configuration(self, held: Any, location: Location) -> dict[str, Any]:
+    def configuration(self, instance: Any, location: Location) -> dict[str, Any]:
         """Return an object's parameters, without its class."""
 
     @abstractmethod
     def decode(self, made: Any, saved: dict[str, Any], location: Location) -> Any:
         """Return an object of the same configuration with this state: the given one, or a replacement."""
 
-    def parts(self, held: Any) -> Iterator[Any]:
+    def parts(self, instance: Any) -> Iterator[Any]:
         """Yield the objects within."""
         return iter(())
 
-    def fix_order(self, held: Any) -> None:  # noqa: B027  # most orders are fixed already
+    def fix_order(self, instance: Any) -> None:  # noqa: B027  # most orders are fixed already
         """Sort by name what River takes from a set, whose order depends on hashes."""
 
 
@@ -104,7 +104,7 @@ def register_codec(kind: type, codec: ObjectCodec) -> None:
     """Register the codec of a class, but not of classes derived from it, which may hold more."""
     if _package_of(kind).partition(".")[0] not in ("river", "stream_bayes"):
         _load_codecs_of(*CODECS)  # its name might be that of any
-    if any(known.__name__ == kind.__name__ for known in _CODECS):
+    if any(registered.__name__ == kind.__name__ for registered in _CODECS):
         raise BadValue(f"a class named {kind.__name__} is registered already; names must be unique")
     _CODECS[kind] = codec
 
@@ -126,26 +126,26 @@ def registered() -> list[type]:
     return sorted(_CODECS, key=lambda kind: kind.__name__)
 
 
-def _find(held: object) -> ObjectCodec | None:
-    _load_codecs_of(_package_of(type(held)))
-    codec = _CODECS.get(type(held))
-    return codec or next((codec for base, codec in _BASES if isinstance(held, base)), None)
+def _find(instance: object) -> ObjectCodec | None:
+    _load_codecs_of(_package_of(type(instance)))
+    codec = _CODECS.get(type(instance))
+    return codec or next((codec for base, codec in _BASES if isinstance(instance, base)), None)
 
 
-def _name_of(held: object) -> str:
-    return _NAMES.get(type(held), type(held).__name__)
+def _name_of(instance: object) -> str:
+    return _NAMES.get(type(instance), type(instance).__name__)
 
 
-def is_known(held: object) -> bool:
+def is_known(instance: object) -> bool:
     """Return True if there is a codec for an object."""
-    return _find(held) is not None
+    return _find(instance) is not None
 
 
-def codec_of(held: object, location: Location) -> ObjectCodec:
+def codec_of(instance: object, location: Location) -> ObjectCodec:
     """Return the codec of an object. Raise `CannotSave` if there is none."""
-    codec = _find(held)
+    codec = _find(instance)
     if codec is None:
-        kind = type(held)
+        kind = type(instance)
         raise location.cannot_save(
             f"no snapshot can hold the state of a {kind.__module__}.{kind.__qualname__}: nothing is known of what it "
             "holds; use another class there, register what its objects hold, or run without snapshots"
@@ -153,14 +153,17 @@ def codec_of(held: object, location: Location) -> ObjectCodec:
     return codec
 
 
-def encode_object(held: Any, location: Location) -> dict[str, Any]:
+def encode_object(instance: Any, location: Location) -> dict[str, Any]:
     """Return the state of an object, with the name of its class."""
-    return {"class": _name_of(held), **codec_of(held, location).encode(held, location.inside())}
+    return {"class": _name_of(instance), **codec_of(instance, location).encode(instance, location.inside())}
 
 
-def configuration_of(held: Any, location: Location) -> dict[str, Any]:
+def configuration_of(instance: Any, location: Location) -> dict[str, Any]:
     """Return an object's parameters, with the name of its class."""
-    return {"class": _name_of(held), **codec_of(held, location).configuration(held, location.inside())}
+    return {
+        "class": _name_of(instance),
+        **codec_of(instance, location).configuration(instance, location.inside()),
+    }
 
 
 def decode_object(made: Any, saved: Any, location: Location) -> Any:
@@ -179,8 +182,8 @@ def decode_object(made: Any, saved: Any, location: Location) -> Any:
 class _Object(ValueCodec):
     """Another object, which fresh ones make for themselves."""
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        return encode_object(held, location)
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        return encode_object(value, location)
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
         return decode_object(made, saved, location)
@@ -192,7 +195,7 @@ class _Objects(ListOf):
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
         if len(location.items(saved)) != len(made):
             raise location.altered(f"{len(made)} objects", saved)
-        return [self.kind.decode(item, one, location) for item, one in zip(saved, made, strict=True)]
+        return [self.kind.decode(state, one, location) for state, one in zip(saved, made, strict=True)]
 
 
 OBJECT = _Object()
@@ -231,76 +234,78 @@ class Attributes(ObjectCodec):
         fix_order: Callable[[Any], None] = lambda _: None,
         refused: Callable[[Any], str | None] = lambda _: None,
     ) -> None:
-        own = inspect.signature(kind).parameters
-        readers = {name: _attribute(name) for name in own} | dict(parameters or {})
+        arguments = inspect.signature(kind).parameters
+        readers = {name: _attribute(name) for name in arguments} | dict(parameters or {})
         self.readers = {name: read for name, read in readers.items() if read}
-        self.known = {*own, *derived}
+        self.attribute_names = {*arguments, *derived}
         self.holds = holds if callable(holds) else lambda _: holds or {}
         self.fits = fits
         self._fix_order = fix_order
         self.refused = refused
 
-    def encode(self, held: Any, location: Location) -> dict[str, Any]:
-        holds = self.holds(held)
-        self._check_attributes(held, holds, location)
-        why = self.refused(held)
+    def encode(self, instance: Any, location: Location) -> dict[str, Any]:
+        holds = self.holds(instance)
+        self._check_attributes(instance, holds, location)
+        why = self.refused(instance)
         if why is not None:
             raise location.cannot_save(why)
         return {
-            "parameters": self._parameters(held, location, encode_object),
-            "holds": {name: kind.encode(vars(held)[name], location.at(name)) for name, kind in holds.items()},
+            "parameters": self._parameters(instance, location, encode_object),
+            "holds": {
+                name: kind.encode(vars(instance)[name], location.at(name)) for name, kind in holds.items()
+            },
         }
 
-    def configuration(self, held: Any, location: Location) -> dict[str, Any]:
-        return {"parameters": self._parameters(held, location, configuration_of)}
+    def configuration(self, instance: Any, location: Location) -> dict[str, Any]:
+        return {"parameters": self._parameters(instance, location, configuration_of)}
 
     def _parameters(
-        self, held: Any, location: Location, write: Callable[[Any, Location], Any]
+        self, instance: Any, location: Location, write: Callable[[Any, Location], Any]
     ) -> dict[str, Any]:
         return {
-            name: encode_parameter(read(held), location.at(name), is_known, write)
+            name: encode_parameter(read(instance), location.at(name), is_known, write)
             for name, read in self.readers.items()
         }
 
-    def _check_attributes(self, held: Any, holds: Holds, location: Location) -> None:
-        unknown = vars(held).keys() - self.known - holds.keys()
-        missing = holds.keys() - vars(held).keys()
+    def _check_attributes(self, instance: Any, holds: Holds, location: Location) -> None:
+        unknown = vars(instance).keys() - self.attribute_names - holds.keys()
+        missing = holds.keys() - vars(instance).keys()
         if unknown or missing:
-            raise location.other_parts(held, ", ".join(sorted(unknown | missing)))
+            raise location.other_parts(instance, ", ".join(sorted(unknown | missing)))
 
     def decode(self, made: Any, saved: dict[str, Any], location: Location) -> Any:
-        parameters, held = location.fields(saved, "parameters", "holds")
+        parameters, attributes = location.fields(saved, "parameters", "holds")
         values = location.fields(parameters, *self.readers)
         for (name, read), value in zip(self.readers.items(), values, strict=True):
             decode_parameter(read(made), value, location.at(name), is_known, decode_object)
         holds = self.holds(made)
         self._check_attributes(made, holds, location)
-        for (name, kind), value in zip(holds.items(), location.fields(held, *holds), strict=True):
+        for (name, kind), value in zip(holds.items(), location.fields(attributes, *holds), strict=True):
             setattr(made, name, kind.decode(value, vars(made)[name], location.at(name)))
         if not self.fits(made):
-            raise location.altered("parts that fit together", held)
+            raise location.altered("parts that fit together", attributes)
         return made
 
-    def parts(self, held: Any) -> Iterator[Any]:
+    def parts(self, instance: Any) -> Iterator[Any]:
         for read in self.readers.values():
-            yield from objects_in(read(held), is_known)
-        for name, kind in self.holds(held).items():
+            yield from objects_in(read(instance), is_known)
+        for name, kind in self.holds(instance).items():
             if kind is OBJECT:
-                yield vars(held)[name]
+                yield vars(instance)[name]
             elif kind is OBJECTS:
-                yield from vars(held)[name]
+                yield from vars(instance)[name]
 
-    def fix_order(self, held: Any) -> None:
-        self._fix_order(held)
+    def fix_order(self, instance: Any) -> None:
+        self._fix_order(instance)
 
 
 def _attribute(name: str) -> Callable[[Any], Any]:
-    return lambda held: vars(held)[name] if name in vars(held) else getattr(held, name)
+    return lambda instance: vars(instance)[name] if name in vars(instance) else getattr(instance, name)
 
 
-def unseeded(held: Any) -> str | None:
+def unseeded(instance: Any) -> str | None:
     """Return why an object with its own random numbers cannot be saved; None if it has a seed."""
-    if held.seed is not None:
+    if instance.seed is not None:
         return None
     return "it has no seed, so no run could ever be repeated; give it one"
 

@@ -51,7 +51,7 @@ register(stats.Cov, {"mean_x": OBJECT, "mean_y": OBJECT, "cov": REAL})
 register(
     stats.PearsonCorr,
     {"var_x": OBJECT, "var_y": OBJECT, "cov_xy": OBJECT},
-    parameters={"ddof": lambda held: held.cov_xy.ddof},
+    parameters={"ddof": lambda instance: instance.cov_xy.ddof},
 )
 register(stats.Sum, {"sum": REAL})
 register(stats.Min, {"min": REAL})
@@ -68,7 +68,7 @@ register(stats.Skew, {"_skew": SKEW})
 register(stats.Quantile, {"_quantile": QUANTILE, "_is_updated": FLAG})
 register(stats.IQR, {"_iqr": IQR, "_is_updated": FLAG})
 
-SIZED = {"window_size": lambda held: held.window_size}
+SIZED = {"window_size": lambda instance: instance.window_size}
 register(stats.RollingMode, {"window": DequeOf(PLAIN), "counts": TALLIES}, parameters=SIZED)
 register(stats.RollingMin, {"window": OBJECT}, parameters=SIZED)
 register(stats.RollingMax, {"window": OBJECT}, parameters=SIZED)
@@ -88,27 +88,27 @@ register(stats.Link)  # two statistics, both parameters
 register(
     utils.SortedWindow,
     {"data": ListOf(COMPARABLE), "unsorted_window": DequeOf(COMPARABLE)},
-    parameters={"size": lambda held: held.size},
-    fits=lambda held: held.data == sorted(held.unsorted_window),
+    parameters={"size": lambda instance: instance.size},
+    fits=lambda instance: instance.data == sorted(instance.unsorted_window),
 )
 
 
-def _are_arguments(held: object) -> bool:
+def _are_arguments(instance: object) -> bool:
     return (
-        isinstance(held, tuple)
-        and len(held) == 2
-        and isinstance(held[0], tuple)
-        and isinstance(held[1], dict)
-        and {str}.issuperset(map(type, held[1]))
+        isinstance(instance, tuple)
+        and len(instance) == 2
+        and isinstance(instance[0], tuple)
+        and isinstance(instance[1], dict)
+        and {str}.issuperset(map(type, instance[1]))
     )
 
 
 ARGUMENTS = PayloadCodec("arguments, and arguments by name", _are_arguments)
 
 
-def _takes(held: Any, entries: Iterable[Any]) -> bool:
+def _takes(instance: Any, entries: Iterable[Any]) -> bool:
     """Return True if an object accepts these arguments for update and revert."""
-    probe = copy.deepcopy(held)
+    probe = copy.deepcopy(instance)
     try:
         for args, named in entries:
             probe.update(*args, **named)
@@ -121,12 +121,12 @@ def _takes(held: Any, entries: Iterable[Any]) -> bool:
 class _Moment(ValueCodec):
     """A date and time without a zone: River's windows of time compare with one."""
 
-    def encode(self, held: Any, location: Location) -> JSONValue:
-        if type(held) is not datetime or held.tzinfo is not None:
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        if type(value) is not datetime or value.tzinfo is not None:
             raise location.cannot_save(
-                f"expected a datetime without a zone, got {type(held).__name__}: {shown(held)}"
+                f"expected a datetime without a zone, got {type(value).__name__}: {shown(value)}"
             )
-        return held.isoformat()
+        return value.isoformat()
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
         try:
@@ -139,23 +139,23 @@ class _Moment(ValueCodec):
 
 
 MOMENT = _Moment()
-OF_A_CLASS = {"cls": None, "kwargs": None, "obj": lambda held: held.obj}  # the object determines both
+OF_A_CLASS = {"cls": None, "kwargs": None, "obj": lambda instance: instance.obj}  # the object determines both
 
 register(
     utils.Rolling,
     {"window": DequeOf(ARGUMENTS)},
     derived=["obj", "_window_size"],
-    parameters={**OF_A_CLASS, "window_size": lambda held: held.window_size},
-    fits=lambda held: _takes(held.obj, held.window),
+    parameters={**OF_A_CLASS, "window_size": lambda instance: instance.window_size},
+    fits=lambda instance: _takes(instance.obj, instance.window),
 )
 register(
     utils.TimeRolling,
     {"_timestamps": ListOf(MOMENT), "_datum": ListOf(ARGUMENTS), "_latest": MOMENT},
     derived=["obj"],
     parameters=OF_A_CLASS,
-    fits=lambda held: (
-        len(held._timestamps) == len(held._datum)
-        and all(a <= b for a, b in pairwise([*held._timestamps, held._latest]))
-        and _takes(held.obj, held._datum)
+    fits=lambda instance: (
+        len(instance._timestamps) == len(instance._datum)
+        and all(a <= b for a, b in pairwise([*instance._timestamps, instance._latest]))
+        and _takes(instance.obj, instance._datum)
     ),
 )

@@ -27,8 +27,8 @@ OBJECT_BY_NAME = DictOf(OBJECT)
 # -- scaling ----------------------------------------------------------------------------------------------------------
 
 
-def _scaler(held: Any) -> dict[str, ValueCodec]:
-    kind = BY_NAME if held.window_size is None else OBJECT_BY_NAME
+def _scaler(instance: Any) -> dict[str, ValueCodec]:
+    kind = BY_NAME if instance.window_size is None else OBJECT_BY_NAME
     return {"counts": DictOf(COUNT), "means": kind, "vars": kind}
 
 
@@ -43,30 +43,30 @@ register(preprocessing.Binarizer)
 # -- nominal and missing values ---------------------------------------------------------------------------------------
 
 
-def _is_whole(held: Any) -> bool:
+def _is_whole(instance: Any) -> bool:
     """Return True if the zeros of an encoder match its known values."""
-    if held.drop_zeros:
-        return not held.values and not held._zero_dict
-    named = {f"{name}_{value}" for name, values in held.values.items() for value in values}
-    return held.categories is not None or named == held._zero_dict.keys()
+    if instance.drop_zeros:
+        return not instance.values and not instance._zero_dict
+    named = {f"{name}_{value}" for name, values in instance.values.items() for value in values}
+    return instance.categories is not None or named == instance._zero_dict.keys()
 
 
-def _order_zeros(held: Any) -> None:
+def _order_zeros(instance: Any) -> None:
     # Given categories are sets, and their order is that of hashes.
-    if held.categories is not None:
-        held._zero_dict = dict.fromkeys(sorted(held._zero_dict), 0)
+    if instance.categories is not None:
+        instance._zero_dict = dict.fromkeys(sorted(instance._zero_dict), 0)
 
 
 register(
     preprocessing.OneHotEncoder,
-    lambda held: {"values": SETS, "_zero_dict": TEXTS} if held.categories is None else {},
+    lambda instance: {"values": SETS, "_zero_dict": TEXTS} if instance.categories is None else {},
     derived=["values", "_zero_dict"],
     fits=_is_whole,
     fix_order=_order_zeros,
 )
 register(
     preprocessing.OrdinalEncoder,
-    lambda held: {"values": MAPPINGS} if held.categories is None else {},
+    lambda instance: {"values": MAPPINGS} if instance.categories is None else {},
     derived=["values", "_reserved_category_codes"],
 )
 register(preprocessing.PreviousImputer, {"_latest": DictOf(PLAIN)})

@@ -60,20 +60,20 @@ class ArchiveEntry(NamedTuple):
 
     @property
     def size(self) -> int:
-        return sum(len(part) for part in self.parts)
+        return sum(len(piece) for piece in self.parts)
 
 
 class Extent(NamedTuple):
-    """The place of one entry in the file."""
+    """The positions of one entry in the file."""
 
     name: str
     size: int
     start: int  # of its header
-    data: int  # of its bytes
+    begin: int  # of its bytes
 
     @property
     def stop(self) -> int:
-        return self.data + self.size
+        return self.begin + self.size
 
 
 def extents_of(sizes: Iterable[tuple[str, int]]) -> list[Extent]:
@@ -114,8 +114,8 @@ def pieces(entries: Sequence[ArchiveEntry], comment_size: int = 0) -> Iterator[B
     checksums = []
     for extent, entry in zip(extents, entries, strict=True):
         checksum = 0
-        for part in entry.parts:
-            checksum = zlib.crc32(part, checksum)
+        for piece in entry.parts:
+            checksum = zlib.crc32(piece, checksum)
         checksums.append(checksum)
         yield _header(extent, checksum)
         yield from entry.parts
@@ -148,20 +148,20 @@ def check_entry(file: Bytes, extent: Extent) -> int:
     """Refuse one entry unless it is whole; return its checksum."""
     if len(file) < extent.stop:
         raise BadSnapshot(f"the file is truncated: it ends within {extent.name}")
-    checksum = zlib.crc32(file[extent.data : extent.stop])
-    found, expected = bytes(file[extent.start : extent.data]), _header(extent, checksum)
-    if found == expected:
+    checksum = zlib.crc32(file[extent.begin : extent.stop])
+    header, expected = bytes(file[extent.start : extent.begin]), _header(extent, checksum)
+    if header == expected:
         return checksum
-    fields = HEADER.unpack(found[: HEADER.size])
+    fields = HEADER.unpack(header[: HEADER.size])
     if fields[3] != 0:
         raise BadSnapshot(f"{extent.name} is compressed; the entries of a snapshot are stored as they are")
-    if found == _header(extent, fields[6]):
+    if header == _header(extent, fields[6]):
         raise BadSnapshot(f"{extent.name} was altered: its bytes do not fit its checksum")
     raise BadSnapshot(f"{extent.name} was altered: its header does not fit its place")
 
 
 def _header(extent: Extent, checksum: int) -> bytes:
-    padding = extent.data - extent.start - HEADER.size - len(extent.name)
+    padding = extent.begin - extent.start - HEADER.size - len(extent.name)
     fixed = HEADER.pack(
         LOCAL, VERSION, 0, 0, 0, EPOCH, checksum, extent.size, extent.size, len(extent.name), padding
     )

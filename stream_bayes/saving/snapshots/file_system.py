@@ -59,9 +59,9 @@ class FileSystem:
             done += count
         return view[:done]
 
-    def write(self, descriptor: int, data: bytes | bytearray | memoryview) -> None:
+    def write(self, descriptor: int, contents: bytes | bytearray | memoryview) -> None:
         """Write all of the bytes where the file stands."""
-        view = memoryview(data)
+        view = memoryview(contents)
         while len(view):
             view = view[os.write(descriptor, view) :]
 
@@ -112,7 +112,7 @@ def open_private(path: Path) -> int:
     return descriptor
 
 
-def write_private(path: Path, data: bytes) -> None:
+def write_private(path: Path, contents: bytes) -> None:
     """Create or replace a file that only its owner may read."""
     with os.fdopen(open_private(path), "wb") as stream:
-        stream.write(data)
+        stream.write(contents)

@@ -77,10 +77,10 @@ def _copied(where: str, value: Any, depth: int) -> Any:
     if isinstance(value, Mapping):
         for key in value:
             expect(isinstance(key, str), f"section {where}", "texts as keys, as JSON has them", key)
-        return {key: _copied(where, item, depth + 1) for key, item in value.items()}
+        return {key: _copied(where, element, depth + 1) for key, element in value.items()}
     expect(isinstance(value, (list, tuple)), f"section {where}", "values that JSON has", value)
     # The stream waits for this, and most items of long lists are plain: they are spared the call.
-    return [item if type(item) in PLAIN else _copied(where, item, depth + 1) for item in value]
+    return [element if type(element) in PLAIN else _copied(where, element, depth + 1) for element in value]
 
 
 def entries_of(section: str, state: State) -> tuple[list[ArchiveEntry], dict[str, Any]]:
@@ -90,11 +90,13 @@ def entries_of(section: str, state: State) -> tuple[list[ArchiveEntry], dict[str
     description: dict[str, Any] = {"text": len(text)}
     if "arrays" in state:
         description["arrays"] = {}
-    for name, given in state.get("arrays", {}).items():
-        array = np.asarray(given, given.dtype.newbyteorder("<"), order="C")
-        description["arrays"][name] = [array.dtype.str, list(array.shape)]
-        header = _npy_header(array.dtype.str, array.shape)
-        entries.append(ArchiveEntry(f"{section}/{name}.npy", (header, array.reshape(-1).view(np.uint8).data)))
+    for name, array in state.get("arrays", {}).items():
+        stored = np.asarray(array, array.dtype.newbyteorder("<"), order="C")
+        description["arrays"][name] = [stored.dtype.str, list(stored.shape)]
+        header = _npy_header(stored.dtype.str, stored.shape)
+        entries.append(
+            ArchiveEntry(f"{section}/{name}.npy", (header, stored.reshape(-1).view(np.uint8).data))
+        )
     return entries, description
 
 
@@ -132,7 +134,7 @@ def read_sections(
     states: dict[str, State] = {}
     for section, described in sections.items():
         extent = next(remaining)
-        state = parsed(extent.name, file[extent.data : extent.stop])
+        state = parsed(extent.name, file[extent.begin : extent.stop])
         if "arrays" in described:
             state["arrays"] = {
                 name: _read_array(file, next(remaining), kind, tuple(shape))
@@ -143,7 +145,7 @@ def read_sections(
 
 
 def _read_array(file: memoryview, extent: Extent, kind: str, shape: tuple[int, ...]) -> NDArray[Any]:
-    start = extent.data + len(_npy_header(kind, shape))
+    start = extent.begin + len(_npy_header(kind, shape))
     array: NDArray[Any] = np.ndarray(shape, kind, file, start)
     if kind == "|b1" and array.view(np.uint8).max(initial=0) > 1:
         raise BadSnapshot(f"{extent.name} was altered: a truth value is neither 0 nor 1")

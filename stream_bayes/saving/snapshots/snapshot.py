@@ -222,7 +222,7 @@ class Snapshot:
         # What remains is to be spelled the one way in which it is written: key order, names twice, headers of arrays.
         for entry, extent in zip(snapshot._entries(), extents, strict=True):
             first = entry.parts[0]
-            if entry.name != extent.name or bytes(view[extent.data : extent.data + len(first)]) != first:
+            if entry.name != extent.name or bytes(view[extent.begin : extent.begin + len(first)]) != first:
                 raise BadSnapshot(f"{extent.name} was altered: it is not spelled as this package writes it")
         return snapshot
 
@@ -290,7 +290,7 @@ def _read_head(head: Bytes, size: int) -> tuple[dict[str, Any], list[Extent], in
     first = (META, archive.first_size(head, META))
     (extent,) = archive.extents_of([first])
     archive.check_entry(head, extent)
-    meta = parsed(META, head[extent.data : stop])
+    meta = parsed(META, head[extent.begin : stop])
     written = meta.get("format")
     if is_count(written) and written > FORMAT:
         raise BadSnapshot(

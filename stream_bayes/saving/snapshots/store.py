@@ -212,8 +212,8 @@ class SnapshotStore:
         """Return the bytes of a file, and the snapshot in it."""
         with self._opened(generation) as descriptor:
             size = self._described(descriptor)["bytes"]  # checked before memory is allocated
-            data = self._files.read(descriptor, 0, size)
-            return data, Snapshot.from_bytes(data, self._key)
+            file = self._files.read(descriptor, 0, size)
+            return file, Snapshot.from_bytes(file, self._key)
 
     def _described(self, descriptor: int) -> dict[str, Any]:
         size = self._files.size(descriptor)
@@ -298,8 +298,8 @@ class SnapshotStore:
         Nothing is deleted before the next `save`, so this can be taken back in the same way. Raises what `load` and
         `save` raise.
         """
-        data, _ = self._read(generation)
-        return self._publish([data])
+        file, _ = self._read(generation)
+        return self._publish([file])
 
     def rollback_and_skip(self, generation: int) -> int:
         """Make the state of an older snapshot the newest, at the positions of the newest one; return its number.
@@ -309,10 +309,10 @@ class SnapshotStore:
         """
         older, newest = self.load(generation), self.latest()
         assert newest is not None  # `load` found one
-        own = newest.snapshot
-        log = {LOG: own.sections[LOG]} if LOG in own.sections else {}
+        replaced = newest.snapshot
+        log = {LOG: replaced.sections[LOG]} if LOG in replaced.sections else {}
         moved = replace(
-            older, sections={**older.sections, **log}, positions=own.positions, outputs=own.outputs
+            older, sections={**older.sections, **log}, positions=replaced.positions, outputs=replaced.outputs
         )
         return self._publish(moved.pieces(self._key))
 
@@ -350,11 +350,11 @@ class SnapshotStore:
         """Copy a file, under a temporary name first."""
         descriptor = self._files.open(path, os.O_RDONLY)
         try:
-            data = self._files.read(descriptor, 0, self._files.size(descriptor))
+            contents = self._files.read(descriptor, 0, self._files.size(descriptor))
         finally:
             self._files.close(descriptor)
         temporary = directory / f"{path.name}.new"
-        self._write(temporary, [data], os.O_TRUNC)
+        self._write(temporary, [contents], os.O_TRUNC)
         self._files.rename(temporary, directory / path.name)
 
     def _publish(self, pieces: Iterable[Bytes]) -> int:

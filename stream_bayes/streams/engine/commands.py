@@ -164,7 +164,7 @@ def find_samples(step: Step, span: Span, history: History, read_again: ReadAgain
         is_whole=reach is None,
     )
     rejoin.add(_all_of(ranges, read_again))
-    found = rejoin.found(lambda key: pending is not None and pending.is_held(key))
+    found = rejoin.samples(lambda key: pending is not None and pending.is_held(key))
     if rejoin.doubtful:
         raise NotSupported(
             f"{rejoin.doubtful:,} samples of the span have a key that was used more than once, and are no longer "

@@ -129,7 +129,7 @@ def test_gibbs_sampling_is_refused_where_a_table_that_matters_holds_a_zero():
 
 def test_an_engine_in_use_refuses_a_second_question():
     engine = Inference(ALARM)
-    with engine._given({}), pytest.raises(InUse, match="an engine of its own"):
+    with engine._entered({}), pytest.raises(InUse, match="an engine of its own"):
         engine.query("call")
     assert engine.query("call")
 

@@ -293,7 +293,7 @@ def test_without_drift_it_is_within_a_point_and_two_hundredths_of_a_nat_of_its_b
         if number < 20:
             continue
         code = model.classes_.index(y)
-        given = np.asarray(model._panel.given)[:, :2]
+        given = np.asarray(model._panel.opinions)[:, :2]
         lost[:-1] -= np.log(np.maximum(given[:, code], 1e-6))
         right[:-1] += given[:, code] > 0.5
         lost[-1] -= np.log(answer[y])
