@@ -22,6 +22,7 @@ from stream_bayes.errors import BadValue, BudgetExceeded, CannotMerge, UnknownFe
 from stream_bayes.learners.adaptive._encoding import SharedEncoding
 from stream_bayes.learners.adaptive._panel import Panel
 from stream_bayes.learners.adaptive.experts import (
+    DEPARTURES,
     FEATURES,
     LABELS,
     MOST_PAIRED,
@@ -51,6 +52,8 @@ SWITCHING = (0.005, 0.02)
 RATES = (0.0005, 0.002, 0.005, 0.02)
 FINAL_SWITCHING = 0.005
 REPEATING = "last label again"
+MOVED = (TRENDS, DEPARTURES)  # what stores are shown that see numbers as departures
+HELD = {TREND: True}  # in an event that holds departures and no labels
 LEAST_BYTES = 2**20
 FIRST_CHOICE = (
     64  # events after which the features of the pairs are chosen; again after 4 times as many, and so on
@@ -64,7 +67,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
     """The learner to use when you do not know which: some twenty experts, mixed by how well they predict.
 
     The experts are naive Bayes, TAN, KDB, AODE and LDA, over all events or the newest, numbers in coarse and fine bins
-    or as Gaussians. Some also use the last labels, and numbers relative to their recent mean; one repeats the last
+    or as Gaussians. Some use numbers relative to their recent mean, some also the last labels; one repeats the last
     label. Each event is predicted by all before it is learned.
 
     Parameters
@@ -292,6 +295,8 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
     def hold(self, x: X) -> X:
         """Return an event with the last labels and departures as they are now, to be learned when its label comes.
 
+        Departures are the numbers relative to their recent means, in recent deviations.
+
         What is learned is then what was predicted, whatever labels have come in between.
 
         Examples
@@ -301,15 +306,17 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         >>> model.hold({"sky": "blue"})
         {'sky': 'blue', '(last label 1)': 'rain'}
         """
-        if not self.label_memory or self._is_held(x):
+        if self._is_held(x):
             return x
         departures = self._trends.departures(paired_part(x, self._paired, self._is_closed))
-        return {**x, **departures, **self._memory.features()}
+        if not self.label_memory and departures.keys() <= x.keys():  # there is no number
+            return x
+        return {**x, **departures, **(self._memory.features() if self.label_memory else HELD)}
 
     def _is_held(self, x: X) -> bool:
         if type(x) is not dict and not isinstance(x, Mapping):
             raise no_features(x)
-        return bool(self.label_memory) and self._memory.names[0] in x
+        return (self._memory.names[0] if self.label_memory else TREND) in x
 
     def features_of(self, x: X) -> X:
         """Return the features of an event that may be held, without what `hold` added."""
@@ -327,8 +334,6 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         plain = self.features_of(x)
         self._refuse_undeclared(plain)
         paired = paired_part(plain, self._paired, self._is_closed)
-        if not self.label_memory:
-            return {FEATURES: plain, PAIRED: paired}
         if plain is x:
             labels, departures = self._memory.features(), self._trends.departures(paired)
         else:
@@ -347,6 +352,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
             PAIRED: paired,
             LABELS: {**paired, **labels},
             TRENDS: {**departures, **labels},
+            DEPARTURES: departures,
         }
 
     @property
@@ -466,7 +472,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
             if feature is None:  # a last label
                 _name(encoder, name, [value_of(label) for label in lead.labels.values])
             elif feature.measured:
-                encoder.name_feature(trend_name(name) if inputs == TRENDS else name, True)
+                encoder.name_feature(trend_name(name) if inputs in MOVED else name, True)
             else:
                 _name(encoder, name, feature.vocabulary.values)
         counts.make_room()
@@ -476,7 +482,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         memory, trends = LabelMemory(self.label_memory), Trends(self.trend_half_life)
         for x, y, w in newest:
             features = {name: x[name] for name in used if name in x}
-            if inputs in (LABELS, TRENDS):
+            if inputs in (LABELS, TRENDS, DEPARTURES):
                 shown = self._shown(features, features, memory.features(), trends.departures(features))[
                     inputs
                 ]

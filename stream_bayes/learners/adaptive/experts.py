@@ -18,6 +18,7 @@ from stream_bayes.learners.classifiers.live_choice import LiveChoice
 from stream_bayes.learners.classifiers.naive_bayes import NaiveBayes
 
 __all__ = [
+    "DEPARTURES",
     "FEATURES",
     "LABELS",
     "MOST_PAIRED",
@@ -29,8 +30,9 @@ __all__ = [
     "stores",
 ]
 
-# What a store is shown of an event: all features; those of the pairs; these with the last labels; and as departures.
-FEATURES, PAIRED, LABELS, TRENDS = "features", "paired", "labels", "trends"
+# What a store is shown of an event: all features; those of the pairs; these with the last labels; their numbers as
+# departures, with the last labels; and without them.
+FEATURES, PAIRED, LABELS, TRENDS, DEPARTURES = "features", "paired", "labels", "trends", "departures"
 
 MOST_PAIRED = 32  # features that are counted in pairs
 MOST_PAIRED_VALUES = (
@@ -39,7 +41,7 @@ MOST_PAIRED_VALUES = (
 MOST_VALUES = 10_000  # of a feature that is not counted in pairs
 NEWEST_EVENTS = 2_000  # that are kept to count new parents of KDB, if there is room
 EVENT_BYTES = 512  # of a store of KDB for each of them: they take at most half of it
-PARTS = 64  # of the memory, of which the stores have 60; the rest is for the newest events
+PARTS = 68  # of the memory, of which the stores have 64; the rest is for the newest events
 
 # The cuts are set first where a bin holds some numbers. Each time they are set again, the events are counted again.
 COARSE = Binning(bins=3, after=20, window=1280)
@@ -89,7 +91,7 @@ class Store(NamedTuple):
 
     def names_of(self, feature: Any) -> tuple[Any, ...]:
         """Return the names under which it may be shown a feature: a number of trends comes as its departures."""
-        if self.inputs != TRENDS:
+        if self.inputs not in (TRENDS, DEPARTURES):
             return (feature,)
         both = (feature, trend_name(feature))
         return both if self.schema is None else tuple(name for name in both if name in self.schema.features)
@@ -114,7 +116,7 @@ def stores(schema: Schema | None, label_names: Sequence[str], memory: int) -> li
     schema
         The features and classes, if they are declared.
     label_names
-        The names of the last labels as features; without any, no store is shown more than the features.
+        The names of the last labels as features; without any, no store is shown labels.
     memory
         The bytes of all tables together.
     """
@@ -147,9 +149,10 @@ def stores(schema: Schema | None, label_names: Sequence[str], memory: int) -> li
         kdb("kdb, 3 bins", 3, None),
         kdb("kdb, 3 bins, half-life 500", 2, 500.0),
         pairs("20 bins, last labels", ("nb", "aode"), LABELS, 4, binning=FINE),
+        pairs("10 bins, trends", ("aode",), DEPARTURES, 4, binning=MIDDLE),
         pairs("20 bins, trends and last labels", ("aode",), TRENDS, 5, binning=FINE),
     ]
-    return made if label_names else [each for each in made if each.inputs in (FEATURES, PAIRED)]
+    return made if label_names else [each for each in made if each.inputs not in (LABELS, TRENDS)]
 
 
 def _schema_of(inputs: str, schema: Schema, label_names: Sequence[str]) -> Schema:
@@ -157,14 +160,15 @@ def _schema_of(inputs: str, schema: Schema, label_names: Sequence[str]) -> Schem
     if inputs in (FEATURES, PAIRED):
         return schema
     features: dict[str, Any] = dict(schema.features)
-    if inputs == TRENDS:
+    if inputs in (TRENDS, DEPARTURES):
         features = {
             trend_name(name) if isinstance(spec, Numeric) else name: Numeric()
             if isinstance(spec, Numeric)
             else spec
             for name, spec in features.items()
         }
-    features.update(dict.fromkeys(label_names, Nominal()))
+    if inputs != DEPARTURES:
+        features.update(dict.fromkeys(label_names, Nominal()))
     return Schema(features, schema.classes, schema.target, schema.unknown)
 
 

@@ -46,6 +46,35 @@ def test_after_numbers_have_moved_it_is_soon_right_again_and_a_loaded_model_goes
     assert right > 250
 
 
+@pytest.mark.skipif(
+    not stream_bayes.compiled, reason="four thousand events take the uncompiled build a minute"
+)
+@pytest.mark.parametrize("label_memory", [0, 2])
+def test_a_mean_that_wanders_off_is_followed(label_memory: int) -> None:
+    source, model, right = random.Random(3), AdaptiveBayes(label_memory=label_memory), 0
+    for number in range(3500):
+        x, y = event(source, max(0, number - 1500) / 200.0, 1.0)
+        answer = model.predict_learn_one(x, y)
+        right += number >= 3000 and max(answer, key=answer.__getitem__) == y
+    assert right > 425  # of 500: with the numbers in bins alone, half of them
+
+
+def test_what_is_held_for_a_late_label_is_what_was_predicted_also_without_label_memory() -> None:
+    source, model = random.Random(4), AdaptiveBayes(label_memory=0)
+    for number in range(300):
+        model.learn_one(*event(source, number / 50.0, 1.0))
+    x, y = event(source, 6.0, 1.0)
+    answer, waiting = model.predict_proba_one(x), model.hold(x)
+    assert model.hold(waiting) is waiting
+    assert model.features_of(waiting) == x
+    for number in range(100):
+        model._trends.add(event(source, 6.0 + number / 50.0, 1.0)[0])  # what comes before the label
+    assert model.predict_proba_one(waiting) == answer != model.predict_proba_one(x)
+    model.learn_one(waiting, y)
+    names = {"sky": "grey"}
+    assert model.hold(names) is names  # nothing of it changes meanwhile
+
+
 def test_numbers_that_always_come_in_crowds_have_not_moved() -> None:
     source = random.Random(2)
     model = AODE(binning=Binning(bins=10, after=20, window=40))
