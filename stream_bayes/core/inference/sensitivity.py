@@ -96,27 +96,27 @@ def table_sensitivities(
     >>> most.variable, most.label, round(most.derivative, 2)
     ('ill', 'yes', 13.15)
     """
-    given = network_of(network)
-    engine, evidence = Inference(given), dict(evidence or {})
-    answer = _answer(engine, given, target, label, evidence)
+    network = network_of(network)
+    engine, evidence = Inference(network), dict(evidence or {})
+    answer = _answer(engine, network, target, label, evidence)
     if answer == 0.0:
         return []
     before, after = engine.families(evidence), engine.families({**evidence, target: label})
-    found = []
-    for v in given.structure.variables:
-        table = given.tables[v]
+    sensitivities = []
+    for v in network.structure.variables:
+        table = network.tables[v]
         gain = after[v] - before[v]
         others = gain.sum(axis=-1, keepdims=True) - gain
         inner = (table > 0.0) & (table < 1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             slopes = answer * (gain / table - others / (1.0 - table))
-        parents = given.structure.parents(v)
+        parents = network.structure.parents(v)
         for at in map(tuple, np.argwhere(inner).tolist()):
-            labels = tuple(given.states[p][code] for p, code in zip(parents, at, strict=False))
-            found.append(
-                TableSensitivity(v, labels, given.states[v][at[-1]], float(table[at]), float(slopes[at]))
+            labels = tuple(network.states[p][code] for p, code in zip(parents, at, strict=False))
+            sensitivities.append(
+                TableSensitivity(v, labels, network.states[v][at[-1]], float(table[at]), float(slopes[at]))
             )
-    return sorted(found, key=lambda each: -abs(each.derivative))
+    return sorted(sensitivities, key=lambda each: -abs(each.derivative))
 
 
 def finding_impacts(
@@ -137,18 +137,18 @@ def finding_impacts(
     >>> finding_impacts(test, "ill", "yes", {"test": "+"})
     [FindingImpact(variable='test', value='+', without=0.01, alone=0.1538...)]
     """
-    given = network_of(network)
-    engine = Inference(given)
+    network = network_of(network)
+    engine = Inference(network)
     if not isinstance(evidence, Mapping):
         raise BadValue(f"evidence comes as a dict {{variable: value}}, not as {shown(evidence)}")
-    answer = _answer(engine, given, target, label, evidence)
-    found = []
+    answer = _answer(engine, network, target, label, evidence)
+    impacts = []
     for v, value in evidence.items():
         if isinstance(value, Mapping) or not is_missing(value):
-            rest = {other: known for other, known in evidence.items() if other != v}
-            without, alone = (_answer(engine, given, target, label, each) for each in (rest, {v: value}))
-            found.append(FindingImpact(v, value, without, alone))
-    return sorted(found, key=lambda each: -abs(each.without - answer))
+            rest = {other: finding for other, finding in evidence.items() if other != v}
+            without, alone = (_answer(engine, network, target, label, each) for each in (rest, {v: value}))
+            impacts.append(FindingImpact(v, value, without, alone))
+    return sorted(impacts, key=lambda each: -abs(each.without - answer))
 
 
 def _answer(

@@ -78,13 +78,13 @@ def _widened(
     """Return a table over the values of all events: a value that a parent lacks has the mean of the others' rows."""
     table = network.tables[child]
     for axis, v in enumerate((*network.structure.parents(child), child)):
-        wanted, known = states[copies.get(v, (v, 0))[0]], network.states[v]
+        wanted, present = states[copies.get(v, (v, 0))[0]], network.states[v]
         shape = (*table.shape[:axis], len(wanted), *table.shape[axis + 1 :])
         wide: Any = np.zeros(shape)
         if v != child:
-            weights = np.array([marginals[v][state] for state in known])
+            weights = np.array([marginals[v][state] for state in present])
             wide[...] = np.expand_dims(np.tensordot(table, weights / weights.sum(), (axis, 0)), axis)
         at = (slice(None),) * axis
-        wide[(*at, [wanted.index(state) for state in known])] = table
+        wide[(*at, [wanted.index(state) for state in present])] = table
         table = wide
     return table

@@ -293,7 +293,7 @@ class HiddenMarkov(CountLearner):
         for codes, belief in steps:
             expect(belief.shape == (self.restarts, self.states), "a belief has another shape")
             expect(bool(((belief >= 0.0) & (belief <= 1.0)).all()), "a belief holds no probabilities")
-            fits = all(MISSING <= k < len(known) for k, known in zip(codes, self._store.codes, strict=True))
+            fits = all(MISSING <= k < len(values) for k, values in zip(codes, self._store.codes, strict=True))
             expect(fits, "a window holds codes of no value")
         return HiddenWindow(steps, saved["is_counted"])
 
