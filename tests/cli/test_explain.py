@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes import AdaptiveBayes, NaiveBayes, Numeric, Schema
+from stream_bayes import AdaptiveBayes, NaiveBayes, Nominal, Numeric, Schema, save
 from stream_bayes.cli.compared_models import compared_models
 from stream_bayes.errors import BadValue
 from stream_bayes.mail.filter.filter import SpamFilter
@@ -51,6 +51,25 @@ def test_the_probabilities_are_those_of_the_model_and_the_evidence_adds_up(snaps
         y: tuple(ends) for y, ends in zip(report["labels"], report["intervals"], strict=True)
     } == intervals
     assert "95 % interval" in run("explain", snapshot, json.dumps(x)).stdout
+
+
+def test_values_that_were_never_learned_are_counted_by_predictions(snapshot: Path, tmp_path: Path) -> None:
+    file, out = tmp_path / "new.jsonl", tmp_path / "answers.csv"
+    rows = [{"sky": "violet"}, {"sky": "grey"}, {"wind": 99.0}, {"sky": "green"}, {"sky": None, "wind": 1.0}]
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    predicted = run("predict", snapshot, file, "--out", out, "--json")
+    assert (
+        "warning: sky: 2 rows have a value that says nothing, such as 'violet' (never learned)"
+        in predicted.stderr
+    )
+    assert json.loads(predicted.stdout)["unseen"] == {"sky": 2}
+    model = NaiveBayes(schema=Schema({"code": Nominal()}))
+    for code, label in [("1", "a"), ("2", "b")]:
+        model.learn_one({"code": code}, label)
+    path = tmp_path / "codes.zip"
+    save(model, path)
+    file.write_text('{"code": 1}\n')
+    assert "1 (never learned; '1' was: give it as that)" in run("predict", path, file, "--out", out).stderr
 
 
 def test_predictions_get_the_ends_of_their_intervals(snapshot: Path, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import typer
 from stream_bayes.cli.commands.snapshots import Key, key_of
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, note, print_json, print_table
+from stream_bayes.cli.unseen_values import described, was_learned
 from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.adaptive.adaptive_regression import AdaptiveRegression
 from stream_bayes.learners.adaptive.mixture_explanation import MixtureExplanation
@@ -80,12 +81,12 @@ def _check_learned(model: Learner, x: Mapping[str, Any]) -> None:
     """Write a warning for each part of an event that was never learned. Raise `BadValue` if all of it was not."""
     known = model._store.encoder.features
     present = {name: value for name, value in x.items() if value is not None}
-    unseen = [name for name, value in present.items() if not _has_seen(model, name, value)]
+    unseen = [name for name, value in present.items() if not was_learned(model, name, value)]
     for name in unseen:
         if name not in known:
             note([f"warning: {name}: no such feature{closest(name, list(map(str, known)))}"])
         else:
-            note([f"warning: {name}: {_value(model, name, x[name])}, so it says nothing of the labels"])
+            note([f"warning: {name}: {described(model, name, x[name])}, so it says nothing of the labels"])
     if unseen and len(unseen) == len(present):
         raise BadValue(
             "nothing of this event was ever learned; the probabilities are those without any feature"
@@ -111,7 +112,7 @@ def _print_evidence(
             {
                 "feature": name,
                 "value": x[name],
-                "seen": _has_seen(model, name, x[name]),
+                "seen": was_learned(model, name, x[name]),
                 "evidence": list(by_label.values()),
             }
             for name, by_label in explanation.evidence.items()
@@ -131,7 +132,7 @@ def _print_evidence(
     rows: list[dict[str, Any]] = [
         {
             "": name,
-            "value": _value(model, name, x[name]),
+            "value": described(model, name, x[name]),
             **{str(label): round(v, 3) for label, v in by_label.items()},
         }
         for name, by_label in sorted(explanation.evidence.items(), key=lambda item: -_spread(item[1]))
@@ -282,36 +283,6 @@ def _features(text: str) -> dict[str, Any]:
         return msgspec.json.decode(text.encode(), type=dict[str, Any])
     except msgspec.DecodeError as error:
         raise BadValue(f'the event is not a JSON object such as {{"sky": "grey"}}: {error}') from error
-
-
-def _has_seen(model: Learner, name: str, value: Any) -> bool:
-    """Return True if the feature was learned with this value; for a numeric feature, with any number."""
-    row = model._store.encoder.lookup({name: value})
-    return bool(row.entries or row.numbers)
-
-
-def _value(model: Learner, name: str, value: Any) -> str:
-    if value is None:
-        return "missing"
-    if _has_seen(model, name, value):
-        return repr(value)
-    other = _other_type(value)
-    if other is not None and _has_seen(model, name, other):
-        return f"{value!r} (never learned; {other!r} was: give it as that)"
-    return f"{value!r} (never learned)"
-
-
-def _other_type(value: Any) -> Any:
-    """Return a number as the text of a CSV cell, or a text as its number; None for anything else."""
-    if isinstance(value, bool):
-        return str(value)
-    if isinstance(value, (int, float)):
-        return f"{value:g}" if float(f"{value:g}") == value else str(value)
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return None
-    return int(number) if number.is_integer() else number
 
 
 def _spread(evidence: dict[Any, float]) -> float:

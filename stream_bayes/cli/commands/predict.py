@@ -23,6 +23,7 @@ from stream_bayes.cli.data_file import CSVOptions, File, warn_of_misfits, with_n
 from stream_bayes.cli.decision_rules import UNSURE, DecisionOptions, MistakeCosts
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, checked_output, note, print_json
+from stream_bayes.cli.unseen_values import UnseenValues
 from stream_bayes.core.events.event import Event
 from stream_bayes.core.values.unknown_names import unknown_variable
 from stream_bayes.core.values.values import name_order
@@ -123,13 +124,17 @@ def predict(
         source = _source(file, learner, key, options)
         start = time.perf_counter()
         with closing(source), _written(out) as text:
-            rows, bad = write_predictions(learner, source, text, key, costs, intervals)
+            unseen = UnseenValues(learner)
+            rows, bad = write_predictions(learner, source, text, key, costs, intervals, unseen)
             warn_of_misfits(source, lambda line: note([line]))
         seconds = time.perf_counter() - start
         for reason, count in bad.items():
             note([f"warning: {count:,} rows have no prediction: {reason}"])
+        note([f"warning: {line}" for line in unseen.warnings()])
         if json:
-            print_json({"rows": rows, "bad": bad, "seconds": seconds, "labels": labels})
+            print_json(
+                {"rows": rows, "bad": bad, "unseen": unseen.counts, "seconds": seconds, "labels": labels}
+            )
         elif out is not None:
             typer.echo(f"{rows:,} predictions in {out}, {rows / max(seconds, 1e-9):,.0f} per second")
 
@@ -329,7 +334,8 @@ def write_predictions(
     text: TextIO,
     key: str | None,
     costs: MistakeCosts | None,
-    level: float | None = None,
+    level: float | None,
+    unseen: UnseenValues,
 ) -> tuple[int, dict[str, int]]:
     """Write a row for each row of the source; return their number, and the numbers of bad rows by reason."""
     labels = list(learner._store.encoder.labels.values)
@@ -357,7 +363,9 @@ def write_predictions(
         for record in records:
             if not isinstance(record, Event):
                 bad[record.reason] += 1
-        table = _probabilities(learner, [event.x for event in events])[:, order]
+        xs = [event.x for event in events]
+        unseen.add(xs)
+        table = _probabilities(learner, xs)[:, order]
         best = table.argmax(axis=1).tolist()
         keys = (
             [_cell(event.key) for event in events]

@@ -1,0 +1,87 @@
+"""Values that a model never learned, and which therefore tell it nothing: found, counted and said."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from stream_bayes.core.values.values import is_missing
+from stream_bayes.learners.factory import Learner
+
+__all__ = ["UnseenValues", "described", "was_learned"]
+
+MOST_REMEMBERED = 10_000  # values of a feature
+
+
+class UnseenValues:
+    """The values of nominal features that a model never learned, in the events it predicts.
+
+    Parameters
+    ----------
+    learner
+        The model.
+    """
+
+    def __init__(self, learner: Learner) -> None:
+        self._learner = learner
+        self._learned: dict[Any, set[Any]] = {}  # values that were, by feature
+        self._first: dict[Any, Any] = {}  # value that was not, by feature
+        self.counts: Counter[Any] = Counter()
+
+    def add(self, xs: Sequence[Mapping[Any, Any]]) -> None:
+        """Count those of some events."""
+        for name, feature in self._learner._store.encoder.features.items():
+            if feature.measured:
+                continue
+            learned = self._learned.setdefault(name, {None})
+            values = {x.get(name) for x in xs} - learned
+            unseen = {
+                value
+                for value in values
+                if not is_missing(value) and not was_learned(self._learner, name, value)
+            }
+            if len(learned) < MOST_REMEMBERED:
+                learned |= values - unseen
+            if unseen:
+                self.counts[name] += sum(x.get(name) in unseen for x in xs)
+                self._first.setdefault(name, next(x[name] for x in xs if x.get(name) in unseen))
+
+    def warnings(self) -> list[str]:
+        """Return a line for each feature that had some, the most first."""
+        return [
+            f"{name}: {count:,} rows have a value that says nothing, such as "
+            f"{described(self._learner, name, self._first[name])}"
+            for name, count in self.counts.most_common()
+        ]
+
+
+def was_learned(learner: Learner, name: Any, value: Any) -> bool:
+    """Return True if the feature was learned with this value; for a numeric feature, with any number."""
+    row = learner._store.encoder.lookup({name: value})
+    return bool(row.entries or row.numbers)
+
+
+def described(learner: Learner, name: Any, value: Any) -> str:
+    """Return a value as text; of one that was never learned, that it was not, or as what else it was."""
+    if value is None:
+        return "missing"
+    if was_learned(learner, name, value):
+        return repr(value)
+    other = _other_type(value)
+    if other is not None and was_learned(learner, name, other):
+        return f"{value!r} (never learned; {other!r} was: give it as that)"
+    return f"{value!r} (never learned)"
+
+
+def _other_type(value: Any) -> Any:
+    """Return a number as the text of a CSV cell, or a text as its number; None for anything else."""
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, (int, float)):
+        return f"{value:g}" if float(f"{value:g}") == value else str(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return int(number) if number.is_integer() else number
