@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from stream_bayes.core.values.values import is_missing
@@ -35,7 +36,7 @@ class UnseenValues:
             if feature.measured:
                 continue
             learned = self._learned.setdefault(name, {None})
-            values = {x.get(name) for x in xs} - learned
+            values = _values(name, xs) - learned
             unseen = {
                 value
                 for value in values
@@ -54,6 +55,13 @@ class UnseenValues:
             f"{described(self._learner, name, self._first[name])}"
             for name, count in self.counts.most_common()
         ]
+
+
+def _values(name: Any, xs: Sequence[Mapping[Any, Any]]) -> set[Any]:
+    try:
+        return set(map(itemgetter(name), xs))
+    except KeyError:  # it is missing
+        return {x.get(name) for x in xs}
 
 
 def was_learned(learner: Learner, name: Any, value: Any) -> bool:
