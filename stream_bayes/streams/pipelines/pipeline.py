@@ -5,22 +5,25 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from river import compose
 
-from stream_bayes.core.events.event import Partition, Position
+from stream_bayes.core.events.event import Event, Partition, Position
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.core.events.time import EventCount, StreamTime
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.amounts import Amount
+from stream_bayes.data.column_kind import ColumnKind
+from stream_bayes.data.declarations import features_table
 from stream_bayes.data.features import Numeric
 from stream_bayes.data.schema import Schema
 from stream_bayes.drift.adaptive import DriftAdaptive
-from stream_bayes.errors import BadConfig, BadState, NoSnapshot, SchemaError, StreamBayesError
+from stream_bayes.errors import BadConfig, BadState, Exhausted, NoSnapshot, SchemaError, StreamBayesError
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.catalogue import DEFAULT_REGRESSOR, NETWORK
 from stream_bayes.learners.factory import make_learner, make_network, make_regressor, make_search
@@ -38,7 +41,14 @@ from stream_bayes.streams.engine.challengers import Challenger, Challengers
 from stream_bayes.streams.engine.engine import SETTINGS, Engine
 from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.files.column_profile import has_rows, inferred_schema, profile_of
+from stream_bayes.streams.files.column_profile import (
+    FIRST_ROWS,
+    ColumnProfile,
+    compare_columns,
+    has_rows,
+    inferred_schema,
+    profile_of,
+)
 from stream_bayes.streams.files.csv_format import CSVFormat
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_lines import JSONLinesSource
@@ -129,6 +139,9 @@ def build(
         learns_classes = not config.model.predicts_numbers
         if learns_classes and own.target is not None and (schema is None or schema.classes is None):
             _refuse_numbers(directory / own.paths[0], own.target, form, config.model.kind)
+    reads_records = source is None and schema is None and config.messages_for is None
+    if reads_records and isinstance(config.source, JSONLinesConfig):
+        _warn_of_texts(config.source, directory)
     model = make_model(config, schema, directory)
     keep = () if config.serve is None else config.serve.history.keep or ()
     parts = product_parts(config, schema, accept_gap, _messages(config, model, keep))
@@ -218,6 +231,29 @@ def _guessed(
     if str(form):
         logger.info("format of %s, by its first lines: %s", path, form)
     return schema, form
+
+
+def _warn_of_texts(own: JSONLinesConfig, directory: Path) -> None:
+    """Warn of texts in the first rows of a JSON file that are amounts, dates or sentences: they are read as names."""
+    path, profiles = directory / own.paths[0], dict[Any, ColumnProfile]()
+    with closing(JSONLinesSource(path, JSONDecoder(own.fields()))) as source:
+        try:
+            records = source.poll(FIRST_ROWS)
+        except Exhausted:
+            return
+    for record in records:
+        for name, value in record.x.items() if isinstance(record, Event) else ():
+            profiles.setdefault(name, ColumnProfile(str(name))).add_value(value)
+    compare_columns(profiles.values())
+    columns = {name: profile.kind.column for name, profile in profiles.items()}
+    texts = {name: column for name, column in columns.items() if isinstance(column, ColumnKind)}
+    if texts:
+        logger.warning(
+            "%s: the texts of %s are read as names, one for each text; to read what they say, declare all columns:\n%s",
+            path,
+            ", ".join(map(str, texts)),
+            features_table(columns),
+        )
 
 
 def _refuse_numbers(path: Path, target: str, form: CSVFormat, model: str) -> None:
