@@ -13,7 +13,7 @@ import pytest
 
 from stream_bayes import unpacking
 from stream_bayes.errors import BadFormat, BadValue, CannotResume
-from stream_bayes.networks.files import bif
+from stream_bayes.networks.files import network_bytes
 from stream_bayes.networks.files.bif import read_bif
 from stream_bayes.unpacking import unpacked
 from stream_bayes.workers import tape
@@ -40,7 +40,7 @@ def test_members_of_gzip_follow_each_other_and_count_together() -> None:
 
 
 def test_a_bomb_is_bounded_while_it_expands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bif, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(network_bytes, "MOST_BYTES", 100_000)
     monkeypatch.setattr(tape, "MOST_BYTES", 100_000)
     (tmp_path / "net.bif.gz").write_bytes(gzip.compress(bytes(100_000_000)))
     packed = zlib.compress(bytes(100_000_000))

@@ -68,7 +68,7 @@ TABLE = {
     ),
     "network": (
         "stream_bayes.cli.commands.network:network",
-        "Write the network of a saved model to a BIF file, or make a model of one.",
+        "Write the network of a saved model for other tools, or make a model of one.",
     ),
     "models": (
         "stream_bayes.cli.commands.models:models",

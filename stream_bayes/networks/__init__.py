@@ -20,7 +20,8 @@ Infer
     Inference               exact (junction tree), likelihood weighting, Gibbs sampling, most probable explanation
     Posterior, MostProbable, Sampled    its answers
     average_effect          what setting a variable does to another; adjustment_set, the variables to adjust for
-    table_sensitivities, finding_impacts    how an answer follows the tables, and each finding of the evidence
+    table_sensitivities, finding_impacts    how an answer follows the tables, and each finding of the evidence:
+    TableSensitivity, FindingImpact         their answers
 
 Search for a structure
     sample_of(rows)         a data frame, columns or dicts as a `Sample`; `BayesNet.recent()` returns one, too

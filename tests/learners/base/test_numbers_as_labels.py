@@ -92,7 +92,7 @@ def test_a_pipeline_refuses_prices(tmp_path: Path, kind: str, caplog: pytest.Log
         (tmp_path / "data.csv").write_text((tmp_path / "data").read_text())
         from_csv(tmp_path / "data.csv", target="price").close()
         assert "300 distinct numbers in the first 300 rows; a classifier makes a class of each" in caplog.text
-        with pytest.raises(BadConfig, match=r"300 distinct numbers .* --task regression"):
+        with pytest.raises(BadConfig, match=r"300 distinct numbers .* kind = .adaptive-regression."):
             build(load_config(file), tmp_path)
         return
     engine = build(load_config(file), tmp_path)
