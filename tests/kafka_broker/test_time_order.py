@@ -100,10 +100,11 @@ def kept_in(directory: Path) -> Snapshot:
 
 
 def state_with(snapshot: Snapshot, *names: str) -> bytes:
-    """Return these sections of a snapshot, without its positions."""
-    return Snapshot(
-        learner="NaiveBayes", sections={name: snapshot.sections[name] for name in names}
-    ).to_bytes()
+    """Return these sections of a snapshot, without its positions, and without the partitions that samples came from."""
+    sections = {name: dict(snapshot.sections[name]) for name in names}
+    if "pending" in sections:
+        sections["pending"]["resolved"] = [entry[:-1] for entry in sections["pending"]["resolved"]]
+    return Snapshot(learner="NaiveBayes", sections=sections).to_bytes()
 
 
 def without_places(answers: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
