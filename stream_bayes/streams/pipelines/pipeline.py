@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
@@ -19,7 +20,6 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.amounts import Amount
 from stream_bayes.data.column_kind import ColumnKind
-from stream_bayes.data.declarations import features_table
 from stream_bayes.data.features import Numeric
 from stream_bayes.data.schema import Schema
 from stream_bayes.drift.adaptive import DriftAdaptive
@@ -139,7 +139,7 @@ def build(
         learns_classes = not config.model.predicts_numbers
         if learns_classes and own.target is not None and (schema is None or schema.classes is None):
             _refuse_numbers(directory / own.paths[0], own.target, form, config.model.kind)
-    reads_records = source is None and schema is None and config.messages_for is None
+    reads_records = source is None and schema is None and not config.model.reads_messages
     if reads_records and isinstance(config.source, JSONLinesConfig):
         _warn_of_texts(config.source, directory)
     model = make_model(config, schema, directory)
@@ -246,13 +246,14 @@ def _warn_of_texts(own: JSONLinesConfig, directory: Path) -> None:
             profiles.setdefault(name, ColumnProfile(str(name))).add_value(value)
     compare_columns(profiles.values())
     columns = {name: profile.kind.column for name, profile in profiles.items()}
-    texts = {name: column for name, column in columns.items() if isinstance(column, ColumnKind)}
+    texts = [f"{name} ({each.word})" for name, each in columns.items() if isinstance(each, ColumnKind)]
     if texts:
         logger.warning(
-            "%s: the texts of %s are read as names, one for each text; to read what they say, declare all columns:\n%s",
+            "%s: each text of %s is read as a name of its own; to read what they say, declare the columns as "
+            "`stream-bayes inspect %s` prints them",
             path,
-            ", ".join(map(str, texts)),
-            features_table(columns),
+            ", ".join(texts),
+            shlex.quote(str(path)),
         )
 
 
