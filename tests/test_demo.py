@@ -63,7 +63,12 @@ def test_the_demo_names_its_streams_where_there_is_no_such_one() -> None:
 
 def test_make_demo_ends_with_the_page_and_waits_for_nobody_in_ci() -> None:
     made = subprocess.run(
-        ["make", "-n", "--no-print-directory", "demo"], cwd=ROOT, capture_output=True, encoding="utf-8", timeout=60, check=True
+        ["make", "-n", "--no-print-directory", "demo"],
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=True,
     )
     last = made.stdout.splitlines()[-2:]
     assert last[0].startswith("if [ -t 1 ]; then ") and "stream_bayes demo;" in last[0]
