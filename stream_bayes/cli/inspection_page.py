@@ -34,7 +34,7 @@ def inspection_page(
     columns: Sequence[Mapping[str, Any]],
     notes: Sequence[str],
     schema: str,
-    found: Inspection,
+    inspection: Inspection,
 ) -> str:
     """Return the report of a table.
 
@@ -48,17 +48,17 @@ def inspection_page(
         What is odd or was guessed.
     schema
         The declarations of the columns, for a pipeline file.
-    found
+    inspection
         What the rows show.
     """
     title = table.path.name if table.target is None else f"{table.path.name}: {table.target}"
-    parts = [f"<h1>{escape(title)}</h1>", f"<p>{found.rows:,} rows were examined.</p>"]
+    parts = [f"<h1>{escape(title)}</h1>", f"<p>{inspection.rows:,} rows were examined.</p>"]
     parts += ["<h2>Columns</h2>", _columns(table, columns)]
     if table.target is not None:
-        parts += ["<h2>Labels</h2>", _labels(found)]
-        parts += ["<h2>What each feature tells about the label</h2>", _told(found)]
-        parts += ["<h2>Labels over the rows</h2>", _trend(found)]
-    parts += ["<h2>Duplicates</h2>", _duplicates(found)]
+        parts += ["<h2>Labels</h2>", _labels(inspection)]
+        parts += ["<h2>What each feature tells about the label</h2>", _told(inspection)]
+        parts += ["<h2>Labels over the rows</h2>", _trend(inspection)]
+    parts += ["<h2>Duplicates</h2>", _duplicates(inspection)]
     if notes:
         parts += ["<h2>Notes</h2>", "<ul>" + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>"]
     parts += ["<h2>For a pipeline file</h2>", f"<pre>{escape(schema)}</pre>"]
@@ -133,23 +133,24 @@ def _distribution(profile: ColumnProfile) -> str:
     return names + (f" and {profile.distinct - NAMES:,} more" if profile.distinct > NAMES else "")
 
 
-def _labels(found: Inspection) -> str:
-    total = found.labels.total()
+def _labels(inspection: Inspection) -> str:
+    total = inspection.labels.total()
     rows = [
-        [escape(_short(label)), f"{n:,}", f"{n / total:.1%}"] for label, n in found.labels.most_common(50)
+        [escape(_short(label)), f"{n:,}", f"{n / total:.1%}"]
+        for label, n in inspection.labels.most_common(50)
     ]
     text = _table(["label", "rows", "share"], rows, numbers=("rows", "share"))
-    if total and found.labels.most_common(1)[0][1] > 0.9 * total:
+    if total and inspection.labels.most_common(1)[0][1] > 0.9 * total:
         text += '<p class="note">One label has over 90 % of the rows: compare models by log-loss and F1.</p>'
     return text
 
 
-def _told(found: Inspection) -> str:
-    if not found.told:
+def _told(inspection: Inspection) -> str:
+    if not inspection.told:
         return "<p>The rows have one label, or none.</p>"
-    widest = max((each.high for each in found.told.values()), default=0.0) or 1.0
+    widest = max((each.high for each in inspection.told.values()), default=0.0) or 1.0
     rows = []
-    for name, each in list(found.told.items())[:MOST_TOLD]:
+    for name, each in list(inspection.told.items())[:MOST_TOLD]:
         scale = WIDTH / widest
         bar = (
             f'<rect y="12" width="{each.nats * scale:.1f}" height="12"/>'
@@ -158,7 +159,7 @@ def _told(found: Inspection) -> str:
         interval = f"{each.low:.3f} to {each.high:.3f}"
         picture = f'<svg width="{WIDTH}" height="{HEIGHT}" aria-hidden="true">{bar}</svg>'
         rows.append([escape(name), f"{each.nats:.3f}", interval, picture])
-    more = len(found.told) - MOST_TOLD
+    more = len(inspection.told) - MOST_TOLD
     return (
         _table(["feature", "nats", "95 % interval", ""], rows, numbers=("nats", "95 % interval"))
         + (f"<p>{more:,} more tell less.</p>" if more > 0 else "")
@@ -167,29 +168,32 @@ def _told(found: Inspection) -> str:
     )
 
 
-def _trend(found: Inspection) -> str:
-    if not found.trend:
+def _trend(inspection: Inspection) -> str:
+    if not inspection.trend:
         return "<p>The rows have one label, or none.</p>"
-    parts = len(next(iter(found.trend.values())))
+    parts = len(next(iter(inspection.trend.values())))
     heading = ["label", *(f"{part + 1}/{parts}" for part in range(parts))]
     rows = [
         [escape(_short(label)), *(f"{share:.0%}" for share in shares)]
-        for label, shares in found.trend.items()
+        for label, shares in inspection.trend.items()
     ]
-    changes = found.drift.low > 0.0
+    changes = inspection.drift.low > 0.0
     return (
         "<p>Share of each label in each tenth of the rows, in the order of the file. "
         + ("The labels change over the rows" if changes else "No change over the rows is sure")
-        + f": which half a row is in tells {found.drift.nats:.3f} nats ({found.drift.low:.3f} to "
-        f"{found.drift.high:.3f}).</p>" + _table(heading, rows, numbers=heading[1:])
+        + f": which half a row is in tells {inspection.drift.nats:.3f} nats ({inspection.drift.low:.3f} to "
+        f"{inspection.drift.high:.3f}).</p>" + _table(heading, rows, numbers=heading[1:])
     )
 
 
-def _duplicates(found: Inspection) -> str:
+def _duplicates(inspection: Inspection) -> str:
     items = [
-        f"rows that equal an earlier row: {found.duplicates:,}",
-        f"rows with the features of an earlier row and another label: {found.contradictions:,}",
-        *(f"{escape(one)} and {escape(other)} are equal in every row" for one, other in found.copies[:20]),
+        f"rows that equal an earlier row: {inspection.duplicates:,}",
+        f"rows with the features of an earlier row and another label: {inspection.contradictions:,}",
+        *(
+            f"{escape(one)} and {escape(other)} are equal in every row"
+            for one, other in inspection.copies[:20]
+        ),
     ]
     return "<ul>" + "".join(f"<li>{item}</li>" for item in items) + "</ul>"
 

@@ -250,7 +250,7 @@ class Shard:
 
     @property
     def counts(self) -> ShardCounts:
-        """What it has counted in this run. Thread-safe."""
+        """Counts of this run. Thread-safe."""
         engine = self.engine
         now = Counter(dict(engine.step.dead_letters.counts))
         parts = (engine.source, engine.recovery, engine.predictions, engine.dead_letters, engine.times)

@@ -113,7 +113,7 @@ class Worker:
 
     @property
     def counts(self) -> ShardCounts:
-        """What this worker's shards have counted in this run, those included that have ended. Thread-safe."""
+        """Counts of this run by this worker's shards, those included that have ended. Thread-safe."""
         total = ShardCounts()
         with self._lock:
             total.add(self._past)
