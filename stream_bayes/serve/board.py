@@ -17,7 +17,7 @@ import msgspec
 from stream_bayes.core.measures.losses import Losses
 from stream_bayes.core.measures.number_losses import NumberLosses
 from stream_bayes.serve.channel import WANTED_SECONDS
-from stream_bayes.serve.plain_values import as_json, label_name
+from stream_bayes.serve.plain_values import as_json, by_text, label_name
 from stream_bayes.serve.views import View
 
 __all__ = ["Board", "EventSubscriber", "evaluation_of"]
@@ -215,9 +215,7 @@ class Board:
 
     def key_of(self, text: str) -> Any:
         """Return the key that has this text, among the newest events; the text itself if there is none."""
-        if text in self._by_key:
-            return text
-        return next((key for key in self._by_key if label_name(key) == text), text)
+        return by_text(text, self._by_key)
 
     # -- what is requested of the engine ------------------------------------------------------------------------------
 

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from stream_bayes.core.values.spellings import is_spelling
+
 __all__ = ["as_json", "by_text", "label_name"]
 
 
@@ -43,5 +45,13 @@ def label_name(label: Any) -> str:
 
 
 def by_text(text: str, known: Any) -> Any:
-    """Return the known label or value that has this text as its name; the text itself if there is none."""
-    return next((each for each in known if label_name(each) == text), text)
+    """Return the known label or value that this text stands for; the text itself if there is none.
+
+    Examples
+    --------
+    >>> by_text("12", ["11", 12.0]), by_text("12", [12.0, "12"]), by_text("13", [12.0])
+    (12.0, '12', '13')
+    """
+    if text in known:
+        return text
+    return next((each for each in known if label_name(each) == text or is_spelling(text, each)), text)

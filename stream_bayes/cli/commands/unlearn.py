@@ -58,6 +58,8 @@ def unlearn(
             raise BadConfig(f"{file}: snapshots: the table is missing; there is no state to unlearn from")
         if not config.source.reads_topics and config.source.time is None:
             raise BadConfig(f"{file}: source.time: is missing; without it no record has a time")
+        if config.model.predicts_numbers:
+            _check_numbers(span.labels, config.model.kind)
         found = build(config, file.parent).preview_unlearning(span)
         written = False
         if not dry_run and config.source.reads_topics:
@@ -87,6 +89,17 @@ def _span(start: str, stop: str, where: Sequence[str]) -> Span:
             raise BadValue(f"--where {condition}: expected key=KEY or label=LABEL")
         chosen[name].append(value)
     return Span(first, last, tuple(chosen["key"]), tuple(chosen["label"]))
+
+
+def _check_numbers(labels: Sequence[str], kind: str) -> None:
+    """Raise `BadValue` for a label that is no number: it would choose nothing."""
+    for label in labels:
+        try:
+            float(label)
+        except ValueError:
+            raise BadValue(
+                f"--where label={label}: the labels of {kind} are numbers, such as label=12.5"
+            ) from None
 
 
 def _unlearn_files(config: PipelineConfig, directory: Path, span: Span) -> None:

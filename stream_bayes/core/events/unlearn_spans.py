@@ -7,7 +7,6 @@ labels by key, without any limit of time, for it is given which events were refu
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -25,9 +24,10 @@ from stream_bayes.core.events.event import (
     Partition,
     Position,
 )
+from stream_bayes.core.values.spellings import is_spelling
 from stream_bayes.core.values.values import Value
 
-__all__ = ["Rejoin", "Rejoined", "Span", "Unlearned", "as_text", "span_of", "unlearn_command"]
+__all__ = ["Rejoin", "Rejoined", "Span", "Unlearned", "span_of", "unlearn_command"]
 
 UNLEARN = "unlearn"  # name of the span among the content of a command
 
@@ -40,13 +40,15 @@ class Span(msgspec.Struct, frozen=True):
     start, stop
         The first time, and the first after it, in seconds since 1970.
     keys, labels
-        The keys and the labels as text; empty for all.
+        The keys and the labels as texts that stand for them, see `is_spelling`; empty for all.
 
     Examples
     --------
     >>> span = Span(10.0, 20.0, labels=("rain",))
     >>> span.holds(10.0, "a", "rain"), span.holds(20.0, "a", "rain"), span.holds(10.0, "a", "sun")
     (True, False, False)
+    >>> Span(10.0, 20.0, labels=("12",)).holds(10.0, "a", 12.0)
+    True
     """
 
     start: float
@@ -58,9 +60,13 @@ class Span(msgspec.Struct, frozen=True):
         """Return True for a label of this time, for a sample of this key."""
         if time is None or not self.start <= time < self.stop:
             return False
-        if self.keys and (key is None or as_text(key) not in self.keys):
+        if self.keys and (key is None or not _is_among(self.keys, key)):
             return False
-        return not self.labels or as_text(label) in self.labels
+        return not self.labels or _is_among(self.labels, label)
+
+
+def _is_among(texts: Sequence[str], value: Value) -> bool:
+    return value in texts if isinstance(value, str) else any(is_spelling(text, value) for text in texts)
 
 
 def unlearn_command(
@@ -278,21 +284,3 @@ class Rejoin:
             position < before.positions.get(partition, 0) and before.span.holds(time, key, label)
             for before in self._done
         )
-
-
-def as_text(value: Value) -> str:
-    """Return a key or a label as it is written on a command line: text as it is, anything else as JSON.
-
-    Examples
-    --------
-    >>> as_text("rain"), as_text(7), as_text(True)
-    ('rain', '7', 'true')
-    """
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except TypeError:
-        return str(value)

@@ -163,7 +163,7 @@ def find_samples(step: Step, span: Span, history: History, read_again: ReadAgain
         is_in_order=history.is_in_order or history.partitions == 1,
         is_whole=reach is None,
     )
-    rejoin.add(_all_of(ranges, read_again))
+    rejoin.add(map(step.with_read_label, _all_of(ranges, read_again)))
     found = rejoin.samples(lambda key: pending is not None and pending.is_held(key))
     if rejoin.doubtful:
         raise NotSupported(

@@ -408,6 +408,18 @@ class Step:
 
     # -- unlearning a span ---------------------------------------------------------------------------------------------
 
+    def with_read_label(self, record: Record) -> Record:
+        """Return a record that is read again, with its label as the model read it.
+
+        A label that is no number stays as it is: its record was refused.
+        """
+        if not isinstance(record, Event):
+            return record
+        try:
+            return self._with_number(record)
+        except BadLabel:
+            return record
+
     def unlearn(self, remembered: Sequence[Learned], read_again: Sequence[Rejoined]) -> None:
         """Unlearn samples: all of them, or nothing if the learner refuses one.
 
@@ -429,8 +441,7 @@ class Step:
             for learned in remembered:
                 model.unlearn(learned.encoded, learned.label, learned.weight, learned.clock)
             for event, label in read_again:
-                y = label if self._numbers is None else self._numbers.read_label(label)
-                model.unlearn(model.content(event.x), y, event.weight, None)
+                model.unlearn(model.content(event.x), label, event.weight, None)
         except StreamBayesError:
             model.load(frozen())
             raise

@@ -191,15 +191,27 @@ def test_a_span_of_time_is_taken_back_and_a_csv_with_decimal_commas_is_read(tmp_
         answers = list(csv.DictReader(file))
     assert abs(float(answers[50]["prediction"]) - number_of(50)) < 4.0 < float(answers[50]["high"])
 
-    taken = CliRunner().invoke(app, ["unlearn", str(tmp_path / "p.toml"), "--from", "20", "--to", "50"])
+    def unlearned(start: str, stop: str, *where: str) -> Any:
+        return CliRunner().invoke(
+            app, ["unlearn", str(tmp_path / "p.toml"), "--from", start, "--to", stop, *where]
+        )
+
+    taken = unlearned("20", "50")
     assert taken.exit_code == 0, taken.output
+    named = unlearned("0", "60", "--where", "label=20.0")  # the cell of the first row is 20,00
+    assert "unlearned 1 samples" in named.output
+    refused = unlearned("0", "60", "--where", "label=high")
+    assert (
+        refused.exit_code != 0
+        and "label=high: the labels of bayesian-regression are numbers" in refused.output
+    )
     again = build(load_config(tmp_path / "p.toml"), tmp_path)
     again.run()
     expected = BayesianRegression()
-    for k in [*range(20), *range(50, 60)]:
+    for k in [*range(1, 20), *range(50, 60)]:
         expected.learn_one({"wind": float(k % 7)}, round(number_of(k), 2))
     x = {"wind": 3.0}
-    assert again.step.learned == 30
+    assert again.step.learned == 29
     assert again.step.model.model.predict_one(x) == pytest.approx(expected.predict_one(x), rel=1e-9)
 
 
