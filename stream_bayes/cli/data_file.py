@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +14,6 @@ import typer
 
 from stream_bayes.cli.leaks import leak_warnings, leaks_in
 from stream_bayes.core.events.event import BadRecord, Event
-from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.prequential_gain import PrequentialGain
 from stream_bayes.data.schema import Amount, Date, Nominal, Numeric, Schema, Text, usual_target
 from stream_bayes.errors import BadValue, Exhausted, SchemaError
@@ -24,12 +24,19 @@ from stream_bayes.streams.files.column_profile import (
     LEAST_ROWS,
     MAX_CELLS,
     ColumnProfile,
-    compare_columns,
     profile_of,
+    typed_profiles,
 )
 from stream_bayes.streams.files.csv_cells import Misfits
 from stream_bayes.streams.files.csv_format import CSVFormat, delimiter_of, guessed_format
 from stream_bayes.streams.files.csv_source import CSVSource
+from stream_bayes.streams.files.json_columns import (
+    BATCH_ROWS,
+    EXAMINED_ROWS,
+    InferredJSONDecoder,
+    first_rows_of,
+    inferred_json_schema,
+)
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
@@ -60,7 +67,6 @@ __all__ = [
 MANY_LABELS = 50  # distinct numbers: more than this are measurements rather than classes
 SHOWN_NAMES = 8  # of columns, in one line
 NAMED_LABELS = 6
-MEASURED_ROWS, MEASURED_BATCH = 200_000, 5_000  # of a file, for whether values recur
 SOURCE = "replay"  # in snapshots and outputs
 SET_OTHERWISE = (
     "  to set it otherwise: --header or --no-header, --skip-lines, --unit-rows, --comment, --sheet"
@@ -487,8 +493,8 @@ def _source(
     if kind == "csv":
         return CSVSource(file, fields, schema, form=form or CSVFormat(), misfits="missing", name=name)
     if kind == "jsonl":
-        lenient = fields if schema is None else replace(fields, on_bad_field="missing")
-        return JSONLinesSource(file, JSONDecoder(lenient, schema), name=name)
+        decoder = JSONDecoder(fields) if schema is None else InferredJSONDecoder(fields, schema)
+        return JSONLinesSource(file, decoder, name=name)
     return TYPED_SOURCES[kind](file, fields, name, schema=schema)
 
 
@@ -504,11 +510,7 @@ def _schema_of(
         specs = {name: each.kind.column for name, each in profiles.items() if fields.is_feature(name)}
         return Schema(specs, target=target or usual_target(specs))
     if kind == "jsonl":
-        if not any(isinstance(each.kind.column, ColumnKind) for each in profiles.values()):
-            return None
-        _profile_later_fields(file, fields, profiles)
-        specs = {name: each.kind.column for name, each in profiles.items() if fields.is_feature(name)}
-        return Schema(specs, target=target or usual_target(specs))
+        return inferred_json_schema(file, fields, profiles)
     with closing(_source(kind, file, fields, None, form)) as source:
         own: Schema = source.schema
     shown_kinds = {name: each.kind.column for name, each in profiles.items()}
@@ -519,33 +521,10 @@ def _schema_of(
     return Schema(columns, own.classes, own.target, own.unknown)
 
 
-def _profile_later_fields(file: Path, fields: Fields, profiles: dict[str, ColumnProfile]) -> None:
-    """Add the profiles of fields that come after the first rows of a JSON file: a schema drops undeclared ones."""
-    later: dict[str, ColumnProfile] = {}
-    with closing(_source("jsonl", file, fields, None)) as source:
-        for record in first_rows_of(source, MEASURED_ROWS):
-            if isinstance(record, Event):
-                for name in record.x.keys() - profiles.keys():
-                    later.setdefault(name, ColumnProfile(str(name))).add_value(record.x[name])
-    compare_columns(later.values())
-    profiles |= later
-
-
-def first_rows_of(source: Source, rows: int) -> Iterator[Record]:
-    """Yield the first records of a source."""
-    while rows > 0:
-        try:
-            records = source.poll(min(MEASURED_BATCH, rows))
-        except Exhausted:
-            return
-        rows -= len(records)
-        yield from records
-
-
 def _measured(source: Source, names: Sequence[str]) -> dict[str, PrequentialGain]:
     """Return whether the values of columns recur in a source, and what they tell about its labels."""
     measured = {name: PrequentialGain() for name in names}
-    for record in first_rows_of(source, MEASURED_ROWS):
+    for record in first_rows_of(source, EXAMINED_ROWS):
         if isinstance(record, Event):
             for name, each in measured.items():
                 if (value := record.x.get(name)) is not None:
@@ -559,9 +538,7 @@ def _telling_blanks(source: Source, schema: Schema, names: Sequence[str]) -> dic
     Of columns that are missing together, one is enough.
     """
     rows = [
-        record
-        for record in first_rows_of(source, MEASURED_BATCH if names else 0)
-        if isinstance(record, Event)
+        record for record in first_rows_of(source, BATCH_ROWS if names else 0) if isinstance(record, Event)
     ]
     telling: dict[str, PrequentialGain] = {}
     patterns: set[bytes] = set()
@@ -644,18 +621,14 @@ def label_amount(table: DataFile) -> Amount:
 def _profiles_of(records: Iterable[Record], file: Path, target: str | None) -> dict[str, ColumnProfile]:
     """Return the profiles of records of typed values. Raise `SchemaError` if none of them has the target."""
     events = [record for record in records if isinstance(record, Event)]
-    names = [*dict.fromkeys(name for event in events for name in event.x)]
+    rows: list[Mapping[str, object]] = [event.x for event in events]
     if target is not None and any(event.y is not None for event in events):
-        names.append(target)
-    profiles = {name: ColumnProfile(str(name)) for name in names}
-    for event in events:
-        for name, profile in profiles.items():
-            profile.add_value(event.y if name == target else event.x.get(name))
-    compare_columns(profiles.values())
+        rows = [{**event.x, target: event.y} for event in events]
+    profiles = typed_profiles(rows)
     if events and target is not None and target not in profiles:
         raise SchemaError(
             f"{file}: target: none of the first {len(events):,} records has a field {target!r}"
-            f"{closest(target, names)} Found: {', '.join(sorted(map(str, names)))}"
+            f"{closest(target, profiles)} Found: {', '.join(sorted(map(str, profiles)))}"
         )
     return profiles
 
@@ -704,8 +677,24 @@ def misfits_of(source: object) -> Mapping[str, Misfits]:
     return found
 
 
+def late_fields_of(source: object) -> Mapping[str, int]:
+    """Return the counts of fields that a JSON file has only after the rows that decided its features."""
+    if isinstance(source, (BinnedLabels, Paced)):
+        return late_fields_of(source.source)
+    if isinstance(source, MergedSource):
+        return sum((Counter(late_fields_of(each)) for each in source.sources), Counter())
+    if isinstance(source, JSONLinesSource) and isinstance(source.decoder, InferredJSONDecoder):
+        return source.decoder.late_fields
+    return {}
+
+
 def warn_of_misfits(source: object, write: Callable[[str], None]) -> None:
-    """Write a line for each column with cells that are not of its kind."""
+    """Write a line for each column with cells that are not of its kind, and for fields that came too late."""
+    for name, count in late_fields_of(source).items():
+        write(
+            f"warning: field {name}: comes first after the first {EXAMINED_ROWS:,} rows, which decide the features; it "
+            f"is no feature, and its {count:,} values were left out"
+        )
     for name, each in misfits_of(source).items():
         cells = (
             "cell is not of its kind and counts" if each.count == 1 else "cells are not of its kind and count"

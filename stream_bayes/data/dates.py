@@ -32,6 +32,7 @@ ZONE = r"\s*(?:Z|UTC|GMT|[+-]\d{2}:?\d{2}|[+-]\d{2})?"
 AFTER = rf"(?:(?:T|,?\s+(?:at\s+)?){CLOCK}{ZONE})?"
 WEEKDAY = r"(?:(?i:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,?\s+)?"
 MONTH = r"(?P<name>[A-Za-z]{3,9})\.?"
+SHORT_MONTH = rf"{MONTH}(?:-|[-\s]+['\u2019])(?P<y>\d{{2}})"  # Sep-63
 FORMS = tuple(
     re.compile(form)
     for form in (
@@ -46,6 +47,12 @@ FORMS = tuple(
         rf"{CLOCK},?\s+{WEEKDAY}(?P<d>\d{{1,2}})(?:st|nd|rd|th)?[-\s]?{MONTH}[-,\s]+(?P<y>\d{{4}})",
         rf"{CLOCK},?\s+(?P<y>\d{{4}})(?P<mark>[-/.])(?P<m>\d{{1,2}})(?P=mark)(?P<d>\d{{1,2}})",
         rf"(?P<y>\d{{4}}),?\s+{MONTH}",
+        # Months and quarters. Not "2011/12", which is a season, nor "12-Sep", which may be a day.
+        SHORT_MONTH,
+        r"(?P<m>\d{1,2})[-/](?P<y>(?:1[6-9]|2[01])\d{2})",
+        r"(?P<y>\d{4})[-\s]?M(?P<m>\d{2})",
+        r"(?P<y>\d{4})[-\s]?Q(?P<q>[1-4])",
+        r"Q(?P<q>[1-4])[-\s/]*(?P<y>\d{4})",
     )
 )
 
@@ -110,6 +117,9 @@ def _day(found: dict[str, str | None], order: str, pivot: int) -> date | None:
         first, second = int(found["a"] or 0), int(found["b"] or 0)
         return date(year, second, first) if order == "dmy" else date(year, first, second)
     name = found.get("name")
+    quarter = int(found.get("q") or 0)
+    if quarter:
+        return date(year, 3 * quarter - 2, 1)
     month = int(found.get("m") or 0) if name is None else _month(name)
     return date(year, month, int(found.get("d") or 1))
 
@@ -146,7 +156,8 @@ def century_pivot(texts: Sequence[str]) -> int:
     >>> century_pivot(["6/17/47", "7/1/72", "7/1/99", "6/30/16"]), century_pivot(["1/1/98", "1/1/21"])
     (32, 69)
     """
-    found = [match for text in texts for form in FORMS[1:4:2] if (match := form.fullmatch(text.strip()))]
+    forms = (*FORMS[1:4:2], re.compile(SHORT_MONTH))
+    found = [match for text in texts for form in forms if (match := form.fullmatch(text.strip()))]
     years = sorted({int(match["y"]) for match in found if len(match["y"]) == 2})
     if not years:
         return PIVOT
@@ -169,6 +180,8 @@ def date_order(texts: Sequence[str]) -> tuple[str, str]:
     --------
     >>> date_order(["13/1/2021", "2/1/2021"]), date_order(["2021-01-02"])
     (('dmy', ''), ('ymd', ''))
+    >>> date_order(["Sep-12", "Oct-12"])[1]
+    'no number is above 31, so whether a month and a year or a month and a day cannot be known; read as a year'
     >>> date_order(["1/2/2021"])
     ('mdy', 'no day is above 12, so whether day or month comes first cannot be known; read as month first')
     """
@@ -179,6 +192,13 @@ def date_order(texts: Sequence[str]) -> tuple[str, str]:
             pairs.append((int(match["a"]), int(match["b"])))
             mark = mark or match["mark"]
     if not pairs:
+        short = [int(match["y"]) for text in texts if (match := re.fullmatch(SHORT_MONTH, text.strip()))]
+        if short and max(short) <= 31:
+            return (
+                "ymd",
+                "no number is above 31, so whether a month and a year or a month and a day cannot be known; "
+                "read as a year",
+            )
         return "ymd", ""
     day_first = sum(first > 12 for first, _ in pairs)
     month_first = sum(second > 12 for _, second in pairs)

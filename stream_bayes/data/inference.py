@@ -189,7 +189,7 @@ def _date(texts: Counter[str]) -> InferredKind | None:
 
 def _may_be_date(text: str) -> bool:
     return any(map(str.isdigit, text)) and (
-        any(mark in text for mark in "-/.: ") or (len(text.strip()) == 8 and text.strip().isdecimal())
+        any(mark in text for mark in "-/.: QM") or (len(text.strip()) == 8 and text.strip().isdecimal())
     )
 
 

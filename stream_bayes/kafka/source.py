@@ -168,6 +168,7 @@ class KafkaSource:
         self.connection = connection
         self.cluster = Cluster(connection)
         self.decoders = {topic: decoder} | ({} if labels is None else {labels.topic: labels.decoder})
+        decoder.watch_texts(topic)
         self.start = start
         self.tombstones = tombstones
         self.fetch_max_bytes = fetch_max_bytes

@@ -85,6 +85,26 @@ def test_the_time_may_come_before_the_date_and_the_year_before_the_month() -> No
     assert months.column == Date(parts=["date", "month"])
 
 
+def test_months_and_quarters_are_dates_and_seasons_and_days_of_months_are_names() -> None:
+    for texts in (
+        ["Sep-63", "Oct-16", "Jan-99"],
+        ["Sept '63", "Jan '99"],
+        ["09/1963", "1/1999"],
+        ["1963M09", "1999M01"],
+    ):
+        column = inferred_kind(Counter(texts)).column
+        assert isinstance(column, Date) and column.parts == ("date", "month"), texts
+        assert column.read(texts[0])[1] == "Sep" and column.read(texts[-1])[1] == "Jan"
+    sixties = inferred_kind(Counter(["Sep-63", "Oct-70", "Jan-99"])).column
+    assert isinstance(sixties, Date)
+    assert sixties.read("Sep-63")[0] == date(1963, 9, 1).toordinal() - date(1970, 1, 1).toordinal()
+    quarters = inferred_kind(Counter(["1963-Q1", "Q4 1964", "1999Q2"])).column
+    assert isinstance(quarters, Date) and quarters.read("Q4 1964") == (-1918.0, "Oct")
+    assert inferred_kind(Counter(["Sep-12", "Oct-13"])).warnings[0].startswith("no number is above 31")
+    for names in (["2011/12", "2012/13"], ["9-Sep", "10-Oct"], ["1/2", "3/4"], ["M10", "Q4"]):
+        assert not isinstance(inferred_kind(Counter(names)).column, Date), names
+
+
 def test_a_column_of_dates_becomes_the_features_that_vary() -> None:
     months = inferred_kind(Counter(["2021-01-01", "2021-02-01"])).column
     assert months == Date(parts=["date", "month"])

@@ -12,7 +12,7 @@ from stream_bayes._build import install_command
 from stream_bayes.core.events.event import Position
 from stream_bayes.errors import MissingPackage, SourceError, Undecodable
 from stream_bayes.streams.files.csv_cells import Misfits
-from stream_bayes.streams.files.typed import NUMBER, TEXT, TypedFile
+from stream_bayes.streams.files.typed import CLOCK, DATE, NUMBER, TEXT, TIME, TypedFile
 from stream_bayes.streams.records.avro_types import check_sizes, plain_value
 from stream_bayes.streams.records.object_decoder import flattened
 
@@ -21,14 +21,21 @@ __all__ = ["AvroSource", "kinds_of"]
 MAGIC = b"Obj\x01"
 NUMBERS = {"int", "long", "float", "double"}
 TEXTS = {"string", "boolean", "enum"}
+LOGICAL = {  # types that fastavro reads as those of Python
+    "decimal": NUMBER,
+    "date": DATE,
+    **dict.fromkeys(("time-millis", "time-micros"), CLOCK),
+    **dict.fromkeys(("timestamp-millis", "timestamp-micros"), TIME),
+    **dict.fromkeys(("local-timestamp-millis", "local-timestamp-micros"), TIME),
+}
 
 
 class AvroSource(TypedFile):
     """An Avro container file: see `TypedFile`.
 
-    Numbers, and timestamps, dates and decimals, are numeric features; text, enums and booleans are nominal. A nested
-    record becomes fields named `outer.inner`. Logical types become values as those of an `AvroDecoder` do. Fields of
-    arrays and maps must be ignored.
+    Numbers and decimals are numeric features; text, enums and booleans are nominal. Timestamps, dates and times of day
+    become calendar features. A nested record becomes fields named `outer.inner`. Fields of arrays and maps must be
+    ignored.
     """
 
     def _open(self) -> Mapping[str, str]:
@@ -104,7 +111,7 @@ class AvroSource(TypedFile):
         if type(value) is float and math.isinf(value):
             self.misfits.setdefault(name, Misfits()).add(str(value))
             return None
-        return plain_value(value)
+        return value if name in self.schema.kinds else plain_value(value)
 
 
 def kinds_of(schema: Mapping[str, Any], named: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
@@ -140,15 +147,15 @@ def _listed(types: Any) -> list[Any]:
 
 def _kind_of(schema: Any) -> str:
     kind = schema if isinstance(schema, str) else schema["type"]
-    logical = None if isinstance(schema, str) else schema.get("logicalType")
+    logical = "" if isinstance(schema, str) else str(schema.get("logicalType"))
     if not isinstance(kind, str):
         return _kind_of(kind)
     if kind in TEXTS:
         return TEXT
-    return NUMBER if kind in NUMBERS or logical == "decimal" else kind
+    return LOGICAL.get(logical, NUMBER if kind in NUMBERS else kind)
 
 
 def _mixed(kinds: set[str]) -> str:
     """Return the kind of a field of several types: names, if all of these are values."""
-    others = kinds - {TEXT, NUMBER}
+    others = kinds - {TEXT, NUMBER, *LOGICAL.values()}
     return min(others) if others else TEXT

@@ -28,7 +28,7 @@ from stream_bayes.streams.records.fields import Fields
 
 __all__ = [
     *("FIRST_ROWS", "ColumnProfile", "compare_columns", "first_rows", "has_rows"),
-    *("inferred_features", "inferred_schema", "profile_of", "profiled_columns"),
+    *("inferred_features", "inferred_schema", "profile_of", "profiled_columns", "typed_profiles"),
 ]
 
 FIRST_ROWS = 1000
@@ -184,6 +184,18 @@ def compare_columns(profiles: Iterable[ColumnProfile]) -> None:
         assert isinstance(column, Text)
         fewer = Text(column.words[: max(LEAST_WORDS, MOST_WORDS // len(texts))])
         profile.kind = replace(profile.kind, column=fewer)
+
+
+def typed_profiles(rows: Sequence[Mapping[str, object]]) -> dict[str, ColumnProfile]:
+    """Return the profile of each field of rows whose values have a type; a row without the field lacks a value."""
+    profiles = {
+        name: ColumnProfile(str(name)) for name in dict.fromkeys(name for row in rows for name in row)
+    }
+    for row in rows:
+        for name, profile in profiles.items():
+            profile.add_value(row.get(name))
+    compare_columns(profiles.values())
+    return profiles
 
 
 def profile_of(

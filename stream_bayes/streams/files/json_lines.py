@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable, Mapping
 
 from stream_bayes.core.events.event import Partition
+from stream_bayes.errors import SourceError
 from stream_bayes.streams.contracts.incidents import BAD_FIELDS
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.files.byte_file import ByteFile
 from stream_bayes.streams.files.json_array import is_array, lines_of_array
+from stream_bayes.streams.files.json_objects import is_one_table
 from stream_bayes.streams.files.source import BLOCK_BYTES, FileSource, Lines
 from stream_bayes.streams.records.decoder import Decoder
 from stream_bayes.streams.records.json_decoder import JSONDecoder
@@ -59,12 +61,22 @@ class JSONLinesSource(FileSource):
         self.decoder = JSONDecoder() if decoder is None else decoder
         super().__init__(path, name, follow, self.decoder.max_record_bytes, block_bytes, sleep)
 
+    def close(self) -> None:
+        super().close()
+        self.decoder.close()
+
     def _open_file(self) -> ByteFile:
         file = super()._open_file()
         if self.follow or not isinstance(self.decoder, JSONDecoder):
             return file
         try:
             holds_array = is_array(file)
+            file.seek(0)
+            if not (self.decoder.fields.flatten or holds_array) and is_one_table(file):
+                raise SourceError(
+                    f"{self.path}: expected a JSON object a line, or an array of them, got one object that holds a "
+                    'whole table; write it with pandas\' to_json(..., orient="records", lines=True)'
+                )
             file.seek(0)
         except BaseException:
             file.close()

@@ -6,24 +6,22 @@ import json
 import logging
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from river import compose
 
-from stream_bayes.core.events.event import Event, Partition, Position
+from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.core.events.time import EventCount, StreamTime
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.amounts import Amount
-from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.features import Numeric
 from stream_bayes.data.schema import Schema
 from stream_bayes.drift.adaptive import DriftAdaptive
-from stream_bayes.errors import BadConfig, BadState, Exhausted, NoSnapshot, SchemaError, StreamBayesError
+from stream_bayes.errors import BadConfig, BadState, NoSnapshot, SchemaError, StreamBayesError
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.catalogue import DEFAULT_REGRESSOR, NETWORK
 from stream_bayes.learners.factory import make_learner, make_network, make_regressor, make_search
@@ -42,9 +40,6 @@ from stream_bayes.streams.engine.engine import SETTINGS, Engine
 from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.column_profile import (
-    FIRST_ROWS,
-    ColumnProfile,
-    compare_columns,
     has_rows,
     inferred_schema,
     profile_of,
@@ -139,9 +134,6 @@ def build(
         learns_classes = not config.model.predicts_numbers
         if learns_classes and own.target is not None and (schema is None or schema.classes is None):
             _refuse_numbers(directory / own.paths[0], own.target, form, config.model.kind)
-    reads_records = source is None and schema is None and not config.model.reads_messages
-    if reads_records and isinstance(config.source, JSONLinesConfig):
-        _warn_of_texts(config.source, directory)
     model = make_model(config, schema, directory)
     keep = () if config.serve is None else config.serve.history.keep or ()
     parts = product_parts(config, schema, accept_gap, _messages(config, model, keep))
@@ -231,30 +223,6 @@ def _guessed(
     if str(form):
         logger.info("format of %s, by its first lines: %s", path, form)
     return schema, form
-
-
-def _warn_of_texts(own: JSONLinesConfig, directory: Path) -> None:
-    """Warn of texts in the first rows of a JSON file that are amounts, dates or sentences: they are read as names."""
-    path, profiles = directory / own.paths[0], dict[Any, ColumnProfile]()
-    with closing(JSONLinesSource(path, JSONDecoder(own.fields()))) as source:
-        try:
-            records = source.poll(FIRST_ROWS)
-        except Exhausted:
-            return
-    for record in records:
-        for name, value in record.x.items() if isinstance(record, Event) else ():
-            profiles.setdefault(name, ColumnProfile(str(name))).add_value(value)
-    compare_columns(profiles.values())
-    columns = {name: profile.kind.column for name, profile in profiles.items()}
-    texts = [f"{name} ({each.word})" for name, each in columns.items() if isinstance(each, ColumnKind)]
-    if texts:
-        logger.warning(
-            "%s: each text of %s is read as a name of its own; to read what they say, declare the columns as "
-            "`stream-bayes inspect %s` prints them",
-            path,
-            ", ".join(texts),
-            shlex.quote(str(path)),
-        )
 
 
 def _refuse_numbers(path: Path, target: str, form: CSVFormat, model: str) -> None:
@@ -431,25 +399,27 @@ def make_source(
     if own.target is None and schema is not None and schema.target is None:
         raise SchemaError("source.target: name the column that holds the labels")
     if len(own.paths) == 1:
-        return _file_source(own, directory, directory / own.paths[0], config.name, schema, form)
+        return _file_source(config, directory, directory / own.paths[0], config.name, schema, form)
     names = [path.name for path in own.paths]
     if len(set(names)) < len(names):  # files of one name in several directories
         names = [path.as_posix() for path in own.paths]
     files = [
-        _file_source(own, directory, directory / path, name, schema, form)
+        _file_source(config, directory, directory / path, name, schema, form)
         for path, name in zip(own.paths, names, strict=True)
     ]
     return MergedSource(files, config.name, own.wait_idle)
 
 
 def _file_source(
-    own: CSVConfig | JSONLinesConfig,
+    config: PipelineConfig,
     directory: Path,
     path: Path,
     name: str,
     schema: Schema | None,
     form: CSVFormat | None,
 ) -> FileSource:
+    own = config.source
+    assert isinstance(own, CSVConfig | JSONLinesConfig)
     if own.kind == "csv":
         return CSVSource(
             path,
@@ -462,6 +432,8 @@ def _file_source(
             max_record_bytes=own.max_record_bytes,
         )
     decoder = JSONDecoder(own.fields(), schema, max_record_bytes=own.max_record_bytes)
+    if not config.model.reads_messages:
+        decoder.watch_texts(name, shlex.quote(str(path)))
     return JSONLinesSource(path, decoder, name=name, follow=own.follow)
 
 

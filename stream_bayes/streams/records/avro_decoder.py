@@ -61,13 +61,14 @@ class AvroDecoder(ObjectDecoder):
                 "fastavro, which reads records of Avro, is not installed; install it with: "
                 f"{install_command('registry')}"
             ) from error
-        self._read: Callable[..., Any] = fastavro.schemaless_reader
+        self._reader: Callable[..., Any] = fastavro.schemaless_reader
         self._parse: Callable[..., Any] = fastavro.parse_schema
 
     def check(self) -> None:
         self.registry.check()
 
     def close(self) -> None:
+        super().close()
         self.registry.close()
 
     def decoded_key(self, raw: bytes | None) -> str | bytes | None:
@@ -91,7 +92,7 @@ class AvroDecoder(ObjectDecoder):
         content = super()._arranged(content)
         moment = self.fields.time
         for name, value in content.items():
-            if type(value) in PLAIN:
+            if type(value) in PLAIN and name not in self._kinds:
                 # A time has a unit of its own, whatever the unit of numbers.
                 is_time = name == moment and isinstance(value, (date, datetime))
                 content[name] = value.isoformat() if is_time else plain_value(value)
@@ -111,7 +112,7 @@ class AvroDecoder(ObjectDecoder):
         file = BytesIO(raw)
         file.seek(FRAME_BYTES)
         try:
-            value = self._read(file, parsed, None)
+            value = self._reader(file, parsed, None)
         except Exception as error:  # fastavro has no error of its own
             raise undecodable(
                 DecodeReason.NOT_AVRO,

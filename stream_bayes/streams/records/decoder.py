@@ -13,6 +13,7 @@ from stream_bayes.errors import BadValue, BrokerError, Undecodable
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.records.bad_records import DecodeReason, bad_record, undecodable
 from stream_bayes.streams.records.fields import Assembler, Fields
+from stream_bayes.streams.records.text_watch import TextWatch
 
 __all__ = ["MAX_RECORD_BYTES", "Decoder", "RawDecoder", "checked_bytes", "too_long"]
 
@@ -74,6 +75,7 @@ class Decoder(ABC):
         self._is_open = (
             schema is None and self.fields.only is None
         )  # the number of features comes from the record
+        self._watch: TextWatch | None = None
 
     @abstractmethod
     def content(self, raw: bytes) -> dict[str, Any]:
@@ -106,9 +108,23 @@ class Decoder(ABC):
         """Raise `BrokerError` if a service that is needed to decode records does not respond or refuses."""
         return
 
+    def watch_texts(self, name: str, sample: str = "FILE") -> None:
+        """Warn once of texts that are amounts, dates or sentences in the first records, unless a schema reads them.
+
+        Parameters
+        ----------
+        name
+            The source's name.
+        sample
+            A file of such records, for the advice to inspect it.
+        """
+        if self.schema is None and self.model is None:
+            self._watch = TextWatch(name, sample)
+
     def close(self) -> None:
         """Close connections. The decoder can be used again."""
-        return
+        if self._watch is not None:
+            self._watch.warn()
 
     def decode(
         self,
@@ -184,7 +200,10 @@ class Decoder(ABC):
                 DecodeReason.TOO_MANY_FIELDS,
                 f"expected at most max_fields = {self.fields.max_fields:,} fields, got {len(content):,}",
             )
-        return self._event(content, position, partition, length, key, time)
+        event = self._event(content, position, partition, length, key, time)
+        if self._watch is not None and not self._watch.add(event.x):
+            self._watch = None
+        return event
 
 
 class RawDecoder(Decoder):

@@ -115,6 +115,12 @@ class ObjectDecoder(Decoder):
 
     def _checked(self, content: dict[str, Any]) -> dict[str, Any]:
         """Return the fields if all are as declared; with `on_bad_field="missing"`, features that are not are None."""
+        absent = {feature: MISSING[content.get(name) is None] for name, feature in self._missing.items()}
+        features: dict[str, Any] = {}
+        for name, (kind, made) in self._kinds.items():
+            if name in content:
+                values = self._read(name, kind, len(made), content.pop(name))
+                features.update(zip(made, values, strict=True))
         if self._drops:
             self._drop_bad_fields(content)
         for name in self._numbers:
@@ -130,11 +136,7 @@ class ObjectDecoder(Decoder):
         if not SCALARS.issuperset(map(type, content.values())):
             name = next(name for name, value in content.items() if type(value) not in SCALARS)
             raise _wrong(name, "text, a number, true or false", described(content[name]))
-        absent = {feature: MISSING[content.get(name) is None] for name, feature in self._missing.items()}
-        for name, (kind, features) in self._kinds.items():
-            if name in content:
-                value = content.pop(name)
-                content.update(zip(features, self._read(name, kind, len(features), value), strict=True))
+        content.update(features)
         content.update(absent)
         return content
 

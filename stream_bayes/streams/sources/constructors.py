@@ -20,6 +20,7 @@ from stream_bayes.streams.files.avro import AvroSource
 from stream_bayes.streams.files.column_profile import has_rows, inferred_schema, profile_of
 from stream_bayes.streams.files.csv_format import guessed_format, named_columns
 from stream_bayes.streams.files.csv_source import CSVSource
+from stream_bayes.streams.files.json_columns import InferredJSONDecoder, inferred_json_schema
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.parquet import ParquetSource
 from stream_bayes.streams.files.spreadsheets import SPREADSHEETS
@@ -263,17 +264,21 @@ def from_jsonl(
     *,
     target: str | None = None,
     schema: Schema | None = None,
+    infer_types: bool = True,
     follow: bool = False,
     name: str | None = None,
     max_record_bytes: int = MAX_RECORD_BYTES,
     **roles: Unpack[Roles],
 ) -> JSONLinesSource:
-    r"""Return a file with a JSON object a line as a source, plain or compressed by gzip.
+    r"""Return a file with a JSON object a line, or an array of them, as a source; plain or compressed.
 
     Parameters
     ----------
     path, target, schema, follow, name
-        As of `from_csv`, with fields in place of columns. Types are those of JSON.
+        As of `from_csv`, with fields in place of columns.
+    infer_types
+        False to take each value as JSON has it where there is no schema. Otherwise the first rows decide which texts
+        are amounts, dates or sentences, and are read as such; of a file that is followed, a warning names these.
     max_record_bytes
         Longer lines become dead letters.
     **roles
@@ -300,6 +305,11 @@ def from_jsonl(
     """
     fields = Fields(target=target, **roles)
     decoder = JSONDecoder(fields, schema, max_record_bytes=max_record_bytes)
+    if schema is None and infer_types:
+        if follow or not Path(path).is_file():  # what it will hold is not there yet, or can be read once
+            decoder.watch_texts(os.fspath(path))
+        elif (inferred := inferred_json_schema(path, fields)) is not None:
+            decoder = InferredJSONDecoder(fields, inferred, max_record_bytes)
     return JSONLinesSource(path, decoder, name=name, follow=follow)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -13,12 +15,14 @@ import fastavro
 import pytest
 from typer.testing import CliRunner
 
-from stream_bayes import Nominal, Numeric, Schema, streams
+from stream_bayes import Date, Nominal, Numeric, Schema, streams
 from stream_bayes.cli.app import app
-from stream_bayes.core.events.event import BadRecord
+from stream_bayes.core.events.event import BadRecord, Event
 from stream_bayes.errors import SchemaError, SourceError
 from stream_bayes.streams.files.avro import AvroSource
+from stream_bayes.streams.records.avro_decoder import AvroDecoder
 from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.records.schema_registry import RegisteredSchema
 from tests.streams.files.reading import whole
 
 PLACE = {
@@ -45,6 +49,14 @@ DAY: dict[str, Any] = {
     ],
 }
 STATION = UUID(int=7)
+LOGICAL = {
+    "time-millis": "int",
+    "time-micros": "long",
+    "timestamp-millis": "long",
+    "timestamp-micros": "long",
+    "local-timestamp-millis": "long",
+    "local-timestamp-micros": "long",
+}
 
 
 def day(number: int) -> dict[str, Any]:
@@ -74,16 +86,51 @@ def test_records_become_events_whose_schema_is_that_of_the_file(tmp_path: Path) 
     source.close()
     plain = {"rain_mm": 1.25, "station": str(STATION), "to.city": "Bonn"}
     assert [event.x for event in records] == [
-        {"sky": "grey", "wind": None, "day": 0, "from.city": None, "code": "x"} | plain,
-        {"sky": "blue", "wind": 0.5, "day": 1, "from.city": "Ulm", "code": 1} | plain,
+        {"sky": "grey", "wind": None, "from.city": None, "code": "x"} | plain | calendar("day", 0.0, "Thu"),
+        {"sky": "blue", "wind": 0.5, "from.city": "Ulm", "code": 1} | plain | calendar("day", 1.0, "Fri"),
     ]
     assert [(event.y, event.time) for event in records] == [(True, 1_700_000_000.0), (False, 1_700_000_001.0)]
     assert isinstance(source, AvroSource)
-    numbers, names = ("wind", "rain_mm", "day"), ("station", "from.city", "to.city", "code")
-    assert source.schema == Schema(
-        {"sky": Nominal(), **{name: Numeric() for name in numbers}, **{name: Nominal() for name in names}},
-        target="rain",
-    )
+    names = dict.fromkeys(("station", "from.city", "to.city", "code"), Nominal())
+    numbers = dict.fromkeys(("wind", "rain_mm"), Numeric())
+    days = Date(parts=["date", "month", "day", "weekday"])
+    assert source.schema == Schema({"sky": Nominal(), **numbers, "day": days, **names}, target="rain")
+
+
+def calendar(name: str, days: float, weekday: str, hour: float | None = None) -> dict[str, Any]:
+    """Return the features of a day of January 1970."""
+    features = {name: days + (hour or 0.0) / 24, f"{name} month": "Jan", f"{name} day": days // 1 + 1.0}
+    features[f"{name} weekday"] = weekday
+    return features if hour is None else features | {f"{name} hour": hour}
+
+
+def test_timestamps_are_calendar_features_of_files_and_of_records_alike(tmp_path: Path) -> None:
+    kinds = {name: {"type": kind, "logicalType": name} for name, kind in LOGICAL.items()}
+    schema = of_fields(**{name.replace("-", "_"): kind for name, kind in kinds.items()})
+    moment = datetime(1970, 1, 2, 6, tzinfo=UTC)
+    row = {
+        name.replace("-", "_"): moment.time()
+        if name.startswith("time-")
+        else moment.replace(tzinfo=None)
+        if name.startswith("local")
+        else moment
+        for name in LOGICAL
+    }
+    path = written(tmp_path / "t.avro", [row], schema)
+    source = AvroSource(path)
+    (event,) = source.poll(1)
+    source.close()
+    expected: dict[str, Any] = {}
+    for name in row:
+        expected |= {f"{name} hour": 6.0} if name.startswith("time_") else calendar(name, 1.0, "Fri", 6.0)
+    assert isinstance(event, Event) and event.x == expected
+    body = io.BytesIO(b"\0\0\0\0\7")
+    body.seek(5)
+    fastavro.schemaless_writer(body, fastavro.parse_schema(schema), row)
+    registry: Any = SimpleNamespace(schema=lambda number: RegisteredSchema("AVRO", (json.dumps(schema),)))
+    decoder = AvroDecoder(schema=source.schema, registry=registry)
+    record = decoder.decode(body.getvalue())
+    assert isinstance(record, Event) and record.x == expected
 
 
 @pytest.mark.parametrize("codec", ["null", "deflate", "xz"])

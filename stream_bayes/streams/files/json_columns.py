@@ -1,0 +1,129 @@
+"""The columns of a JSON file, inferred from its first rows, and its records read by them."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+from stream_bayes.core.events.event import Event
+from stream_bayes.data.column_kind import ColumnKind
+from stream_bayes.data.schema import Schema, usual_target
+from stream_bayes.errors import Exhausted
+from stream_bayes.streams.contracts.source import Record, Source
+from stream_bayes.streams.files.column_profile import (
+    FIRST_ROWS,
+    ColumnProfile,
+    compare_columns,
+    typed_profiles,
+)
+from stream_bayes.streams.files.json_lines import JSONLinesSource
+from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
+from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.records.json_decoder import JSONDecoder
+
+__all__ = ["BATCH_ROWS", "EXAMINED_ROWS", "InferredJSONDecoder", "first_rows_of", "inferred_json_schema"]
+
+logger = logging.getLogger(__name__)
+
+EXAMINED_ROWS = 200_000  # of a file, for fields that come after its first rows
+BATCH_ROWS = 5_000
+MOST_COUNTED = 100  # names of later fields that are counted each; further ones together
+OTHERS = "..."
+
+
+class InferredJSONDecoder(JSONDecoder):
+    """A JSON object, read by a schema that the first rows of its file have shown.
+
+    A field that comes after these rows is a feature as it is, and is counted. A value that is not of its column's kind
+    is missing, and counted in `bad_fields`.
+
+    Parameters
+    ----------
+    fields, schema, max_record_bytes
+        As of a `Decoder`. A column of the schema is of a kind that is read, such as an `Amount`.
+
+    Attributes
+    ----------
+    late_fields
+        The number of records with a field that the first rows lack, by name.
+    """
+
+    def __init__(self, fields: Fields, schema: Schema, max_record_bytes: int = MAX_RECORD_BYTES) -> None:
+        super().__init__(replace(fields, on_bad_field="missing"), schema, max_record_bytes)
+        self.late_fields: Counter[str] = Counter()
+        self._is_open = True
+
+    def _arranged(self, content: dict[str, Any]) -> dict[str, Any]:
+        arranged = super()._arranged(content)
+        if len(arranged) < len(content):
+            for name in content.keys() - arranged.keys():
+                if self.fields.is_feature(name):
+                    arranged[name] = content[name]
+                    self._count_late_field(name)
+        return arranged
+
+    def _count_late_field(self, name: str) -> None:
+        if self.late_fields[name] == 0 and len(self.late_fields) <= MOST_COUNTED:
+            logger.warning(
+                "field %s comes first after the first %s rows, which show how a field is read; its texts are names, "
+                "here and in later records",
+                name[:100],
+                f"{EXAMINED_ROWS:,}",
+            )
+        self.late_fields[name if len(self.late_fields) <= MOST_COUNTED else OTHERS] += 1
+
+
+def inferred_json_schema(
+    path: str | os.PathLike[str], fields: Fields, profiles: Mapping[str, ColumnProfile] | None = None
+) -> Schema | None:
+    """Return the schema of a JSON file by its first rows; None if each value is a feature as it is.
+
+    Parameters
+    ----------
+    path
+        The file.
+    fields
+        The roles of its fields.
+    profiles
+        The profiles of its first rows, if there are some already.
+
+    Raises
+    ------
+    SourceError
+        If the file cannot be read.
+    """
+    if profiles is None:
+        with closing(JSONLinesSource(path, JSONDecoder(fields))) as source:
+            profiles = typed_profiles([each.x for each in _events(source, FIRST_ROWS)])
+    if not any(isinstance(each.kind.column, ColumnKind) for each in profiles.values()):
+        return None
+    later: dict[str, ColumnProfile] = {}
+    with closing(JSONLinesSource(path, JSONDecoder(fields))) as source:
+        for event in _events(source, EXAMINED_ROWS):
+            for name in event.x.keys() - profiles.keys():
+                later.setdefault(name, ColumnProfile(str(name))).add_value(event.x[name])
+    compare_columns(later.values())
+    columns = {
+        name: each.kind.column for name, each in {**profiles, **later}.items() if fields.is_feature(name)
+    }
+    return Schema(columns, target=fields.target or usual_target(columns))
+
+
+def _events(source: Source, rows: int) -> Iterator[Event]:
+    return (record for record in first_rows_of(source, rows) if isinstance(record, Event))
+
+
+def first_rows_of(source: Source, rows: int) -> Iterator[Record]:
+    """Yield the first records of a source."""
+    while rows > 0:
+        try:
+            records = source.poll(min(BATCH_ROWS, rows))
+        except Exhausted:
+            return
+        rows -= len(records)
+        yield from records
