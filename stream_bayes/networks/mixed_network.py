@@ -13,18 +13,18 @@ import numpy as np
 from river import base
 
 from stream_bayes.core.encoding._features import read_weight
-from stream_bayes.core.live_networks.mixed_counts import MixedCounts
+from stream_bayes.core.live_networks.mixed_counts import Declared, MixedCounts
 from stream_bayes.core.live_networks.mixed_families import MixedFamilies
 from stream_bayes.core.live_networks.mixed_inference import MixedInference
 from stream_bayes.core.measures.student_mixture import StudentMixture
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.hill_climbing import HillClimbing
-from stream_bayes.core.search.mixed_scores import MixedSample, MixedScorer
+from stream_bayes.core.search.mixed_scores import MixedSample, MixedScorer, climb_mixed
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.inputs import feature_name
 from stream_bayes.core.values.payloads import tagged_payload, untagged_payload
 from stream_bayes.core.values.values import is_missing, shown
-from stream_bayes.data.schema import Nominal, Schema
+from stream_bayes.data.schema import Nominal, Numeric, Schema
 from stream_bayes.errors import BadValue, CannotMerge, FeaturesIgnored, NotSupported, UnknownFeature
 from stream_bayes.learners.base.arguments import check_count, check_number
 from stream_bayes.learners.base.state import CountLearner
@@ -32,7 +32,7 @@ from stream_bayes.names import closest
 from stream_bayes.networks.growth import LEARN
 from stream_bayes.networks.surprise import Surprise
 
-__all__ = ["MixedNetwork", "declared_kinds"]
+__all__ = ["MixedNetwork", "declared_variables"]
 
 X = Mapping[Any, Any]
 FIRST_SEARCH = 50  # events
@@ -46,13 +46,14 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
     """A Bayesian network whose variables have names or numbers: a conditional linear Gaussian network.
 
     A number is linear in its numeric parents, with coefficients and a variance of its own for each combination of its
-    nominal parents. Nothing is cut into bins, so a number far out is improbable however far it is.
+    nominal parents. Its own density is not cut into bins, so a number far out is improbable however far it is. A name
+    depends on the bins of numeric parents.
 
     Parameters
     ----------
     structure
-        The parents of each variable: a `Structure`, or `{variable: [parent, ...]}`. A variable with names cannot have a
-        parent with numbers. Other features of events are ignored. `"learn"`, the default: all features are variables,
+        The parents of each variable: a `Structure`, or `{variable: [parent, ...]}`. Other features of events are
+        ignored. `"learn"`, the default: all features are variables,
         at most 64. The structure is searched by marginal likelihood after 50 events, after twice as many each time, and
         from `window` events on after every further `window`. New families are counted over the window.
     strength
@@ -60,12 +61,15 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         mean and variance of the variable alone, without correlations.
     schema
         The declared variables: `Nominal` for names, also if they are numbers, and `Numeric`. Of others the first value
-        decides: strings, bytes, bools and tuples are names.
+        decides: strings, bytes, bools and tuples are names. `Numeric(cuts=...)` are the bins that names below a number
+        depend on. Default: cuts that tell most of the name in its first `window` events, found after 50 of them, and
+        after twice as many each time; such networks do not unlearn or merge.
     max_values
         The number of values of a nominal variable after which new ones share one, `"<other>"`; such networks do not
         merge. Default: no limit.
     window
-        With `structure="learn"`: the number of newest events that are searched. Such networks do not unlearn or merge.
+        With `structure="learn"`: the number of newest events that are searched, and cut for names below numbers. Such
+        networks do not unlearn or merge.
 
     Notes
     -----
@@ -74,7 +78,8 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
 
     Promises: sums hold 159 bits, so densities are equal to 1e-9 of themselves in any order, split, merge, and after
     unlearning. Every event has a finite density, from the second on. `query` is exact: missing names are enumerated, at
-    most 2**16 combinations; missing numbers are integrated out as Gaussians.
+    most 2**16 combinations; missing numbers are integrated out as Gaussians, in parts where they are cut. Where another
+    number depends on such a one, each of its bins stands for eight points.
 
     Memory: for each combination of names above a number with d numeric parents, 24 bytes for each of (d + 1)(d + 2) / 2
     sums and 100 for each number.
@@ -91,7 +96,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
     >>> round(price.mean, 1), [round(bound, 1) for bound in price.interval(0.9)]
     (212.8, [205.8, 219.8])
     >>> round(model.query("kind", {"size": 95})["house"], 3)
-    0.255
+    0.266
     >>> odd = model.explain_one({"kind": "flat", "size": 70, "price": 900})
     >>> odd.oddest[0], round(model.score_one({"kind": "flat", "size": 70, "price": 214}), 1), odd.total > 100
     ('price', 6.4, True)
@@ -121,14 +126,15 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         check_number("strength", strength, above=True)
         if max_values is not None:
             check_count("max_values", max_values)
-        kinds, states = declared_kinds(schema)
+        declared = declared_variables(schema)
         if self.is_growing:
-            structure = dict.fromkeys(kinds, ())
+            structure = dict.fromkeys(declared.kinds, ())
         graph = structure if isinstance(structure, Structure) else Structure(structure)
-        self._store = MixedCounts(graph, kinds, states, max_values)
+        cut_over = 0 if self.is_growing else window
+        self._store = MixedCounts(graph, declared, max_values, float(strength), cut_over)
         self._families = MixedFamilies(self._store, float(strength))
         self._inference = MixedInference(self._families)
-        self._recent: deque[dict[Any, Any]] = deque(maxlen=window)
+        self._recent: deque[tuple[dict[Any, Any], float]] = deque(maxlen=window)  # events and weights
         self._next_search = FIRST_SEARCH
         self._is_full = False
         self._quantiles: tuple[int, frozenset[Any], list[float]] = (-1, frozenset(), [])
@@ -156,8 +162,6 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             If a number is infinite or beyond 1e100.
         KindChanged
             If a variable with numbers gets a name, or one with names a number.
-        BadStructure
-            If the event shows that a variable with names has a parent with numbers.
         """
         weight = read_weight(w)
         if self.is_growing:
@@ -165,7 +169,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         values = self._store.read(x)
         self._store.add(values, weight)
         if self.is_growing:
-            self._recent.append(values)
+            self._recent.append((values, weight))
             if self.clock >= self._next_search:
                 self._search()
 
@@ -178,7 +182,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         if not new:
             return
         self._store.read(x)  # an event that is refused brings no variables
-        MixedCounts(Structure(dict.fromkeys(new, ())), {}, {}, None).read(x)
+        MixedCounts(Structure(dict.fromkeys(new, ()))).read(x)
         if len(known) + len(new) > MOST_VARIABLES:
             self._is_full = True
             warnings.warn(
@@ -189,22 +193,28 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             )
             new = new[: MOST_VARIABLES - len(known)]
         parents = {v: self._store.structure.parents(v) for v in known}
-        self._store.reshape(Structure({**parents, **dict.fromkeys(new, ())}), ())
+        self._store.reshape(Structure({**parents, **dict.fromkeys(new, ())}))
 
     def _search(self) -> None:
         """Change to the structure with the highest score over the window, among variables that most events have."""
         clock, kinds = self.clock, self._store.kinds
         self._next_search = 2 * clock if clock < self.window else clock + self.window
-        often = {
-            v: kind for v, kind in kinds.items() if 2 * sum(v in x for x in self._recent) > len(self._recent)
-        }
-        rows = [x for x in self._recent if often.keys() <= x.keys()]
+        events = [values for values, _ in self._recent]
+        often = {v: kind for v, kind in kinds.items() if 2 * sum(v in x for x in events) > len(events)}
+        rows = [x for x in events if often.keys() <= x.keys()]
         if len(rows) < LEAST_ROWS or len(often) < 2:
             return
         sample = MixedSample.of(rows, often, self._store.declared)
-        found = SEARCH.climb(MixedScorer(sample, float(self.strength)), sample.allowed()).structure
+        scorer = MixedScorer(sample, float(self.strength))
+        found = climb_mixed(SEARCH, scorer).structure
         parents = {v: found.parents(v) if v in found else () for v in self._store.structure.variables}
-        self._store.reshape(Structure(parents), self._recent)
+        before, column = self._store.structure, {v: k for k, v in enumerate(sample.variables)}
+        cuts = {
+            (p, v): scorer.cuts(column[p], column[v]).cuts
+            for p, v in found.edges
+            if kinds[p] and not kinds[v] and before.parents(v) != found.parents(v)
+        }
+        self._store.reshape(Structure(parents), self._recent, cuts)
 
     def learn_many(self, X: Iterable[X]) -> None:
         """Learn many events in their order; stop at the first that is refused."""
@@ -213,6 +223,11 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
 
     def unlearn_one(self, x: X, w: float = 1.0) -> None:
         """Unlearn an event with its weight. Raise `NotLearned`, with nothing changed, if it was not learned."""
+        for parent, child in () if self.is_growing else self._store.cut_in_stream:
+            raise NotSupported(
+                f"the cuts of {shown(parent)} above {shown(child)} rest on events that were learned; declare them to "
+                f"unlearn: Schema({{{shown(parent)}: Numeric(cuts=[...]), ...}})"
+            )
         if self.is_growing:
             raise NotSupported(
                 f"structure={LEARN!r} counts new families over a window: events cannot be unlearned"
@@ -349,7 +364,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         if not scores or before != variables or self.clock > 1.05 * clock:
             step = max(1, len(self._recent) // QUANTILE_EVENTS)
             chosen = list(self._recent)[::-step][:QUANTILE_EVENTS]
-            scores = sorted(self._score({v: e[v] for v in e if v in variables}) for e in chosen)
+            scores = sorted(self._score({v: e[v] for v in e if v in variables}) for e, _ in chosen)
             self._quantiles = self.clock, variables, scores
         return scores
 
@@ -437,7 +452,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
     def _derived(self) -> dict[str, Any]:
         if not self.is_growing:
             return {}
-        recent = [tagged_payload(list(values.items())) for values in self._recent]
+        recent = [[tagged_payload(list(values.items())), weight] for values, weight in self._recent]
         return {
             "structure": self.structure.to_json(),
             "recent": recent,
@@ -453,7 +468,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
                     len(structure.variables) <= max(MOST_VARIABLES, len(self.structure.variables)),
                     "it has more variables than 64",
                 )
-                self._store.reshape(structure, ())
+                self._store.reshape(structure)
         super()._load(store, derived)
 
     def _load_derived(self, derived: Mapping[str, Any]) -> None:
@@ -461,10 +476,11 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             super()._load_derived(derived)
             return
         expect(set(derived) == {"structure", "recent", "next_search", "is_full"}, "it has no window")
-        for saved in derived["recent"]:
+        for saved, weight in derived["recent"]:
             values = dict(map(tuple, untagged_payload(saved)))
             expect(self._store.read(values) == values, "its window holds other values than were learned")
-            self._recent.append(values)
+            expect(type(weight) is float and 0.0 < weight < math.inf, "an event of its window has no weight")
+            self._recent.append((values, weight))
         expect(len(derived["recent"]) <= self.window, "it holds more events than its window")
         expect(
             type(derived["next_search"]) is int and type(derived["is_full"]) is bool, "it has no next search"
@@ -482,13 +498,18 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         return {v: "numeric" if kind else "nominal" for v, kind in self._store.kinds.items()}
 
 
-def declared_kinds(schema: Schema | None) -> tuple[dict[Any, bool], dict[Any, tuple[Any, ...]]]:
-    """Return the kinds and the nominal values that a schema declares."""
+def declared_variables(schema: Schema | None) -> Declared:
+    """Return what a schema declares of variables."""
     if schema is None:
-        return {}, {}
+        return Declared()
     if not isinstance(schema, Schema):
         raise BadValue(f"schema must be a Schema, as Schema({{'sky': Nominal()}}), not {shown(schema)}")
     names = {v: spec for v, spec in schema.features.items() if isinstance(spec, Nominal)}
-    return {v: v not in names for v in schema.features}, {
-        v: tuple(spec.values or ()) for v, spec in names.items()
-    }
+    numbers = {v: spec for v, spec in schema.features.items() if isinstance(spec, Numeric)}
+    return Declared(
+        kinds={v: v in numbers for v in schema.features},
+        states={v: tuple(spec.values or ()) for v, spec in names.items()},
+        max_values={v: spec.max_values for v, spec in names.items() if spec.max_values is not None},
+        closed=frozenset(v for v, spec in names.items() if spec.closed),
+        cuts={v: spec.cuts for v, spec in numbers.items() if spec.cuts is not None},
+    )

@@ -9,7 +9,7 @@ from typing import Any
 from stream_bayes.core.live_networks.mixed_counts import MixedCounts
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.hill_climbing import HillClimbing
-from stream_bayes.core.search.mixed_scores import MixedSample, MixedScorer
+from stream_bayes.core.search.mixed_scores import MixedSample, MixedScorer, climb_mixed
 from stream_bayes.core.search.scores import BIC
 from stream_bayes.core.search.search_result import SearchResult
 from stream_bayes.core.values.values import name_order, shown
@@ -17,7 +17,7 @@ from stream_bayes.data.frames import Native, is_frame, iter_dicts
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, RowsIgnored
 from stream_bayes.learners.base.arguments import check_choice, check_number
-from stream_bayes.networks.mixed_network import declared_kinds
+from stream_bayes.networks.mixed_network import declared_variables
 
 __all__ = ["mixed_structure"]
 
@@ -37,14 +37,14 @@ def mixed_structure(
         A data frame, or a list of dicts. Rows that lack a variable are left out, with a warning that counts them:
         families are compared over the same rows.
     search
-        The constraints, limits and restarts; its own score is for names and has to be left out. A number is never made
-        the parent of a name.
+        The constraints, limits and restarts; its own score is for names and has to be left out.
     score
         `"marginal-likelihood"`, with the prior of the network, or `"bic"`.
     strength
         The weight of the prior, as in `MixedNetwork`.
     schema
-        The declared variables, as in `MixedNetwork`.
+        The declared variables, as in `MixedNetwork`. A number above a name is cut at its declared cuts, or else where
+        the rows suggest it.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def mixed_structure(
     >>> rows = [{"kind": "ab"[k % 2], "size": k % 7 + 3.0 * (k % 2), "day": k * k % 5} for k in range(100)]
     >>> found = mixed_structure(rows)
     >>> found.structure
-    Structure({'day': (), 'kind': (), 'size': ('kind',)})
+    Structure({'day': (), 'kind': ('size',), 'size': ()})
     >>> model = MixedNetwork(found.structure)
     """
     search = HillClimbing() if search is None else search
@@ -69,13 +69,13 @@ def mixed_structure(
     check_number("strength", strength, above=True)
     sample = _mixed_sample([*(iter_dicts(rows) if is_frame(rows) else rows)], schema)
     scorer = MixedScorer(sample, float(strength) if score == "marginal-likelihood" else 0.0)
-    return search.climb(scorer, sample.allowed())
+    return climb_mixed(search, scorer)
 
 
 def _mixed_sample(rows: Sequence[Mapping[Any, Any]], schema: Schema | None) -> MixedSample:
     names = list(schema.features) if schema is not None else [*dict.fromkeys(v for row in rows for v in row)]
     variables = tuple(sorted(names, key=name_order))
-    counts = MixedCounts(Structure(dict.fromkeys(variables, ())), *declared_kinds(schema), None)
+    counts = MixedCounts(Structure(dict.fromkeys(variables, ())), declared_variables(schema))
     read = []
     for row in rows:
         values = counts.read(row)

@@ -13,7 +13,7 @@ from stream_bayes.core.live_networks.mixed_counts import Marginal
 from stream_bayes.core.live_networks.mixed_families import NumericFamily
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.mixed_scores import MixedScorer
-from stream_bayes.errors import BadStructure, BadValue, RowsIgnored
+from stream_bayes.errors import BadValue, RowsIgnored
 from stream_bayes.networks import BDeu, HillClimbing, mixed_structure
 from stream_bayes.networks.mixed_search import _mixed_sample
 from tests.networks.test_mixed_network import GRAPH, events
@@ -77,11 +77,17 @@ def test_the_graph_that_made_the_rows_is_found_up_to_its_equivalence(score: str)
     assert found.finished
 
 
-def test_a_number_never_becomes_the_parent_of_a_name() -> None:
-    rows = [{"size": k % 9, "kind": "big" if k % 9 > 4 else "small", "flat": 1.0} for k in range(200)]
-    assert mixed_structure(rows).structure == Structure({"flat": [], "kind": [], "size": ["kind"]})
-    with pytest.raises(BadStructure, match="a number cannot be the parent of a name"):
-        mixed_structure(rows, HillClimbing(required=[("size", "kind")]))
+def test_a_number_becomes_the_parent_of_a_name_where_that_explains_more_or_nothing_else_may_be() -> None:
+    rows: list[dict[str, Any]] = [
+        {"size": float(k * 7 % 40), "kind": "middle" if 13 <= k * 7 % 40 < 27 else "end"} for k in range(400)
+    ]
+    assert mixed_structure(rows).structure == Structure({"kind": ["size"], "size": []})
+    rng = np.random.default_rng(4)
+    labels = ["uv"[rng.integers(2)] for _ in range(400)]
+    numbers = [{"size": float(rng.normal() + 3.0 * (label == "v")), "label": label} for label in labels]
+    assert mixed_structure(numbers).structure == Structure({"label": [], "size": ["label"]})
+    for search in (HillClimbing(tiers=[["size"], ["label"]]), HillClimbing(required=[("size", "label")])):
+        assert mixed_structure(numbers, search).structure == Structure({"label": ["size"], "size": []})
     with pytest.raises(BadValue, match="give score="):
         mixed_structure(rows, HillClimbing(score=BDeu()))
 

@@ -3,16 +3,25 @@
 A family's store has a class for each configuration of its nominal parents. A nominal variable is counted there by
 value; a numeric one is summed with its numeric parents, squares and products in three doubles each. So everything adds,
 subtracts, merges and is saved as in any other learner. An event without some variable of a family is not counted there.
+
+A number above a name is cut: the number of its bin is part of the name's configuration. Cuts that are not declared are
+those that tell most of the name among the first events; they are found after 50 of them, after twice as many each time,
+and for good after `cut_over`. Until then the events are kept, to be counted again.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from stream_bayes.core.counts.contexts import ContextContent
+from stream_bayes.core.counts.edge_cuts import edge_cuts
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._features import RowEncoder
 from stream_bayes.core.encoding._vocabulary import Vocabulary
@@ -20,12 +29,30 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.inputs import is_number, no_features, read_number
 from stream_bayes.core.values.values import Value, canonical, is_missing, name_order, shown, tagged, untagged
-from stream_bayes.errors import BadStructure, BadValue, CannotMerge, KindChanged, StreamBayesError
+from stream_bayes.errors import BadValue, CannotMerge, KindChanged, StreamBayesError
 
-__all__ = ["LARGEST_NUMBER", "Marginal", "MixedCounts", "Sums"]
+__all__ = ["LARGEST_NUMBER", "Declared", "Marginal", "MixedCounts", "Sums"]
 
 LARGEST_NUMBER = 1e100  # its square, times any weight, is still finite
 REST = "<other>"  # the value of those beyond `max_values`
+
+FIRST_CUT = 50  # events of a name
+
+Cuts = tuple[float, ...]  # the lower bounds of all bins but the first
+Values = Mapping[Value, Any]
+
+
+class Declared(NamedTuple):
+    """Declarations by variable: of `kinds` (True if numeric), states, limits, closed variables, and cuts."""
+
+    kinds: Mapping[Value, bool] = {}
+    states: Mapping[Value, tuple[Value, ...]] = {}
+    max_values: Mapping[Value, int] = {}
+    closed: frozenset[Value] = frozenset()
+    cuts: Mapping[Value, Cuts] = {}
+
+
+NOTHING_DECLARED = Declared()
 
 
 class Marginal(NamedTuple):
@@ -51,60 +78,60 @@ class MixedCounts:
     ----------
     structure
         The graph.
-    kinds
-        `{variable: True if numeric}` of the declared variables. Of others the first value decides.
-    states
-        The declared values of nominal variables.
+    declared
+        What is declared of its variables. Of others the first value decides the kind.
     max_values
         The number of values of a nominal variable after which new ones share one. Default: no limit.
+    strength
+        The weight of the prior, in events, by which cuts are judged.
+    cut_over
+        The number of a name's events over which the numbers above it are cut; 0 if `reshape` brings all cuts.
     """
 
     def __init__(
         self,
         structure: Structure,
-        kinds: Mapping[Value, bool],
-        states: Mapping[Value, tuple[Value, ...]],
-        max_values: int | None,
+        declared: Declared = NOTHING_DECLARED,
+        max_values: int | None = None,
+        strength: float = 1.0,
+        cut_over: int = 0,
     ) -> None:
         self.structure = structure
         self.max_values = max_values
-        self.states = states
-        self.declared = {v: tuple(states.get(v, ())) for v in structure.variables}
+        self.declared = declared
+        self.strength = strength
+        self.cut_over = cut_over
         self.kinds: dict[Value, bool] = {}
         self.families: dict[Value, CountStore] = {}
+        self.cuts: dict[tuple[Value, Value], Cuts] = {}
+        self._to_cut: dict[Value, list[tuple[Values, float]]] = {}  # by name, the events and weights kept
         self._numeric_parents: dict[Value, tuple[Value, ...]] = {}
         self._nominal_parents: dict[Value, tuple[Value, ...]] = {}
+        self._cut_parents: dict[Value, tuple[Value, ...]] = {}
         self._name = {v: _text(v) for v in structure.variables}
         self.alone = CountStore(RowEncoder(Vocabulary(((),), None, True), None, False))
         self.changes = 0
-        self._set_kinds({v: kinds[v] for v in structure.variables if v in kinds})
+        self._set_kinds({v: declared.kinds[v] for v in structure.variables if v in declared.kinds})
 
     # -- kinds --------------------------------------------------------------------------------------------------------
 
     def _set_kinds(self, kinds: Mapping[Value, bool]) -> None:
-        self._check_kinds(kinds)
         self.kinds |= kinds
         for v in self.structure.variables:
-            family = (v, *self.structure.parents(v))
-            if v not in self.families and all(each in self.kinds for each in family):
-                parents = self.structure.parents(v)
-                self._numeric_parents[v] = tuple(p for p in parents if self.kinds[p])
+            parents = self.structure.parents(v)
+            if v not in self.families and all(each in self.kinds for each in (v, *parents)):
+                numbers = tuple(p for p in parents if self.kinds[p])
                 self._nominal_parents[v] = tuple(p for p in parents if not self.kinds[p])
+                self._numeric_parents[v] = numbers if self.kinds[v] else ()
+                self._cut_parents[v] = () if self.kinds[v] else numbers
+                for p in self._cut_parents[v]:
+                    self.cuts.setdefault((p, v), self.declared.cuts.get(p, ()))
+                if self.cut_over and any(p not in self.declared.cuts for p in self._cut_parents[v]):
+                    self._to_cut[v] = []
                 self.families[v] = self._new_store(v)
 
-    def _check_kinds(self, new: Mapping[Value, bool]) -> None:
-        """Raise `BadStructure` if a nominal variable has a numeric parent."""
-        kinds = {**self.kinds, **new}
-        for parent, child in self.structure.edges:
-            if kinds.get(parent) and kinds.get(child) is False:
-                raise BadStructure(
-                    f"{shown(child)} has names and its parent {shown(parent)} numbers: a name may be the parent of a "
-                    f"number, and not the other way round. Turn the edge, or give {shown(parent)} as bins, which are "
-                    "names"
-                )
-
     def _new_store(self, v: Value) -> CountStore:
-        labels = Vocabulary(((),), None, not self.nominal_parents(v))
+        labels = Vocabulary(((),), None, not self.nominal_parents(v) and not self.cut_parents(v))
         if not self.kinds[v]:
             return CountStore(RowEncoder(labels, {self._name[v]: Vocabulary()}, False))
         declared = {self._name[each]: None for each in (*self.numeric_parents(v), v)}
@@ -115,30 +142,49 @@ class MixedCounts:
         return self._nominal_parents[v]
 
     def numeric_parents(self, v: Value) -> tuple[Value, ...]:
-        """Return the parents of a variable that have numbers, once the kinds of its family are known."""
+        """Return the parents that a number is linear in, once the kinds of its family are known."""
         return self._numeric_parents[v]
 
-    def reshape(self, structure: Structure, rows: Sequence[Mapping[Value, Any]]) -> None:
-        """Change to another structure of at least these variables; count its new families over some events.
+    def cut_parents(self, v: Value) -> tuple[Value, ...]:
+        """Return the parents of a name that have numbers, once the kinds of its family are known."""
+        return self._cut_parents[v]
 
-        Families that stay keep all that they hold. Raise `BadStructure`, with nothing changed, if kinds do not fit.
+    @property
+    def cut_in_stream(self) -> list[tuple[Value, Value]]:
+        """The edges from a number to a name of which no cuts are declared: they are found among the events."""
+        return [edge for edge in self.cuts if edge[0] not in self.declared.cuts]
+
+    def configuration(self, v: Value, values: Mapping[Value, Any]) -> tuple[Value, ...]:
+        """Return the values of a variable's nominal parents, then the bins of the numbers above a name."""
+        names = tuple(values[p] for p in self._nominal_parents[v])
+        return (*names, *(bisect_right(self.cuts[p, v], values[p]) for p in self._cut_parents[v]))
+
+    def reshape(
+        self,
+        structure: Structure,
+        rows: Iterable[tuple[Mapping[Value, Any], float]] = (),
+        cuts: Mapping[tuple[Value, Value], Cuts] | None = None,
+    ) -> None:
+        """Change to another structure of at least these variables, with other cuts.
+
+        Families that stay, with their cuts, keep all that they hold; the others are counted over events and weights.
         """
         before, self.structure = self.structure, structure
-        try:
-            self._check_kinds({})
-        except BadStructure:
-            self.structure = before
-            raise
         for v in structure.variables:
             if v not in before:
-                self._name[v], self.declared[v] = _text(v), tuple(self.states.get(v, ()))
+                self._name[v] = _text(v)
             elif before.parents(v) != structure.parents(v):
                 self.families.pop(v, None)
+                self.cuts = {edge: each for edge, each in self.cuts.items() if edge[1] != v}
+        for (parent, v), new in (cuts or {}).items():
+            if parent not in self.declared.cuts and self.cuts.get((parent, v)) != new:
+                self.families.pop(v, None)
+                self.cuts[parent, v] = new
         lost = [v for v in structure.variables if v not in self.families]
         self._set_kinds({})
-        for values in rows:
+        for values, weight in rows:
             for v, x, configuration in self._rows(values, lost):
-                self.families[v].learn(x, configuration)
+                self.families[v].learn(x, configuration, weight)
         self.changes += 1
 
     # -- events -------------------------------------------------------------------------------------------------------
@@ -177,24 +223,55 @@ class MixedCounts:
         return values
 
     def _kept(self, v: Value, name: Value) -> Value:
-        if self.max_values is None:
+        """Return a name as it is counted. Raise `BadValue` if a closed variable has no such value."""
+        limit = self.declared.max_values.get(v, self.max_values)
+        if limit is None and v not in self.declared.closed:
             return name
         known = self.values_of(v, held=False)
-        return name if name in known or len(known) < self.max_values else REST
+        if name in known:
+            return name
+        if v in self.declared.closed:
+            raise BadValue(
+                f"feature {shown(v)}: {shown(name)} is not among the declared values {shown(known)}"
+            )
+        return name if limit is None or len(known) < limit else REST
 
     def note_kinds(self, values: Mapping[Value, Any]) -> None:
-        """Take the kinds of new variables from an event, or raise `BadStructure` with nothing changed."""
+        """Take the kinds of new variables from an event."""
         new = {v: isinstance(value, float) for v, value in values.items() if v not in self.kinds}
         if new:
             self._set_kinds(new)
 
     def add(self, values: Mapping[Value, Any], weight: float) -> None:
-        """Count an event that `read` returned. Raise `BadStructure`, with nothing changed, if kinds do not fit."""
+        """Count an event that `read` returned."""
         self.note_kinds(values)
         self.alone.learn(*self._row_alone(values), weight)
         for v, x, configuration in self._rows(values):
             self.families[v].learn(x, configuration, weight)
+            if v in self._to_cut:
+                self._keep_to_cut(v, values, weight)
         self.changes += 1
+
+    def _keep_to_cut(self, v: Value, values: Values, weight: float) -> None:
+        """Keep an event of a name; cut the numbers above it if it has enough events, and count them again."""
+        rows = self._to_cut[v]
+        rows.append(({each: values[each] for each in (*self.structure.parents(v), v)}, weight))
+        doubled, left = divmod(len(rows), FIRST_CUT)
+        if len(rows) < self.cut_over and (left or doubled & (doubled - 1)):
+            return
+        names = [row[v] for row, _ in rows]
+        code = {name: number for number, name in enumerate(dict.fromkeys(names))}
+        codes, weights = np.array([code[name] for name in names], np.int64), np.array([w for _, w in rows])
+        for p in self.cut_parents(v):
+            if p not in self.declared.cuts:
+                numbers = np.array([row[p] for row, _ in rows], np.float64)
+                self.cuts[p, v] = edge_cuts(numbers, codes, weights, len(code), self.strength).cuts
+        self.families[v] = self._new_store(v)
+        for row, weight_of_row in rows:
+            for _, x, configuration in self._rows(row, [v]):
+                self.families[v].learn(x, configuration, weight_of_row)
+        if len(rows) >= self.cut_over:
+            del self._to_cut[v]
 
     def subtract(self, values: Mapping[Value, Any], weight: float) -> None:
         """Uncount an event. Raise, with nothing changed, if it was not counted."""
@@ -222,9 +299,8 @@ class MixedCounts:
         for v in self.families if variables is None else variables:
             family = (*self.structure.parents(v), v)
             if v in self.families and all(each in values for each in family):
-                configuration = tuple(values[p] for p in self.nominal_parents(v))
                 counted = (*self.numeric_parents(v), v)
-                yield v, {self._name[each]: values[each] for each in counted}, configuration
+                yield v, {self._name[each]: values[each] for each in counted}, self.configuration(v, values)
 
     # -- what is held -------------------------------------------------------------------------------------------------
 
@@ -253,7 +329,7 @@ class MixedCounts:
 
     def values_of(self, v: Value, *, held: bool = True) -> list[Value]:
         """Return the values of a nominal variable that were declared or are held, or with `held=False` ever were."""
-        values = {*self.declared[v], *self.counts(v)}
+        values = {*self.declared.states.get(v, ()), *self.counts(v)}
         if not held and self._name[v] in self.alone.encoder.features:
             values |= {value[0] for value in self.alone.encoder.features[self._name[v]].vocabulary.values}
         return sorted(values - ({REST} if not held else set()), key=name_order)
@@ -295,17 +371,19 @@ class MixedCounts:
 
     def merge(self, other: MixedCounts) -> None:
         """Add the counts of another one. Raise `CannotMerge`, with nothing changed, if their kinds differ."""
-        if self.max_values is not None:
+        if self.max_values is not None or self.declared.max_values:
             raise CannotMerge(
                 "with max_values the values that share <other> depend on the order of events; leave it out to merge"
+            )
+        for parent, child in (*self.cut_in_stream, *other.cut_in_stream):
+            raise CannotMerge(
+                f"{shown(parent)} above {shown(child)} is cut where the stream suggests it, which differs between "
+                f"streams; declare the cuts: Schema({{{shown(parent)}: Numeric(cuts=[...]), ...}})"
             )
         for v, kind in other.kinds.items():
             if self.kinds.get(v, kind) is not kind:
                 raise CannotMerge(f"{shown(v)} has numbers in one of the learners, and names in the other")
-        try:
-            self._set_kinds(other.kinds)
-        except BadStructure as error:
-            raise CannotMerge(str(error)) from error
+        self._set_kinds(other.kinds)
         self.alone.merge(other.alone)
         for v, store in other.families.items():
             self.families[v].merge(store)
@@ -320,7 +398,15 @@ class MixedCounts:
         stores = self._stores()
         contents = {name: store.content().state() for name, store in stores.items()}
         kinds = [[tagged(v), kind] for v, kind in self.kinds.items()]
-        meta = {"kinds": kinds, "stores": {name: each["meta"] for name, each in contents.items()}}
+        cuts = [[tagged(parent), tagged(v), list(each)] for (parent, v), each in self.cuts.items()]
+        meta = {
+            "kinds": kinds,
+            "cuts": cuts,
+            "to_cut": [
+                [tagged(v), [self._saved_row(v, *row) for row in rows]] for v, rows in self._to_cut.items()
+            ],
+            "stores": {name: each["meta"] for name, each in contents.items()},
+        }
         arrays = {
             f"{name}-{key}": array for name, each in contents.items() for key, array in each["arrays"].items()
         }
@@ -342,6 +428,17 @@ class MixedCounts:
             fits = all(kinds.get(v) is kind for v, kind in self.kinds.items())
             expect(fits, "its kinds of variables are not the declared ones")
             self._set_kinds({v: kind for v, kind in kinds.items() if v not in self.kinds})
+            cuts = {(untagged(parent), untagged(v)): _loaded_cuts(each) for parent, v, each in meta["cuts"]}
+            expect(set(cuts) == set(self.cuts), "its cuts are those of other edges")
+            for (parent, _), each in cuts.items():
+                expect(self.declared.cuts.get(parent, each) == each, "its cuts are not the declared ones")
+            self.cuts = cuts
+            kept = {untagged(v): rows for v, rows in meta["to_cut"]}
+            expect(set(kept) <= set(self._to_cut), "it keeps events of names that are not to be cut")
+            self._to_cut = {v: [self._loaded_row(v, *row) for row in rows] for v, rows in kept.items()}
+            expect(
+                all(len(rows) < self.cut_over for rows in self._to_cut.values()), "it keeps too many events"
+            )
             stores = self._stores()
             expect(set(meta["stores"]) == set(stores), "it has the families of another structure")
             for name, store in stores.items():
@@ -351,6 +448,26 @@ class MixedCounts:
                     if key.startswith(f"{name}-")
                 }
                 store.load({"meta": meta["stores"][name], "arrays": own})
+
+    def _saved_row(self, v: Value, values: Values, weight: float) -> list[Any]:
+        return [[tagged(values[each]) for each in (*self.structure.parents(v), v)], weight]
+
+    def _loaded_row(self, v: Value, saved: Sequence[Any], weight: float) -> tuple[Values, float]:
+        family = (*self.structure.parents(v), v)
+        values = dict(zip(family, map(untagged, saved), strict=True))
+        expect(self.read(values) == values, "it keeps other values than were learned")
+        expect(
+            all(isinstance(x, float) == self.kinds[each] for each, x in values.items()), "a value has no kind"
+        )
+        expect(type(weight) is float and 0.0 < weight < math.inf, "an event has no weight")
+        return values, weight
+
+
+def _loaded_cuts(saved: Sequence[float]) -> Cuts:
+    cuts = tuple(saved)
+    expect(all(type(cut) is float and math.isfinite(cut) for cut in cuts), "a cut is no number")
+    expect(all(low < high for low, high in pairwise(cuts)), "its cuts do not ascend")
+    return cuts
 
 
 def _text(v: Value) -> str:

@@ -190,8 +190,7 @@ class MixedFamilies:
     def shares(self, v: Value, values: Mapping[Value, Any]) -> dict[Value, float]:
         """Return P(v | its parents' values) by value."""
         states = self.states(v)
-        configuration = tuple(values[p] for p in self.counts.nominal_parents(v))
-        counts = self.counts.counts(v, configuration)
+        counts = self.counts.counts(v, self.counts.configuration(v, values))
         total = math.fsum(counts.values()) + self.strength
         each = self.strength / len(states) if states else 0.0
         return {value: (counts.get(value, 0.0) + each) / total for value in states}
@@ -199,7 +198,7 @@ class MixedFamilies:
     def numeric(self, v: Value, values: Mapping[Value, Any]) -> NumericFamily:
         """Return the family of a numeric variable in the configuration of its nominal parents' values."""
         self._refresh()
-        configuration = tuple(values[p] for p in self.counts.nominal_parents(v))
+        configuration = self.counts.configuration(v, values)
         key = (v, configuration)
         if key not in self._numeric:
             units = [self.unit(each) for each in (*self.counts.numeric_parents(v), v)]

@@ -4,6 +4,10 @@ Only the variables asked about, those observed, and their ancestors matter. Each
 a weight, its probability times the density of the observed numbers, and makes the target a component of a mixture. If
 the only number that is missing is a target without children, families are Student's t, as they are learned; otherwise
 linear Gaussians, whose joint mean and covariance are built from parents to children.
+
+A missing number above a name matters by its bin: a bin has the probability that the number lies there given the
+observed numbers, and the name its share there. Where a bin is not enough, since another number depends on the missing
+one, it is eight points, with Gauss and Legendre's weights.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy  # its submodules load on first use
@@ -19,17 +23,58 @@ import scipy  # its submodules load on first use
 from stream_bayes.core.live_networks.mixed_families import UNKNOWN, MixedFamilies, standardised
 from stream_bayes.core.measures.student_mixture import StudentMixture
 from stream_bayes.core.measures.student_t import StudentT
+from stream_bayes.core.measures.truncated_student import TruncatedStudent
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BudgetExceeded, ImpossibleEvidence, NoValueKnown
 
 __all__ = ["MOST_COMBINATIONS", "MixedInference"]
 
-MOST_COMBINATIONS = 2**16  # of missing names
+MOST_COMBINATIONS = 2**16  # of missing names, and bins
 MOST_SUMMED_OUT = 2**8  # of them for a density, which is asked of each event
+POINTS = [(0.5 + 0.5 * x, 0.5 * w) for x, w in zip(*np.polynomial.legendre.leggauss(8), strict=True)]
 MOST_ORDERS = 64  # sets of variables whose order is kept
 LEAST_VARIANCE = (
     1e-24  # of what a variable has alone: less is the rounding of a number that follows from others
 )
+
+Forecast = StudentT | TruncatedStudent | None
+
+
+class MixedQuestion(NamedTuple):
+    """A question: the variables that matter to it, and how.
+
+    Parameters
+    ----------
+    target
+        What is asked for; None for a density.
+    numbers
+        The variables with numbers, parents first.
+    is_complete
+        True if no number is missing but one that no other number depends on.
+    cut
+        The missing numbers above names, the target last, with the bounds of their bins; none: its median stands for it.
+    below
+        The names below them.
+    """
+
+    target: Value | None
+    numbers: list[Value]
+    is_complete: bool
+    cut: list[tuple[Value, list[float]]]
+    below: list[Value]
+
+    @property
+    def by_bin(self) -> Value | None:
+        """The number of `cut` of which the bin is enough: the last, if no other number depends on it."""
+        last = self.cut[-1][0] if self.cut else None
+        return last if self.target == last or self.target not in self.numbers else None
+
+    @property
+    def combinations(self) -> int:
+        """The number of bins and points that are summed over."""
+        by_bin = self.by_bin
+        parts = [(len(edges) + 1, len(POINTS) if edges and v != by_bin else 1) for v, edges in self.cut]
+        return math.prod(bins * points for bins, points in parts)
 
 
 class MixedInference:
@@ -53,17 +98,29 @@ class MixedInference:
         return _log_of_sum(logs)
 
     def bounded(self, observed: Mapping[Value, Any], target: Value | None = None) -> Mapping[Value, Any]:
-        """Return values with `UNKNOWN` for the missing names of the most values, so that few are to be summed out."""
+        """Return values with `UNKNOWN` for what is missing and costs most, so that little is to be summed out.
+
+        An unknown name leaves its children in a configuration without events; an unknown number is at its median.
+        """
         kinds, asked = self.counts.kinds, set() if target is None else {target}
         order = self._order(frozenset(observed) | asked)
         names = [v for v in order if v not in observed and v not in asked and kinds.get(v) is False]
         missing = sorted(names, key=lambda v: len(self.families.states(v)))
-        combinations = 1
-        for number, v in enumerate(missing):
-            combinations *= max(len(self.families.states(v)), 1)
-            if combinations > MOST_SUMMED_OUT:
-                return {**observed, **dict.fromkeys(missing[number:], UNKNOWN)}
-        return observed
+        combinations, bounded = 1, dict(observed)
+        for v in missing:
+            states = max(len(self.families.states(v)), 1)
+            if combinations * states > MOST_SUMMED_OUT:
+                bounded |= dict.fromkeys(missing[missing.index(v) :], UNKNOWN)
+                break
+            combinations *= states
+        question = self._question(order, bounded, target)
+        for v, _ in question.cut:
+            if combinations * question.combinations <= MOST_SUMMED_OUT:
+                break
+            if v != target:
+                bounded[v] = UNKNOWN
+                question = self._question(order, bounded, target)
+        return bounded
 
     def shares(self, target: Value, observed: Mapping[Value, Any]) -> dict[Value, float]:
         """Return the probability of each value of a nominal variable. Raise `ImpossibleEvidence` for such evidence."""
@@ -99,33 +156,84 @@ class MixedInference:
 
     def _combinations(
         self, observed: Mapping[Value, Any], target: Value | None
-    ) -> Iterator[tuple[float, dict[Value, Any], StudentT | None]]:
-        """Yield, for each combination of missing names, its log-weight, all names, and the target if it is a number."""
-        structure, kinds = self.counts.structure, self.counts.kinds
+    ) -> Iterator[tuple[float, dict[Value, Any], Forecast]]:
+        """Yield, for each combination of missing names and bins, its log-weight, all names, and a numeric target."""
+        kinds = self.counts.kinds
         order = self._order(frozenset(observed) | ({target} if target is not None else set()))
         for v in order:
             if v not in kinds or (not kinds[v] and v not in observed and not self.families.states(v)):
                 raise _no_value(v)
+        question = self._question(order, observed, target)
         names = [v for v in order if not kinds[v]]
         missing = [v for v in names if v not in observed]
         states = [self.families.states(v) for v in missing]
-        combinations = math.prod(map(len, states))
+        combinations = math.prod(map(len, states)) * question.combinations
         if combinations > MOST_COMBINATIONS:
+            numbers = f" and {len(question.cut)} numbers above names" if question.cut else ""
             raise BudgetExceeded(
-                f"{len(missing)} names are missing, which have {combinations:,} combinations; at most "
+                f"{len(missing)} names{numbers} are missing, which have {combinations:,} combinations; at most "
                 f"{MOST_COMBINATIONS:,} are enumerated. Give more evidence, or ask about fewer variables"
             )
-        numbers = [v for v in order if kinds[v]]
-        unknown = [v for v in numbers if v not in observed]
-        is_complete = unknown in ([], [target]) and not any(target in structure.parents(v) for v in order)
+        settled = [v for v in names if v not in question.below]
+        known = {v: x for v, x in observed.items() if not (kinds[v] and x is UNKNOWN)}
         for combination in itertools.product(*states):
-            values = {**observed, **dict(zip(missing, combination, strict=True))}
-            log_weight = self._log_of_names(names, values)
+            values = {**known, **dict(zip(missing, combination, strict=True))}
+            log_weight = self._log_of_names(settled, values)
             if log_weight == -math.inf:
                 continue
-            part = self._students if is_complete else self._gaussians
-            log_density, forecast = part(numbers, values, target)
-            yield log_weight + log_density, values, forecast
+            for log_density, values_there, forecast in self._parts(question, values):
+                yield log_weight + log_density, values_there, forecast
+
+    def _question(
+        self, order: list[Value], observed: Mapping[Value, Any], target: Value | None
+    ) -> MixedQuestion:
+        counts = self.counts
+        numbers = [v for v in order if counts.kinds.get(v)]
+        missing = {v for v in numbers if observed.get(v, UNKNOWN) is UNKNOWN}
+        depend = any(p in missing for v in numbers for p in counts.numeric_parents(v))
+        names = [v for v in order if counts.kinds.get(v) is False and observed.get(v) is not UNKNOWN]
+        below = [v for v in names if not missing.isdisjoint(counts.cut_parents(v))]
+        above = sorted(
+            missing.intersection(*[[p for v in below for p in counts.cut_parents(v)]]), key=numbers.index
+        )
+        cut = [
+            (
+                p,
+                []
+                if p in observed
+                else sorted({each for v in below for each in counts.cuts.get((p, v), ())}),
+            )
+            for p in sorted(above, key=lambda p: p == target)
+        ]
+        return MixedQuestion(target, numbers, len(missing) < 2 and not depend, cut, below)
+
+    def _parts(
+        self, question: MixedQuestion, values: dict[Value, Any], done: int = 0
+    ) -> Iterator[tuple[float, dict[Value, Any], Forecast]]:
+        """Yield the log-density of observed numbers and of names below missing ones, by the bins of those to do."""
+        density = self._students if question.is_complete else self._gaussians
+        if done == len(question.cut):
+            log_density, predicted = density(question.numbers, values, question.target)
+            yield log_density + self._log_of_names(question.below, values), values, predicted
+            return
+        v, edges = question.cut[done]
+        log_density, alone = density(question.numbers, values, v)
+        assert alone is not None
+        for low, high in itertools.pairwise((-math.inf, *edges, math.inf)):
+            part = TruncatedStudent(alone, low, high)
+            mass = part.mass
+            if mass <= 0.0:
+                continue
+            if v == question.by_bin:
+                there = {**values, v: low}  # of this bin, as any number in it
+                log_weight = log_density + math.log(mass) + self._log_of_names(question.below, there)
+                yield log_weight, there, part if v == question.target else None
+                continue
+            for share, weight in POINTS if edges else [(0.5, 1.0)]:
+                there = {**values, v: min(part.quantile(share), math.nextafter(high, -math.inf))}
+                log_weight = math.log(mass * weight) - alone.log_density(there[v])
+                for log_rest, further, forecast in self._parts(question, there, done + 1):
+                    yield log_weight + log_rest, further, forecast
 
     def _order(self, asked: frozenset[Value]) -> list[Value]:
         """Return the variables that matter, parents first; those of the newest questions are kept."""
@@ -151,6 +259,8 @@ class MixedInference:
     ) -> tuple[float, StudentT | None]:
         total, forecast = 0.0, None
         for v in numbers:
+            if v not in values and v != target:
+                continue  # nothing observed depends on it
             parents = [values[p] for p in self.counts.numeric_parents(v)]
             predicted = self.families.numeric(v, values).predict(parents)
             if v == target:

@@ -1,4 +1,4 @@
-"""A mixture of Student's t distributions of a number, as a network forecasts it; a Gaussian has infinite degrees."""
+"""A mixture of Student's t distributions of a number, as a network forecasts it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import scipy  # its submodules load on first use
 
 from stream_bayes.core.measures.student_t import StudentT
+from stream_bayes.core.measures.truncated_student import TruncatedStudent
 
 __all__ = ["StudentMixture"]
 
@@ -24,7 +25,7 @@ class StudentMixture:
     weights
         The weight of each component; they sum to 1.
     components
-        The components. Infinite degrees of freedom make a Gaussian.
+        The components, whole or between bounds. Infinite degrees of freedom make a Gaussian.
 
     Examples
     --------
@@ -35,7 +36,7 @@ class StudentMixture:
     [-0.84, 5.5]
     """
 
-    def __init__(self, weights: Sequence[float], components: Sequence[StudentT]) -> None:
+    def __init__(self, weights: Sequence[float], components: Sequence[StudentT | TruncatedStudent]) -> None:
         self.weights = tuple(weights)
         self.components = tuple(components)
 
@@ -43,7 +44,7 @@ class StudentMixture:
     def mean(self) -> float:
         """The mean."""
         parts = zip(self.weights, self.components, strict=True)
-        return math.fsum(weight * each.location for weight, each in parts)
+        return math.fsum(weight * each.mean for weight, each in parts)
 
     @property
     def standard_deviation(self) -> float:
@@ -51,8 +52,7 @@ class StudentMixture:
         mean = self.mean
         variance = 0.0
         for weight, each in zip(self.weights, self.components, strict=True):
-            deviation = each.scale if each.degrees == math.inf else each.standard_deviation
-            variance += weight * (deviation**2 + (each.location - mean) ** 2)
+            variance += weight * (each.standard_deviation**2 + (each.mean - mean) ** 2)
         return math.sqrt(variance)
 
     @property
@@ -63,7 +63,7 @@ class StudentMixture:
     def log_density(self, y: float) -> float:
         """Return the logarithm of the density at a number."""
         logs = [
-            math.log(weight) + log_density_of(each, y)
+            math.log(weight) + each.log_density(y)
             for weight, each in zip(self.weights, self.components, strict=True)
             if weight > 0.0
         ]
@@ -76,13 +76,13 @@ class StudentMixture:
     def below(self, y: float) -> float:
         """Return the probability that the number is below another one: the probability integral transform."""
         parts = zip(self.weights, self.components, strict=True)
-        return min(1.0, math.fsum(weight * _below(each, y) for weight, each in parts))
+        return min(1.0, math.fsum(weight * each.below(y) for weight, each in parts))
 
     def quantile(self, p: float) -> float:
         """Return the number that this one is below with a probability."""
         if len(self.components) == 1:
-            return _quantile(self.components[0], p)
-        ends = [_quantile(each, q) for each in self.components for q in (min(p, FAR), p, max(p, 1.0 - FAR))]
+            return self.components[0].quantile(p)
+        ends = [each.quantile(q) for each in self.components for q in (min(p, FAR), p, max(p, 1.0 - FAR))]
         low, high = min(ends), max(ends)
         for _ in range(BISECTIONS):
             middle = 0.5 * (low + high)
@@ -101,7 +101,7 @@ class StudentMixture:
         """The mean of minus the logarithm of the density, over sixteen quantiles of each component."""
         shares = (np.arange(16) + 0.5) / 16.0
         return math.fsum(
-            -weight / 16.0 * self.log_density(_quantile(each, share))
+            -weight / 16.0 * self.log_density(each.quantile(share))
             for weight, each in zip(self.weights, self.components, strict=True)
             if weight > 0.0
             for share in shares.tolist()
@@ -110,23 +110,3 @@ class StudentMixture:
     def __repr__(self) -> str:
         low, high = self.interval(0.95)
         return f"StudentMixture(mean={self.mean:.6g}, interval=({low:.6g}, {high:.6g}), parts={len(self.weights)})"
-
-
-def log_density_of(component: StudentT, y: float) -> float:
-    """Return the logarithm of a component's density at a number."""
-    if component.degrees == math.inf:
-        away = (y - component.location) / component.scale
-        return -0.5 * (away * away + math.log(2.0 * math.pi)) - math.log(component.scale)
-    return component.log_density(y)
-
-
-def _below(component: StudentT, y: float) -> float:
-    away = (y - component.location) / component.scale
-    gaussian = component.degrees == math.inf
-    return float(scipy.special.ndtr(away) if gaussian else scipy.special.stdtr(component.degrees, away))
-
-
-def _quantile(component: StudentT, p: float) -> float:
-    gaussian = component.degrees == math.inf
-    away = scipy.special.ndtri(p) if gaussian else scipy.special.stdtrit(component.degrees, p)
-    return float(component.location + component.scale * away)

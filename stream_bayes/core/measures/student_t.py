@@ -20,7 +20,7 @@ class StudentT(NamedTuple):
     scale
         Its scale; 0 while nothing is known about the spread: then every interval is infinite and every density 0.
     degrees
-        Its degrees of freedom.
+        Its degrees of freedom; infinite ones make a Gaussian.
 
     Examples
     --------
@@ -37,6 +37,11 @@ class StudentT(NamedTuple):
     degrees: float
 
     @property
+    def mean(self) -> float:
+        """The mean."""
+        return self.location
+
+    @property
     def median(self) -> float:
         """The median."""
         return self.location
@@ -46,6 +51,8 @@ class StudentT(NamedTuple):
         """The standard deviation; infinite with two degrees of freedom or fewer."""
         if self.degrees <= 2.0:
             return math.inf
+        if self.degrees == math.inf:
+            return self.scale
         return self.scale * math.sqrt(self.degrees / (self.degrees - 2.0))
 
     def quantile(self, p: float) -> float:
@@ -54,27 +61,34 @@ class StudentT(NamedTuple):
             return self.location
         if self.scale == 0.0:
             return -math.inf if p < 0.5 else math.inf
-        return float(self.location + self.scale * scipy.special.stdtrit(self.degrees, p))
+        return self.location + self.scale * self._standard_quantile(p)
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the interval about the median that holds the target with a probability."""
         if self.scale == 0.0:
             return -math.inf, math.inf
-        reach = float(self.scale * scipy.special.stdtrit(self.degrees, 0.5 + 0.5 * level))
+        reach = self.scale * self._standard_quantile(0.5 + 0.5 * level)
         return self.location - reach, self.location + reach
 
     def below(self, y: float) -> float:
         """Return the probability that the target is below a number: the probability integral transform."""
-        return (
-            0.5
-            if self.scale == 0.0
-            else float(scipy.special.stdtr(self.degrees, (y - self.location) / self.scale))
-        )
+        if self.scale == 0.0:
+            return 0.5
+        away = (y - self.location) / self.scale
+        gaussian = self.degrees == math.inf
+        return float(scipy.special.ndtr(away) if gaussian else scipy.special.stdtr(self.degrees, away))
+
+    def _standard_quantile(self, p: float) -> float:
+        gaussian = self.degrees == math.inf
+        return float(scipy.special.ndtri(p) if gaussian else scipy.special.stdtrit(self.degrees, p))
 
     def log_density(self, y: float) -> float:
         """Return the logarithm of the density at a number."""
         if self.scale == 0.0:
             return -math.inf
+        if self.degrees == math.inf:
+            away = (y - self.location) / self.scale
+            return -0.5 * (away * away + math.log(2.0 * math.pi)) - math.log(self.scale)
         half, root = 0.5 * self.degrees, math.sqrt(self.degrees)
         tail = (2.0 * half + 1.0) * math.log(math.hypot(1.0, (y - self.location) / self.scale / root))
         start = math.lgamma(half + 0.5) - math.lgamma(half)

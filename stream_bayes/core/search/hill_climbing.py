@@ -13,8 +13,6 @@ from stream_bayes.core.search.climb import Climb, ClimbLimits, Draws, ScoredFami
 from stream_bayes.core.search.constraints import edge_matrix
 from stream_bayes.core.search.score_search import ScoreSearch, Watching
 from stream_bayes.core.search.search_result import Move, SearchResult
-from stream_bayes.core.values.values import shown
-from stream_bayes.errors import BadStructure
 
 __all__ = ["HillClimbing", "Move", "SearchResult"]
 
@@ -83,35 +81,29 @@ class HillClimbing(ScoreSearch):
     def single_climb(self) -> HillClimbing:
         return replace(self, restarts=0)
 
-    def climb(self, scorer: ScoredFamilies, allowed: NDArray[np.bool_]) -> SearchResult:
+    def climb(
+        self,
+        scorer: ScoredFamilies,
+        start: Structure | None = None,
+        later: NDArray[np.bool_] | None = None,
+    ) -> SearchResult:
         """Search over other scores than `search` has, such as those of names and numbers; `score` is not used.
 
         Parameters
         ----------
         scorer
             The scores of families.
-        allowed
-            True at [parent, child] of the edges that these scores allow.
-
-        Raises
-        ------
-        BadStructure
-            If a required edge is not allowed.
+        start
+            Where the search begins. Default: the structure with only the required edges.
+        later
+            True at [parent, child] of edges that are not added unless they are required.
         """
         names = scorer.sample.variables
         required = edge_matrix(self.required, names, "required")
-        if (required & ~allowed).any():
-            parent, child = np.argwhere(required & ~allowed)[0].tolist()
-            raise BadStructure(
-                f"required: {shown(names[parent])} has numbers and {shown(names[child])} names; a number cannot be the "
-                "parent of a name"
-            )
-        limits = ClimbLimits(
-            self.allowed(names) & allowed, required, self.max_parents, max_families=self.max_families
-        )
-        slices = self._climb(
-            scorer, Structure.from_edges(self.required, names), limits, Watching(_never, _unheard), None
-        )
+        allowed = self.allowed(names) if later is None else self.allowed(names) & (~later | required)
+        limits = ClimbLimits(allowed, required, self.max_parents, max_families=self.max_families)
+        start = Structure.from_edges(self.required, names) if start is None else start
+        slices = self._climb(scorer, start, limits, Watching(_never, _unheard), None)
         while True:
             try:
                 next(slices)

@@ -7,25 +7,34 @@
 
 Numbers of a configuration are one Gaussian, so the score of a number given others is that of all less that of its
 parents. It is the same for all structures over numbers with the same independences.
+
+A number above a name is cut, where `edge_cuts` has it unless its cuts are declared. Found cuts cost what
+`EdgeCuts` has.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 import scipy  # its submodules load on first use
 from numpy.typing import NDArray
 
+from stream_bayes.core.counts.edge_cuts import EdgeCuts, edge_cuts, log_likelihood_of_names
+from stream_bayes.core.live_networks.mixed_counts import Cuts, Declared
 from stream_bayes.core.live_networks.mixed_families import LIGHT
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.search.hill_climbing import HillClimbing
+from stream_bayes.core.search.search_result import SearchResult
 from stream_bayes.core.values.values import Value, name_order
 
-__all__ = ["MixedSample", "MixedScorer"]
+__all__ = ["MixedSample", "MixedScorer", "climb_mixed"]
 
 Floats = NDArray[np.float64]
+Column = int | tuple[int, int]  # of a name; or of the bins of a number above a name
 LEAST_VARIANCE = (
     1e-9  # of that of the variable alone, for BIC: what follows from others has no likelihood at a maximum
 )
@@ -33,19 +42,23 @@ LEAST_VARIANCE = (
 
 @dataclass(frozen=True)
 class MixedSample:
-    """Rows without missing values: `codes` of each nominal variable, `numbers` of the others, by column."""
+    """Rows without missing values: `codes` of each nominal variable, `numbers` of the others, by column.
+
+    `declared` has the cuts of numbers of which they are declared.
+    """
 
     variables: tuple[Value, ...]
     codes: dict[int, NDArray[np.int64]]
     sizes: dict[int, int]
     numbers: dict[int, Floats]
+    declared: dict[int, Cuts]
 
     @classmethod
     def of(
         cls,
         rows: Sequence[Mapping[Value, Any]],
         kinds: Mapping[Value, bool],
-        declared: Mapping[Value, Sequence[Value]],
+        declared: Declared,
     ) -> Self:
         """Return the sample of rows that have all variables of `kinds`, `{variable: True if numeric}`."""
         variables = tuple(sorted(kinds, key=name_order))
@@ -54,19 +67,14 @@ class MixedSample:
         codes, sizes = {}, {}
         for k, v in enumerate(variables):
             if not kinds[v]:
-                domain = sorted({*columns[k], *declared.get(v, ())}, key=name_order)
+                domain = sorted({*columns[k], *declared.states.get(v, ())}, key=name_order)
                 code = {value: number for number, value in enumerate(domain)}
                 codes[k], sizes[k] = np.array([code[value] for value in columns[k]], np.int64), len(domain)
-        return cls(variables, codes, sizes, numbers)
+        cuts = {k: declared.cuts[v] for k, v in enumerate(variables) if v in declared.cuts}
+        return cls(variables, codes, sizes, numbers, cuts)
 
     def __len__(self) -> int:
         return len(next(iter((*self.codes.values(), *self.numbers.values())), ()))
-
-    def allowed(self) -> NDArray[np.bool_]:
-        """Return a matrix that is False at [parent, child] of a number above a name."""
-        is_number = np.array([k in self.numbers for k in range(len(self.variables))])
-        allowed: NDArray[np.bool_] = ~(is_number[:, None] & ~is_number[None, :])
-        return allowed
 
 
 class MixedScorer:
@@ -85,7 +93,9 @@ class MixedScorer:
         self.strength = strength
         self.families = 0
         self._scores: dict[tuple[int, frozenset[int]], float] = {}
-        self._groups: dict[tuple[int, ...], tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
+        self._groups: dict[tuple[Column, ...], tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
+        self._cuts: dict[tuple[int, int], EdgeCuts] = {}
+        self._bins: dict[tuple[int, int], NDArray[np.int64]] = {}
         self._spread = {k: _spread(column) for k, column in sample.numbers.items()}
         self._scaled = {k: (x - x.mean()) / self._spread[k] for k, x in sample.numbers.items()}
 
@@ -94,45 +104,63 @@ class MixedScorer:
         key = child, frozenset(parents)
         if key not in self._scores:
             self.families += 1
-            names = tuple(sorted(p for p in parents if p in self.sample.codes))
+            names = sorted(p for p in parents if p in self.sample.codes)
+            numbers = sorted(p for p in parents if p in self.sample.numbers)
             if child in self.sample.codes:
-                self._scores[key] = self._name(child, names)
+                cost = math.fsum(self.cuts(p, child).cost for p in numbers)
+                self._scores[key] = self._name(child, (*names, *((p, child) for p in numbers))) - cost
             else:
-                numbers = sorted(p for p in parents if p in self.sample.numbers)
-                self._scores[key] = self._number(child, names, numbers)
+                self._scores[key] = self._number(child, tuple(names), numbers)
         return self._scores[key]
 
     def with_each(self, child: int, parents: Sequence[int], candidates: Sequence[int]) -> Floats:
         """Return the scores of a child with these parents and each candidate in turn."""
         return np.array([self.score(child, [*parents, candidate]) for candidate in candidates])
 
-    def _grouped(self, names: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def cuts(self, parent: int, child: int) -> EdgeCuts:
+        """Return the cuts of a number above a name; declared ones cost nothing."""
+        edge, sample = (parent, child), self.sample
+        if parent in sample.declared:
+            return EdgeCuts(sample.declared[parent], 0.0)
+        if edge not in self._cuts:
+            numbers, codes = sample.numbers[parent], sample.codes[child]
+            size, strength = sample.sizes[child], self.strength or 1.0
+            self._cuts[edge] = edge_cuts(numbers, codes, np.ones(len(numbers)), size, strength)
+        return self._cuts[edge]
+
+    def _coded(self, column: Column) -> tuple[NDArray[np.int64], int]:
+        """Return the codes of a name, or of a number's bins above a name, and how many there are."""
+        if isinstance(column, int):
+            return self.sample.codes[column], self.sample.sizes[column]
+        cuts = self.cuts(*column).cuts
+        if column not in self._bins:
+            self._bins[column] = np.searchsorted(cuts, self.sample.numbers[column[0]], side="right")
+        return self._bins[column], len(cuts) + 1
+
+    def _grouped(self, names: tuple[Column, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the rows sorted by configuration, and where each configuration that occurs begins."""
         if names not in self._groups:
             number = np.zeros(len(self.sample), np.int64)
             for p in names:
-                _, number = np.unique(
-                    number * self.sample.sizes[p] + self.sample.codes[p], return_inverse=True
-                )
+                codes, size = self._coded(p)
+                _, number = np.unique(number * size + codes, return_inverse=True)
             order = np.argsort(number, kind="stable")
             starts = np.flatnonzero(np.diff(number[order], prepend=-1))
             self._groups[names] = order, starts
         return self._groups[names]
 
-    def _name(self, child: int, names: tuple[int, ...]) -> float:
+    def _name(self, child: int, names: tuple[Column, ...]) -> float:
         order, starts = self._grouped(names)
         values, rows = self.sample.sizes[child], len(self.sample)
         group = np.repeat(np.arange(len(starts)), np.diff(starts, append=rows))
         table = np.zeros((len(starts), values))
         np.add.at(table, (group, self.sample.codes[child][order]), 1.0)
-        total = table.sum(axis=1)
         if not self.strength:
+            total = table.sum(axis=1)
             fit = scipy.special.xlogy(table, table).sum() - scipy.special.xlogy(total, total).sum()
-            configurations = math.prod(self.sample.sizes[p] for p in names)
+            configurations = math.prod(self._coded(p)[1] for p in names)
             return float(fit) - 0.5 * math.log(rows) * configurations * (values - 1)
-        log_gamma, each = scipy.special.gammaln, self.strength / values
-        whole = log_gamma(self.strength) - log_gamma(self.strength + total)
-        return float(whole.sum() + (log_gamma(table + each) - log_gamma(each)).sum())
+        return log_likelihood_of_names(table, self.strength)
 
     def _number(self, child: int, names: tuple[int, ...], numbers: list[int]) -> float:
         order, starts = self._grouped(names)
@@ -186,3 +214,23 @@ def _spread(column: Floats) -> float:
     """Return the deviation of numbers; of those that do not differ, as `MixedCounts.marginal` has it."""
     spread, size = float(column.std()), abs(float(column.mean()))
     return spread if spread > 1e-9 * size and spread > 0.0 else 1e-3 * size or 1.0
+
+
+def climb_mixed(search: HillClimbing, scorer: MixedScorer) -> SearchResult:
+    """Search over names and numbers: first without numbers above names, then from there with them.
+
+    A name above a number needs no cuts and generalises better; where its direction is ruled out, or is required to be
+    the other one, a number may be above a name from the start.
+    """
+    names = scorer.sample.variables
+    is_number = np.array([k in scorer.sample.numbers for k in range(len(names))])
+    cut = is_number[:, None] & ~is_number[None, :]
+    first = search.climb(scorer, later=cut & search.allowed(names).T)
+    second = search.single_climb().climb(scorer, first.structure)
+    return replace(
+        second,
+        start_score=first.start_score,
+        path=(*first.path, *second.path),
+        difference=Structure.from_edges(search.required, names).difference(second.structure),
+        families=first.families + second.families,
+    )
