@@ -126,7 +126,7 @@ def read_checkpoints(path: str | PathLike[str]) -> list[Checkpoint]:
     for number, line in enumerate(Path(path).read_bytes().splitlines(), start=1):
         try:
             found.append(decoder.decode(line))
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise BadFormat(
                 f"{path}, line {number}: expected a checkpoint of an evaluation: {error}"
             ) from error

@@ -15,7 +15,7 @@ below the oldest snapshot, so the rest always holds the source's identity and th
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 import msgspec
@@ -100,7 +100,7 @@ class JournalRecord(msgspec.Struct, frozen=True, omit_defaults=True):
         return {
             partition: Mark(end - 1, *mark)
             for (partition, end), mark in zip(
-                ends, self.marks, strict=False
+                ends, self.marks or (NO_MARK,) * len(ends), strict=True
             )  # none in entries of earlier versions
             if mark != NO_MARK
         }
@@ -168,7 +168,7 @@ def _poll(reader: Reader, partition: Partition) -> tuple[list[Message], Position
 def decode_entry(topic: str, value: bytes | None, offset: int) -> JournalRecord:
     try:
         entry = msgspec.json.decode(value or b"", type=JournalRecord)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CannotResume(
             f"topic {topic!r} is not a journal of this package: record {offset} is {error}; "
             "give the pipeline another name"
@@ -178,11 +178,42 @@ def decode_entry(topic: str, value: bytes | None, offset: int) -> JournalRecord:
             f"the journal {topic!r} was written by a newer version: record {offset} has format {entry.format}, "
             f"this version reads {FORMAT}; upgrade"
         )
+    if (fault := _fault_in(entry)) is not None:
+        raise CannotResume(
+            f"the journal {topic!r} was altered: record {offset} has {fault}, which no worker writes. Restore the "
+            "topic, or give the pipeline another name"
+        )
     return msgspec.structs.replace(entry, offset=offset)
 
 
-def committed_in(entries: Iterable[JournalRecord | None]) -> dict[Partition, Position]:
-    """Return the committed positions according to entries.
+def _fault_in(entry: JournalRecord) -> str | None:
+    """Return what shows that an entry was not written by a worker; None if nothing does."""
+    ranges = entry.slices
+    if any(number < 0 or not 0 <= start < stop for _, number, start, stop in ranges):
+        return f"the ranges {[list(part) for part in ranges]}"
+    if any(number < 0 or position < 0 for _, number, position in entry.positions):
+        return f"the positions {[list(part) for part in entry.positions]}"
+    if len({part[:2] for part in ranges}) < len(ranges):
+        return "two ranges of one partition"
+    if ranges and entry.positions:
+        return "ranges and positions"
+    counts = entry.records
+    if counts and len(counts) != len(ranges):
+        return f"{len(counts)} numbers of records for {len(ranges)} ranges"
+    if any(not 0 <= count <= stop - start for count, (*_, start, stop) in zip(counts, ranges, strict=False)):
+        return f"{list(counts)} records in the ranges {[list(part) for part in ranges]}"
+    ends = len(ranges) + len(entry.positions)
+    if entry.marks and len(entry.marks) != ends:
+        return f"{len(entry.marks)} marks for {ends} positions"
+    return None
+
+
+def committed_in(
+    entries: Iterable[JournalRecord | None], before: Mapping[Partition, Position] | None = None
+) -> dict[Partition, Position]:
+    """Return the committed positions according to entries, the latest after positions before them.
+
+    The entry of a worker that answered a range again, after another went on from there, moves nothing back.
 
     Examples
     --------
@@ -191,9 +222,10 @@ def committed_in(entries: Iterable[JournalRecord | None]) -> dict[Partition, Pos
     >>> committed_in(entries)
     {Partition(source='days', partition=0): 9, Partition(source='days', partition=1): 3}
     """
-    positions: dict[Partition, Position] = {}
+    positions = dict(before or {})
     for entry in entries:
         if entry is not None:
             positions.update(entry.next_positions)
-            positions.update({part.partition: part.stop for part in entry.slices_read})
+            for part in entry.slices_read:
+                positions[part.partition] = max(part.stop, positions.get(part.partition, 0))
     return positions

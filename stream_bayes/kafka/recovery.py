@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from typing import Any
 
-from stream_bayes.core.events.event import Partition, Position
+from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.core.events.time_merge import merge_ranges
 from stream_bayes.errors import BrokerAway, CannotResume
 from stream_bayes.kafka.aligned_reader import AlignedReader
@@ -35,6 +36,7 @@ from stream_bayes.kafka.start_rules import (
     check_first,
     check_history,
     check_journal,
+    check_not_above,
     check_not_below,
     check_rebuild,
     expired_positions,
@@ -322,8 +324,9 @@ class JournalRecovery(OffsetRecovery):
         self._replaying = ReplayPlan({}, {}, [], ClusterState(pipeline, {}, {}, {}, {}))
         self._replayed: int | None = None  # the journal's length during a replay
         self._present: ResumePoint | None = None  # the state that a rebuild replaces
-        self._entries: Sequence[JournalRecord] = ()  # of the journal, when a rebuild last looked
+        self._uncounted: Sequence[JournalRecord] = ()  # entries after the state that a rebuild replaces
         self._caught_up: ResumePoint | None = None  # by a rebuild
+        self._identity_before: Mapping[str, Any] = {}  # of the log that a rebuild leaves
 
     def check(self, point: ResumePoint | None, rebuild: bool) -> None:
         if point is not None:
@@ -352,16 +355,22 @@ class JournalRecovery(OffsetRecovery):
             )
         # A snapshot taken before the replay must not claim what is still to be replayed.
         self._replayed = plan.batches[0][0].offset if plan.batches else length
+        if rebuild:  # what the passes of a rebuild have not read, a start after a kill reads by its entries
+            starts = plan.starts
+            left = (
+                entry.offset
+                for entry in self._uncounted
+                if any(part.stop > starts.get(part.partition, 0) for part in entry.slices_read)
+            )
+            self._replayed = min(left, default=length)
         return plan.starts
 
     def catch_up(self) -> Iterator[Sequence[Record]]:
-        length = 0 if self._present is None else self._present.length or 0
         for _ in range(MAX_PASSES):
             began = self._clock()
             plan = self._plan(self._present, True)
             yield from self._replay_merged(plan)
-            after = (entry.records for entry in self._entries if entry.offset >= length)
-            self.committed_after = sum(map(sum, after))
+            self.committed_after = sum(sum(entry.records) for entry in self._uncounted)
             positions = {**plan.starts, **plan.committed}
             state = {**plan.state.identity, **self.source.trail.state()}
             self._caught_up = ResumePoint(positions, plan.length, state)
@@ -380,6 +389,8 @@ class JournalRecovery(OffsetRecovery):
         if not stops:
             return
         source = self.source
+        counted = self._counts_between(starts, stops)
+        counts: Counter[Partition] = Counter()
         with self._open_reader() as reader:
             aligned = AlignedReader(
                 reader,
@@ -394,12 +405,38 @@ class JournalRecovery(OffsetRecovery):
             is_done = False
             while not is_done:
                 try:
-                    yield aligned.poll(REPLAY_BATCH, POLL_SECONDS)
+                    records = aligned.poll(REPLAY_BATCH, POLL_SECONDS)
+                    for record in records:
+                        part = counted.get(record.partition)
+                        if part is not None and record.position >= part.start:
+                            counts[record.partition] += 1
+                    yield records
                     is_done = aligned.has_reached(stops)
                 except (BrokerAway, Interrupted) as error:
                     logger.warning("the replay of %s waits for a broker: %s", self.pipeline, error)
                     time.sleep(POLL_SECONDS)
                     yield ()
+        for partition, part in counted.items():
+            self._check_count(slices_text([part]), part.records or 0, counts[partition])
+
+    def _counts_between(
+        self, starts: Mapping[Partition, Position], stops: Mapping[Partition, Position]
+    ) -> dict[Partition, Slice]:
+        """Return the ends of ranges of which the journal knows the number of records, for a rebuild.
+
+        It has an entry for all that was committed after the snapshot that a rebuild replaces; what that is made of is
+        counted by its samples. With an accepted gap nothing is counted.
+        """
+        counted: dict[Partition, Slice] = {}
+        for entry in () if self.accept_gap else self._uncounted:
+            for part in entry.slices_read:
+                partition = part.partition
+                before = counted.get(partition, Slice(partition, part.start, part.start, 0))
+                is_within = starts.get(partition, 0) <= part.start and part.stop <= stops.get(partition, 0)
+                if is_within and part.records is not None and part.start >= before.stop:
+                    records = (before.records or 0) + part.records
+                    counted[partition] = Slice(partition, before.start, part.stop, records)
+        return counted
 
     def _replay_entries(self, plan: ReplayPlan) -> Iterator[Sequence[Record]]:
         """Yield the batches of the journal."""
@@ -500,6 +537,8 @@ class JournalRecovery(OffsetRecovery):
     def _plan(self, point: ResumePoint | None, rebuild: bool) -> ReplayPlan:
         journal, cluster = self.delivery.journal, self.delivery.cluster
         committed = self._committed()
+        if rebuild:
+            self.delivery.await_decision()  # so that the journal has what these were committed with
         exists = journal.source in cluster.topics([journal.source])
         beginning = cluster.beginning_offsets([journal])[journal] if exists else None
         end = cluster.end_offsets([journal])[journal] if exists else 0
@@ -508,9 +547,10 @@ class JournalRecovery(OffsetRecovery):
         state = self._cluster_state(committed)
         if point is None or rebuild:
             return self._plan_from_origin(state, point, rebuild, entries, end)
+        entries = _of_newest_log(entries)
         reached = _reached_by(point)
         reached = reached._replace(
-            positions={**point.positions, **committed_in(entries)},
+            positions=committed_in(entries, point.positions),
             marks={**reached.marks, **_marks_of(entries)},
         )
         state, tails = self._with_cost(state, reached)
@@ -534,19 +574,29 @@ class JournalRecovery(OffsetRecovery):
         So the state after a rebuild is a function of the log and the committed positions alone. Two of them give the
         same bytes, though the journal was pruned in between.
         """
-        self._entries = entries
-        reached = _reached_in(entries, point)
+        newest = _of_newest_log(entries)
+        length = 0 if self._present is None else self._present.length or 0
+        self._uncounted = [entry for entry in newest if entry.offset >= length] if rebuild else ()
+        reached = _reached_in(newest, point)
         if reached.identity and set(reached.identity["topics"]) != set(state.identity["topics"]):
             check_identity(state, reached.identity, "the journal")
+        if self._caught_up is None:
+            self._identity_before = reached.identity
         positions = {
-            part: at
-            for part, at in {**state.committed, **reached.positions}.items()
-            if state.is_same(part.source, reached.identity)
+            part: at for part, at in reached.positions.items() if state.is_same(part.source, reached.identity)
         }
-        known = reached._replace(positions={**positions, **reached.positions})
+        if rebuild:
+            recorded = committed_in(newest)  # a journal that is gone says nothing
+            check_not_above(state, {part: at for part, at in positions.items() if part in recorded})
+        # Positions of the group that are of a recreated log, or of another cluster, are void.
+        for part, at in state.committed.items():
+            if state.is_same(part.source, self._identity_before):
+                positions[part] = max(at, positions.get(part, at))
+        known = reached._replace(positions={**reached.positions, **positions})
         state, tails = self._with_cost(state, known)
         if not rebuild:
-            check_identity(state, reached.identity, "the journal")
+            for entry in entries:  # not only the newest: a shard has added its first one before this
+                check_identity(state, _identity_in(entry), "the journal")
             check_first(state, positions)
             return ReplayPlan(self._begin_at(state, reached), {}, [], state, end)
         caught_up = self._caught_up
@@ -570,18 +620,27 @@ class JournalRecovery(OffsetRecovery):
         return ReplayPlan(starts, positions, [], state, end)
 
     def _read_entries(self, start: Position) -> list[JournalRecord]:
-        """Return the entries from an offset on, as far as they are of the newest log."""
-        entries: list[JournalRecord] = []
-        identity: tuple[Any, Any] | None = None
-        for entry in entries_from(self.delivery.cluster, self.delivery.journal, start):
-            if entry is None:
-                continue
-            if entry.topics is not None:
-                if identity not in (None, (entry.cluster, entry.topics)):
-                    entries = []
-                identity = (entry.cluster, entry.topics)
-            entries.append(entry)
-        return entries
+        """Return the entries from an offset on."""
+        entries = entries_from(self.delivery.cluster, self.delivery.journal, start)
+        return [entry for entry in entries if entry is not None]
+
+
+def _identity_in(entry: JournalRecord) -> dict[str, Any]:
+    """Return the identity of the log in an entry; nothing if it has none."""
+    return {} if entry.topics is None else {"cluster": entry.cluster, "topics": entry.topics}
+
+
+def _of_newest_log(entries: Sequence[JournalRecord]) -> list[JournalRecord]:
+    """Return the entries as far as they are of the newest log."""
+    newest: list[JournalRecord] = []
+    identity: dict[str, Any] = {}
+    for entry in entries:
+        if entry.topics is not None:
+            if identity not in ({}, _identity_in(entry)):
+                newest = []
+            identity = _identity_in(entry)
+        newest.append(entry)
+    return newest
 
 
 def _marks_of(entries: Sequence[JournalRecord]) -> dict[Partition, Mark]:
@@ -602,11 +661,17 @@ def _reached_in(entries: Sequence[JournalRecord], point: ResumePoint | None) -> 
     if not named:
         identity = before.identity
     else:
-        identity = {"cluster": named[-1].cluster, "topics": named[-1].topics}
+        identity = _identity_in(named[-1])
         if before.identity and any(before.identity[name] != identity[name] for name in identity):
             before = Reached({}, {}, {}, {})  # of a log that the journal has left already
+    positions = committed_in(entries)
+    length = 0 if point is None else point.length or 0
+    # A journal that lost its end has less than the snapshot, and its first entries move nothing back.
+    later = (entry for entry in entries if entry.offset >= length)
+    for part, at in committed_in(later, before.positions).items():
+        positions[part] = max(at, positions.get(part, at))
     return Reached(
-        {**before.positions, **committed_in(entries)},
+        positions,
         identity,
         {**origins, **before.origins},
         {**before.marks, **_marks_of(entries)},

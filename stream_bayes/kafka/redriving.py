@@ -154,7 +154,7 @@ def _letter(message: Message) -> Letter | None:
     """Return the letter in a message; None if it is of no unused record."""
     try:
         letter = msgspec.json.decode(message.value or b"", type=Letter)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return None
     return None if letter.reason == TOO_LARGE else letter
 

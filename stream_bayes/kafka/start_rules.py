@@ -30,6 +30,7 @@ __all__ = [
     "check_first",
     "check_history",
     "check_journal",
+    "check_not_above",
     "check_not_below",
     "check_rebuild",
     "expired_positions",
@@ -313,6 +314,31 @@ def check_not_below(
         )
 
 
+def check_not_above(state: ClusterState, committed: Mapping[Partition, Position]) -> None:
+    """Refuse positions of the group above those of the journal: either may be wrong, and a guess would repeat results.
+
+    Parameters
+    ----------
+    state
+        The cluster's state.
+    committed
+        The committed positions according to the journal, or to a snapshot after it.
+    """
+    above = [part for part, at in committed.items() if part in state.committed and state.committed[part] > at]
+    if not above:
+        return
+    remedy = (
+        f"If the journal is right, move them there or delete them. If they are, delete the topic "
+        f"'{state.pipeline}.journal' and start with --rebuild"
+        if state.can_rebuild
+        else "Move them to those of the journal if it is right, or give the pipeline another name to begin anew"
+    )
+    raise CannotResume(
+        f"the committed positions of {state.pipeline!r} are {positions_text(state.committed, above)}, above those in "
+        f"its journal, {positions_text(committed, above)}: they were moved, or the journal lost its end. {remedy}"
+    )
+
+
 def check_agreement(
     state: ClusterState, committed: Mapping[Partition, Position], repeated: Sequence[Slice] = ()
 ) -> bool:
@@ -327,14 +353,15 @@ def check_agreement(
     repeated
         Ranges that are in the journal twice: the group may have the end of the second.
     """
+    check_not_above(state, committed)
     ends = {(part.partition, part.stop) for part in repeated}
     other = [part for part, at in state.committed.items() if at != committed.get(part, at)]
     wrong = [part for part in other if (part, state.committed[part]) not in ends]
     if wrong:
         raise CannotResume(
             f"the committed positions of {state.pipeline!r} are {positions_text(state.committed, wrong)}, and those in "
-            f"its journal are {positions_text(committed, wrong)}: they were moved, or the journal lost its end. Move "
-            f"them to those of the journal, delete them, or {state.rebuild_remedy()}"
+            f"its journal are {positions_text(committed, wrong)}: they were moved back. Move them to those of the "
+            f"journal, delete them, or {state.rebuild_remedy()}"
         )
     return bool(other) or any(part not in state.committed for part, at in committed.items() if at > 0)
 

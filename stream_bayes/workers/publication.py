@@ -279,7 +279,7 @@ class Assembly:
                     f"{FORMAT}; upgrade this worker"
                 )
             record = msgspec.json.decode(value or b"", type=kind)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise BadState(
                 f"shard {self.shard} holds an end that this package did not write: {error}"
             ) from error

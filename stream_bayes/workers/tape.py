@@ -104,7 +104,7 @@ class Tape:
             calls = (
                 msgspec.msgpack.decode(unpacked(recorded, MOST_BYTES), type=list[Rows]) if recorded else []
             )
-        except (BadValue, msgspec.DecodeError) as error:
+        except (BadValue, msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CannotResume(f"the journal holds answers that cannot be read: {error}") from error
         self._calls = deque(calls)
 

@@ -439,8 +439,6 @@ class World:
         committed = self.broker.groups[NAME].get(partition, 0)
         if "lose tail" in self.damage and fault.kind in ("expire read", "compact"):
             return  # it might remove the last record that shows what was lost: then nobody can know
-        if fault.kind == "compact" and any(worker.rebuild for worker in self.alive()):
-            return  # of what is committed while a rebuild catches up, records are not counted
         if fault.kind == "expire read":
             log.expire(min(fault.amount, committed))
             self.damage.add(fault.kind)

@@ -44,7 +44,26 @@ def test_a_record_of_a_newer_version_is_refused() -> None:
         decode_entry("journal", WRITTEN["commits"][0].replace(b'"format":1', b'"format":2'), 7)
 
 
-@pytest.mark.parametrize("value", [b"", None, b"text", b"[]", b'{"format":1}'])
+@pytest.mark.parametrize(
+    ("fields", "fault"),
+    [
+        ({"slices": [["days", 0, 20, 10]]}, "the ranges"),
+        ({"slices": [["days", 0, -10, 10]]}, "the ranges"),
+        ({"slices": [["days", 0, 0, 5], ["days", 0, 5, 9]]}, "two ranges of one partition"),
+        ({"slices": [["days", 0, 0, 5]], "records": [5, 5]}, "2 numbers of records for 1 ranges"),
+        ({"slices": [["days", 0, 0, 5]], "records": [6]}, r"\[6\] records in the ranges"),
+        ({"slices": [["days", 0, 0, 5]], "marks": [[0, 1, 2], [0, 1, 2]]}, "2 marks for 1 positions"),
+        ({"slices": [["days", 0, 0, 5]], "positions": [["days", 0, 5]]}, "ranges and positions"),
+        ({"slices": [], "positions": [["days", 0, -5]]}, "the positions"),
+    ],
+)
+def test_an_entry_that_no_worker_writes_is_refused(fields: dict[str, Any], fault: str) -> None:
+    value = msgspec.json.encode({"format": 1, "worker": "5c1e", "number": 1} | fields)
+    with pytest.raises(CannotResume, match=f"'days' was altered: record 7 has {fault}"):
+        decode_entry("days", value, 7)
+
+
+@pytest.mark.parametrize("value", [b"", None, b"text", b"[]", b'{"format":1}', b'{"worker":"\xff"}'])
 def test_what_is_no_record_of_a_journal_is_refused(value: bytes | None) -> None:
     with pytest.raises(CannotResume, match="is not a journal of this package: record 7 is"):
         decode_entry("days", value, 7)

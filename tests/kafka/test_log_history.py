@@ -415,3 +415,24 @@ def test_nothing_is_committed_before_the_first_snapshot_is_on_disk(
             pipeline.run()
     assert pipeline.answers() == {}
     assert pipeline.run().step.processed == 40
+
+
+def test_a_rebuild_counts_what_is_committed_while_it_runs(
+    pipeline: FakePipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(pipeline, 30)
+    rebuilding = pipeline.engine()
+    recovery: Any = rebuilding.recovery
+    passes = recovery.catch_up
+
+    def commit_and_compact() -> Any:
+        yield from passes()
+        pipeline.run()  # another worker, until it is fenced
+        log_of(pipeline).remove(COUNT + 7)
+
+    monkeypatch.setattr(recovery, "catch_up", commit_and_compact)
+    with pytest.raises(CannotResume, match="had 30 records when 'days' processed them, and 1 of these"):
+        rebuilding.run(rebuild=True, until_end=True)
+    with pytest.raises(CannotResume, match="1 of these are compacted or deleted"):
+        pipeline.run()  # nor does the next start go on without it
+    assert pipeline.run(accept_gap=True).step.learned == COUNT + 29

@@ -95,7 +95,7 @@ def end_of(key: bytes | None) -> bytes:
         (None, end_of(None).replace(b'"format":1', b'"format":2'), "newer version"),
         (None, end_of(None).replace(b'"shard":0', b'"shard":1'), "partition of shard 0"),
         (None, b"{}", "did not write"),
-        (None, b"\xff", "did not write"),
+        (None, b'{"format":1,"source":"\xff"}', "did not write"),
         (None, None, "did not write"),
         (None, end_of(KEY), "is signed; give the key"),
         (KEY, end_of(None), "not signed with this key"),

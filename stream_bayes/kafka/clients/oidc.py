@@ -99,6 +99,6 @@ class ClientCredentials:
                 raise BrokerError(
                     f"{self.token_url} refused a token: HTTP {error.code}; check client_id, client_secret and scope"
                 ) from None
-        except (OSError, msgspec.DecodeError) as error:
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
             kind = BrokerAway if isinstance(error, OSError) else BrokerError
             raise kind(f"{self.token_url} returned no token: {error}; check token_url") from None

@@ -84,7 +84,7 @@ def _counts_in(file: Path, labels: tuple[Hashable, Hashable], words: Sequence[Pa
         refuse_other_formats(data)
         counts = msgspec.json.decode(data, type=dict)
         return OtherCounts(counts, {})
-    except (msgspec.DecodeError, BadFormat) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, BadFormat) as error:
         raise BadFormat(
             f"{file}: expected a file that `export`, `bogoutil -d` or `sa-learn --backup` wrote: {error}"
         ) from None

@@ -375,7 +375,7 @@ class ShardFilterModel:
             scores = (
                 msgspec.msgpack.decode(unpacked(tape, MOST_TAPE_BYTES), type=list[TotalScore]) if tape else []
             )
-        except (BadValue, msgspec.DecodeError) as error:
+        except (BadValue, msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CannotResume(f"the journal holds scores that cannot be read: {error}") from error
         self.model.forget_last()
         self.model.shard_scorer.repeated = deque(scores)

@@ -109,7 +109,7 @@ class LabelWriter:
             start, data = start + cut, data[cut:]
         labels = []
         for line in data.splitlines(keepends=True):
-            with suppress(msgspec.DecodeError):  # its reader reports it
+            with suppress(msgspec.DecodeError, UnicodeDecodeError):  # its reader reports it
                 labels.append((msgspec.json.decode(line, type=GivenLabel), start))
             start += len(line)
         return labels
@@ -245,7 +245,7 @@ class LabelLog:
             return [msgspec.json.decode(line, type=Place) for line in lines]
         except FileNotFoundError:
             return []
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise SourceError(
                 f"{self._order_path} is damaged: {error}. Bring the file back, or delete it and start "
                 "from scratch: labels then come at other places"
@@ -283,7 +283,7 @@ class LabelLog:
 def _event(line: bytes, position: Position, partition: Partition) -> Record:
     try:
         given = msgspec.json.decode(line, type=GivenLabel)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         return BadRecord(
             "not_json", f"expected a label: {error}", line, None, None, position, partition, len(line)
         )

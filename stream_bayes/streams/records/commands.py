@@ -71,7 +71,7 @@ def decode_command(
             return Event({}, None, None, time, position, ONE, COMMAND, partition, length)
         if not -math.inf < record.start < record.stop < math.inf:
             raise msgspec.ValidationError(f"expected from < to, got {record.start} and {record.stop}")
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         return BadRecord(
             "not_json", f"expected a command: {error}", raw, None, time, position, partition, length
         )

@@ -247,7 +247,7 @@ class JournaledSource:
         try:
             lines = whole.split(b"\n") if newline else []
             return [msgspec.json.decode(line, type=MergedBatch) for line in lines], len(whole) + len(newline)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise SourceError(
                 f"{self.path} is damaged: {error}. Bring the file back, or delete it: what came after the last "
                 "snapshot is then merged by time anew"

@@ -47,7 +47,7 @@ def follow(
                 continue
             try:
                 x = msgspec.json.decode(line, type=dict)
-            except msgspec.DecodeError as error:
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise BadValue(
                     f"line {number} of stdin: expected a JSON object, got {line[:80]!r}: {error}"
                 ) from error

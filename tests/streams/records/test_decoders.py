@@ -18,6 +18,7 @@ from stream_bayes.kafka.source import KafkaSource
 from stream_bayes.streams.pipelines.config import parse_config
 from stream_bayes.streams.records import decoders as registry
 from stream_bayes.streams.records.bad_records import DecodeReason
+from stream_bayes.streams.records.commands import decode_command
 from stream_bayes.streams.records.decoder import Decoder, RawDecoder
 from stream_bayes.streams.records.decoders import decoder_names, make_decoder, register_decoder
 from stream_bayes.streams.records.fields import Fields
@@ -375,6 +376,11 @@ def test_a_wrong_entry_point_is_refused_with_its_place(
     monkeypatch.setattr(registry.DECODERS, "_loaded", dict(registry.DECODERS._loaded))
     with pytest.raises(BadValue, match=message):
         make_decoder(entry_point.split()[0])
+
+
+def test_a_command_of_bytes_that_are_no_text_is_a_bad_record() -> None:
+    record = decode_command(b'{"command":"\xff"}', 0, Partition("days.commands"))
+    assert isinstance(record, BadRecord) and record.reason == "not_json"
 
 
 def test_a_record_with_thousands_of_fields_is_a_bad_record_unless_they_are_declared() -> None:

@@ -91,9 +91,10 @@ def test_a_line_that_was_cut_off_is_forgotten_and_a_journal_with_a_gap_begins_an
     anew = reader(tmp_path)
     assert [record.time for record in [*anew.poll(9), *anew.poll(9)]] == [1.0, 1.5, 2.0]
     anew.close()
-    (tmp_path / JOURNAL).write_bytes(b"not json\n")
-    with pytest.raises(SourceError, match="is damaged"):
-        reader(tmp_path)
+    for damaged in (b"not json\n", b'{"slices":[["\xff",0,0,1]]}\n'):
+        (tmp_path / JOURNAL).write_bytes(damaged)
+        with pytest.raises(SourceError, match="is damaged"):
+            reader(tmp_path)
 
 
 class Killed(BaseException):
