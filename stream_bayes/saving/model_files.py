@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from stream_bayes.core.measures.label_sets import LabelSets, saved_sets
 from stream_bayes.core.values.checks import refusing_bad_state
 from stream_bayes.errors import (
     BadSnapshot,
@@ -37,7 +38,18 @@ from stream_bayes.saving.snapshots.file import read_snapshot, write_snapshot
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.saving.snapshots.store import SnapshotStore
 
-__all__ = ["load", "load_answering", "load_learner", "load_network", "restored", "save"]
+__all__ = [
+    "load",
+    "load_answering",
+    "load_learner",
+    "load_network",
+    "load_sets",
+    "restored",
+    "save",
+    "save_with_sets",
+]
+
+SETS = "sets"  # the section of the thresholds, as in the snapshots of pipelines
 
 
 def save(model: Any, path: str | os.PathLike[str], *, key: bytes | None = None) -> None:
@@ -72,8 +84,17 @@ def save(model: Any, path: str | os.PathLike[str], *, key: bytes | None = None) 
     ...     stream_bayes.load(f"{directory}/model.zip").predict_one({"sky": "grey"})
     'rain'
     """
+    _save(model, path, key, {})
+
+
+def save_with_sets(model: Any, sets: LabelSets, path: str | os.PathLike[str]) -> None:
+    """Save a model to a file, as `save` does, and the thresholds of its sets of labels beside it."""
+    _save(model, path, None, {SETS: sets.state()})
+
+
+def _save(model: Any, path: str | os.PathLike[str], key: bytes | None, beside: Mapping[str, Any]) -> None:
     check_is_whole(model)
-    snapshot = snapshot_of(model)
+    snapshot = snapshot_of(model, beside=beside)
     write_snapshot(Path(path), snapshot, key, check=lambda read: _check_loads(model, read))
 
 
@@ -213,6 +234,31 @@ def load_learner(path: Path, key: bytes | None = None) -> Learner:
         raise _no_learner(path, type(model).__name__)
     learner: Learner = model
     return learner
+
+
+def load_sets(path: Path, level: float, key: bytes | None = None) -> LabelSets:
+    """Return the thresholds of sets of labels in a file or directory, of one level of coverage.
+
+    Raises
+    ------
+    NotSupported
+        If it holds none of this level.
+    """
+    saved = _snapshot_at(path, key).sections.get(SETS)
+    kept = saved_sets(saved)
+    if saved is None or kept is None or level not in kept.levels:
+        levels = (
+            "no sets of labels"
+            if kept is None
+            else f"sets of the coverage {', '.join(map(str, kept.levels))}"
+        )
+        raise NotSupported(
+            f"{path} holds {levels}: their thresholds are learned with the model, by `train --coverage {level}`, or in "
+            f"a pipeline with coverage = {level} under [model]"
+        )
+    sets = LabelSets((level,), kept.by_class)
+    sets.load(saved)
+    return sets
 
 
 def load_network(path: Path, key: bytes | None = None) -> BayesNet | BayesNetClassifier:

@@ -282,6 +282,7 @@ class Handover:
         else:
             name, state = model.name, model.freeze()
         losses = step.losses.state()
+        sets = None if step.sets is None else {"sets": step.sets.state()}
         positions, processed, generation = dict(engine.positions), step.processed, model.generation
         moment = time.time()
         self._viewed[of] = (processed, generation)
@@ -289,7 +290,7 @@ class Handover:
         def send() -> None:
             taken = Snapshot(
                 learner=name,
-                sections={"model": state(), "losses": losses},
+                sections={"model": state(), "losses": losses, **(sets or {})},
                 positions=positions,
                 clock=processed,
             )

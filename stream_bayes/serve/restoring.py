@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from stream_bayes.core.measures.label_sets import saved_sets
 from stream_bayes.core.measures.losses import Losses
 from stream_bayes.core.measures.number_losses import NumberLosses
 from stream_bayes.learners.base.regressor import BayesRegressor
@@ -49,11 +50,12 @@ def view_of(
         If the state is not valid, or of a class that needs `make`.
     """
     state, scores = snapshot.sections["model"], snapshot.sections.get("losses")
+    sets = saved_sets(snapshot.sections.get("sets"))
     level = None if scores is None else scores.get("level")  # that of intervals of numbers
 
     def copy() -> Copy:
         model = _model(snapshot.learner, state, make, key)
-        return NumberCopy(model, level) if isinstance(model, BayesRegressor) else Copy(model, decide)
+        return NumberCopy(model, level) if isinstance(model, BayesRegressor) else Copy(model, decide, sets)
 
     positions = [[*place, at] for place, at in snapshot.positions.items()]
     view = View(copy, generation, positions, snapshot.clock, moment)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from stream_bayes.bugs import is_bug
+from stream_bayes.core.measures.label_sets import LabelSets
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, NotLearned, NotSupported, StreamBayesError, UnknownFeature
@@ -56,12 +57,20 @@ class Copy:
         A learner, a `BayesNet`, a `SpamFilter`, or a classifier or pipeline of River.
     decide
         Makes a decision from probabilities.
+    sets
+        The thresholds of the sets of labels in each answer; None for none.
     """
 
     predicts_numbers = False
 
-    def __init__(self, model: Any, decide: Callable[[Mapping[Any, float]], Any] | None = None) -> None:
+    def __init__(
+        self,
+        model: Any,
+        decide: Callable[[Mapping[Any, float]], Any] | None = None,
+        sets: LabelSets | None = None,
+    ) -> None:
         self.model = model
+        self.sets = sets
         self.answering = answering_model(model)
         self.product = product_model_of(self.answering)
         self.learner = counting_model(self.answering)
@@ -102,7 +111,15 @@ class Copy:
             "probabilities": {label_name(label): p for label, p in answer.items()},
             "ignored": ignored,
             "never_learned": self.never_learned(x),
+            **self._label_sets(answer),
         }
+
+    def _label_sets(self, answer: Mapping[Any, float]) -> dict[str, Any]:
+        """Return the set of labels of each coverage, as `sets`; nothing if the pipeline has none."""
+        if self.sets is None:
+            return {}
+        labels = self.sets.labels(answer).items()
+        return {"sets": {str(level): [as_json(label) for label in each] for level, each in labels}}
 
     def predict_many(
         self, xs: Sequence[Mapping[str, Any]], *, ignore_unknown: bool = False, level: float | None = None
@@ -116,15 +133,15 @@ class Copy:
             answers = AnswerColumns(table, model._store.encoder.labels.values)
             if refused is not None:
                 raise BadValue(f"event {len(answers)}: {refused}") from refused
-            named = answers.named(label_name)
-            decided = answers.decide(self.decide)
+            found = answers.named(lambda label: label)
+            named, decided = answers.named(label_name), answers.decide(self.decide)
         else:
             found = [self._probabilities(x) for x in xs]
             named = [{label_name(label): p for label, p in answer.items()} for answer in found]
             decided = [self.decide(answer) for answer in found]
         predictions = [
-            {"prediction": as_json(decision), "probabilities": answer}
-            for decision, answer in zip(decided, named, strict=True)
+            {"prediction": as_json(decision), "probabilities": answer, **self._label_sets(raw)}
+            for decision, answer, raw in zip(decided, named, found, strict=True)
         ]
         if level is not None:
             for prediction, x in zip(predictions, xs, strict=True):

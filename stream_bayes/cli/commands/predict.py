@@ -25,6 +25,7 @@ from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, checked_output, note, print_json
 from stream_bayes.cli.unseen_values import UnseenValues
 from stream_bayes.core.events.event import Event
+from stream_bayes.core.measures.label_sets import LabelSets, checked_levels
 from stream_bayes.core.values.unknown_names import unknown_variable
 from stream_bayes.core.values.values import name_order
 from stream_bayes.data.inference import marked_alike
@@ -37,13 +38,14 @@ from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.base.samples import process_samples
 from stream_bayes.learners.factory import Learner
 from stream_bayes.networks.bayes_net import BayesNet
-from stream_bayes.saving.model_files import load_answering, load_learner
+from stream_bayes.saving.model_files import load_answering, load_learner, load_sets
 from stream_bayes.saving.snapshots.file_system import open_private
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.files.column_profile import inferred_schema, profile_of
 from stream_bayes.streams.files.csv_format import CSVFormat
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_lines import JSONLinesSource
+from stream_bayes.streams.files.json_sink import json_bytes
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
 from stream_bayes.streams.sources.constructors import TYPED_SOURCES, format_of, from_file
@@ -80,6 +82,14 @@ def predict(
             show_default=False,
         ),
     ] = None,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            help="Write the set of labels that holds the true one in this share of events, such as 0.9, as a list in a "
+            "column set(...). Its threshold is learned by `train --coverage`, or by a pipeline.",
+            show_default=False,
+        ),
+    ] = None,
     decisions: DecisionOptions,
     options: CSVOptions,
     key_env: Key = None,
@@ -103,11 +113,15 @@ def predict(
                 raise BadValue("costs and thresholds are for a class, and this network has none")
             if intervals is not None:
                 raise BadValue("--intervals is for a model with a class, and this network has none")
+            if coverage is not None:
+                raise BadValue("--coverage is for a model with a class, and this network has none")
             _score(answering, variable, file, out, key, options, json)
             return
         if isinstance(answering, BayesRegressor):
             if decisions.costs() is not None or variable is not None:
                 raise BadValue(f"costs, thresholds and --variable are for classes; {model} predicts numbers")
+            if coverage is not None:
+                raise BadValue(f"--coverage is for classes, and {model} predicts numbers: give --intervals")
             _forecast(answering, file, out, key, 0.9 if intervals is None else intervals, options, json)
             return
         if variable is not None:
@@ -121,11 +135,12 @@ def predict(
             costs.check(labels)
         if intervals is not None:
             ends_of(intervals)
+        sets = None if coverage is None else load_sets(model, checked_levels(coverage)[0], key_of(key_env))
         source = _source(file, learner, key, options)
         start = time.perf_counter()
         with closing(source), _written(out) as text:
             unseen = UnseenValues(learner)
-            rows, bad = write_predictions(learner, source, text, key, costs, intervals, unseen)
+            rows, bad = write_predictions(learner, source, text, key, costs, intervals, unseen, sets)
             warn_of_misfits(source, lambda line: note([line]))
         seconds = time.perf_counter() - start
         for reason, count in bad.items():
@@ -336,6 +351,7 @@ def write_predictions(
     costs: MistakeCosts | None,
     level: float | None,
     unseen: UnseenValues,
+    sets: LabelSets | None = None,
 ) -> tuple[int, dict[str, int]]:
     """Write a row for each row of the source; return their number, and the numbers of bad rows by reason."""
     labels = list(learner._store.encoder.labels.values)
@@ -348,11 +364,12 @@ def write_predictions(
         *["decision"] * decided,
         *(_cell(f"p({labels[c]})") for c in order),
         *(_cell(f"{end}({labels[c]})") for c in order if level is not None for end in ("low", "high")),
+        *(f"set({each})" for each in (() if sets is None else sets.levels)),
     ]
     text.write(",".join(heading) + "\n")
     numbers = ",".join(["%.6g"] * (len(order) if level is None else 3 * len(order)))
     decisions_of = _decisions(costs, [labels[code] for code in order])
-    line = f"%s,%s,{numbers}\n" if not decided else f"%s,%s,%s,{numbers}\n"
+    line = ",".join(["%s"] * (2 + decided) + [numbers] + ["%s"] * (sets is not None)) + "\n"
     rows, bad = 0, Counter[str]()
     while True:
         try:
@@ -379,9 +396,17 @@ def write_predictions(
         if level is not None:
             ends = learner.predict_interval_many([event.x for event in events], level)
             shown += [[row.get(labels[c], 0.0) for row in end] for c in order for end in ends]
-        flat = zip(*columns, *shown, strict=True)
+        lists = [] if sets is None else [_set_cells(sets, [labels[code] for code in order], table)]
+        flat = zip(*columns, *shown, *lists, strict=True)
         text.write("".join([line % row for row in flat]))
         rows += len(events)
+
+
+def _set_cells(sets: LabelSets, labels: Sequence[Any], table: NDArray[np.float64]) -> list[str]:
+    """Return the set of labels of each row as a cell: a list in JSON."""
+    (level,) = sets.levels
+    answers = [dict(zip(labels, row, strict=True)) for row in table.tolist()]
+    return [_cell(json_bytes(sets.labels(answer)[level]).decode()) for answer in answers]
 
 
 def _probabilities(learner: Learner, xs: list[Any]) -> NDArray[np.float64]:

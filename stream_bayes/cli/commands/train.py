@@ -28,13 +28,14 @@ from stream_bayes.cli.options import arguments_of
 from stream_bayes.cli.output import JSON, checked_output, left_out_lines, note, print_json
 from stream_bayes.cli.tasks import Task, chosen_model, is_regressor
 from stream_bayes.core.events.event import Event
+from stream_bayes.core.measures.label_sets import LabelSets
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, BudgetExceeded, Exhausted, SchemaError, StreamBayesError
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.catalogue import DEFAULT, DEFAULT_REGRESSOR, NETWORK
 from stream_bayes.learners.factory import make_learner, make_regressor
-from stream_bayes.saving.model_files import save
+from stream_bayes.saving.model_files import save, save_with_sets
 from stream_bayes.streams.contracts.source import Record, Source
 from stream_bayes.streams.sources.constructors import suffix_of
 
@@ -62,6 +63,16 @@ def train(
     arg: Annotated[
         list[str], typer.Option("--arg", help="Argument of the model, as NAME=VALUE. Repeatable.")
     ] = [],
+    coverage: Annotated[
+        list[float],
+        typer.Option(
+            help="Learn the threshold of sets of labels that hold the true one in this share of rows, such as 0.9, for "
+            "`predict --coverage`. Each row is predicted before it is learned. Repeatable.",
+        ),
+    ] = [],
+    by_class: Annotated[
+        bool, typer.Option("--by-class", help="The coverage holds among the rows of each label, too.")
+    ] = False,
     options: DataOptions,
     json: JSON = False,
 ) -> None:
@@ -71,6 +82,9 @@ def train(
     """
     with exit_on_error():
         checked_output("--out", out)
+        sets = LabelSets(coverage, by_class) if coverage else None
+        if sets is None and by_class:
+            raise BadValue("--by-class is for sets of labels: give --coverage, too, such as 0.9")
         check_target(file, target, [model or DEFAULT], options)
         table = open_table(file, target, options)
         learned = unlabelled = 0
@@ -78,6 +92,15 @@ def train(
         with closing(table.source):
             chosen, said = (NETWORK, []) if target is None else chosen_model(table, model, task)
             warnings = [] if is_regressor(chosen) else table.warnings()
+            if sets is not None and (target is None or is_regressor(chosen)):
+                raise BadValue(
+                    f"--coverage is for a class, and {chosen!r} "
+                    + (
+                        "has none without --target"
+                        if target is None
+                        else "predicts numbers; see `predict --intervals`"
+                    )
+                )
             note([*table.described(), *warnings, *said], quiet=json)
             try:
                 learner: Any
@@ -108,6 +131,8 @@ def train(
                         bad["its target is not a number"] += 1
                         continue
                     try:
+                        if sets is not None:
+                            answer = learner.predict_proba_one(record.x)
                         if target is None:
                             learner.learn_one(record.x)
                         elif timed is None:
@@ -119,6 +144,8 @@ def train(
                     except StreamBayesError as error:
                         raise BadValue(f"{file}, at {record.position}: {error}") from error
                     learned += 1
+                    if sets is not None:
+                        sets.score(label, answer)
             warn_of_misfits(table.source, lambda line: note([line], quiet=json))
         if not learned and target is None:
             raise BadValue(f"{file}: there is no row to learn")
@@ -128,11 +155,16 @@ def train(
             )
         if not learned:
             raise BadValue(f"{file}: no row has a label in the column {target!r}, so nothing was learned")
-        save(learner, out)
+        if sets is None:
+            save(learner, out)
+        else:
+            save_with_sets(learner, sets, out)
         left_out = [shown(name) for name in getattr(learner, "left_out_", ())]
+        shares = {} if sets is None else {str(level): sets.coverage(level) for level in sets.levels}
         if json:
             counts = {"learned": learned, "unlabelled": unlabelled, "bad": bad}
-            print_json({"model": type(learner).__name__, **counts, "left_out": left_out})
+            covered = {"coverage": shares} if shares else {}
+            print_json({"model": type(learner).__name__, **counts, **covered, "left_out": left_out})
             return
         text = f"{type(learner).__name__} learned {learned:,} rows"
         if unlabelled and learns_unlabelled:
@@ -140,9 +172,11 @@ def train(
             text += f"; {unlabelled:,} rows without a label count with the share {share:g}, by what the labels show"
         elif unlabelled:
             text += f"; {unlabelled:,} rows without a label were skipped"
+        text += "".join(f"; sets of {level} held the label in {share:.1%}" for level, share in shares.items())
         text += "".join(f"; {count:,} rows skipped: {reason}" for reason, count in bad.items())
         text = "\n".join([text, *left_out_lines(learner)])
         command = ["predict", str(out), f"NEW{suffix_of(file)}", "--out", "answers.csv"]
+        command += [] if sets is None else ["--coverage", str(sets.levels[-1])]
         next_step = join(["stream-bayes", *command, *arguments_of(options, CSVOptions)])
         if target is None:
             next_step += f", or {join(['stream-bayes', 'network', 'export', str(out), 'network.bif'])}"

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from river import base, compose
 
-from stream_bayes.core.values.values import canonical_label, name_order, shown
-from stream_bayes.errors import BadValue
+from stream_bayes.core.measures.label_sets import LabelSets, checked_levels
 from stream_bayes.learners.base.arguments import ReadOnlyArguments
 from stream_bayes.learners.wrappers.deciding_classifier import check_classifier
 
 __all__ = ["PredictionSets"]
-
-MOST_BALANCE = 20.0  # errors too many, or too few, at which a set has all labels, or none
-SLOPE = 0.5  # log-odds that the threshold falls by for one error too many
-ALL = None  # the label under which the balance of all labels is kept
-LEAST = 1e-300
 
 
 class PredictionSets(ReadOnlyArguments, base.Wrapper[base.Estimator], base.Classifier):
@@ -33,7 +26,7 @@ class PredictionSets(ReadOnlyArguments, base.Wrapper[base.Estimator], base.Class
     classifier
         Any classifier, or pipeline ending in one, that has `predict_proba_one`.
     coverage
-        The share of events whose set holds the label.
+        The share of events whose set holds the label; or several shares, as `[0.8, 0.95]`, with a set for each.
     by_class
         True for this share among the events of each label, with a threshold for each: else a rare label can be missed
         in most of its events.
@@ -45,7 +38,8 @@ class PredictionSets(ReadOnlyArguments, base.Wrapper[base.Estimator], base.Class
     the share of sets that hold the label differs from `coverage` by at most 21 / n after n events. A set may be
     empty: a classifier that is right in more events than `coverage` asks for is to miss some. A label that the
     classifier has not learned is in no set; it is counted in `unknown_` and moves no threshold. State: a
-    number and a count, for each label if `by_class`. A learned event costs a prediction besides.
+    number and a count for each level, for each label if `by_class`. Each level has a threshold of its own: for some
+    events the set of a higher level may lack a label of a lower one. A learned event costs a prediction besides.
 
     Examples
     --------
@@ -62,19 +56,14 @@ class PredictionSets(ReadOnlyArguments, base.Wrapper[base.Estimator], base.Class
     def __init__(
         self,
         classifier: base.Classifier | compose.Pipeline,
-        coverage: float = 0.9,
+        coverage: float | Sequence[float] = 0.9,
         by_class: bool = False,
     ) -> None:
         self.classifier = classifier
         self.coverage = coverage
         self.by_class = by_class
         check_classifier(classifier)
-        if isinstance(coverage, bool) or not isinstance(coverage, (int, float)) or not 0.0 < coverage < 1.0:
-            raise BadValue(f"coverage lies between 0 and 1, as 0.9, not {shown(coverage)}")
-        if not isinstance(by_class, bool):
-            raise BadValue(f"by_class is True or False, not {shown(by_class)}")
-        self._balances: dict[Any, list[float]] = {}  # by label, or under ALL: errors too many, and events
-        self._unknown = 0
+        self._sets = LabelSets(checked_levels(coverage), by_class)
 
     @property
     def _wrapped_model(self) -> base.Estimator:
@@ -86,21 +75,16 @@ class PredictionSets(ReadOnlyArguments, base.Wrapper[base.Estimator], base.Class
         """Learn a sample, and move the threshold by whether its set held the label; `kwargs` go to the classifier."""
         answer = self.classifier.predict_proba_one(x)
         self.classifier.learn_one(x, y, **kwargs)
-        if y not in answer:
-            self._unknown += 1
-            return
-        key = canonical_label(y) if self.by_class else ALL
-        balance = self._balances.setdefault(key, [0.0, 0.0])
-        balance[0] += (not self._holds(y, answer[y])) - (1.0 - self.coverage)
-        balance[1] += 1.0
+        self._sets.score(y, answer)
 
     # -- predicting ---------------------------------------------------------------------------------------------------
 
-    def predict_set_one(self, x: dict[Any, Any]) -> list[Any]:
-        """Return the labels of the set, the most probable first; empty before any learning."""
-        answer = self.classifier.predict_proba_one(x)
-        inside = [(-p, name_order(y), y) for y, p in answer.items() if self._holds(y, p)]
-        return [y for *_, y in sorted(inside)]
+    def predict_set_one(self, x: dict[Any, Any]) -> Any:
+        """Return the labels of the set, the most probable first; empty before any learning.
+
+        With several levels of coverage, the set of each: `{0.8: [...], 0.95: [...]}`.
+        """
+        return self._of_levels(self._sets.labels(self.classifier.predict_proba_one(x)))
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Return the classifier's probabilities."""
@@ -111,41 +95,28 @@ class PredictionSets(ReadOnlyArguments, base.Wrapper[base.Estimator], base.Class
         """Return the classifier's most probable label."""
         return self.classifier.predict_one(x, **kwargs)
 
-    def _holds(self, y: Any, p: float) -> bool:
-        """Return True if a label of this probability is in the set."""
-        key = canonical_label(y) if self.by_class else ALL
-        balance = self._balances.get(key, (0.0, 0.0))[0] / MOST_BALANCE
-        if abs(balance) >= 1.0:
-            return balance > 0.0
-        odds = math.log(max(p, LEAST)) - math.log(max(1.0 - p, LEAST))
-        return odds >= -SLOPE * MOST_BALANCE * balance / (1.0 - balance**2)
-
-    def is_balance(self, errors: float, events: float) -> bool:
-        """Return True if so many errors too many can come of so many events."""
-        return 0.0 < events < 2.0**53 and events.is_integer() and abs(errors) <= MOST_BALANCE + 1.0
-
     # -- measures -----------------------------------------------------------------------------------------------------
 
     @property
-    def coverage_(self) -> float:
-        """The share of learned events whose set held the label; NaN before the first."""
-        errors = math.fsum(balance for balance, _ in self._balances.values())
-        events = math.fsum(count for _, count in self._balances.values())
-        return self.coverage - errors / events if events else math.nan
+    def coverage_(self) -> Any:
+        """The share of learned events whose set held the label; NaN before the first. By level if there are several."""
+        return self._of_levels({level: self._sets.coverage(level) for level in self._sets.levels})
 
     @property
-    def coverage_by_class_(self) -> dict[Any, float]:
-        """With `by_class`, the share of each label's events whose set held it."""
-        return {
-            y: self.coverage - errors / events
-            for y, (errors, events) in self._balances.items()
-            if y is not ALL
-        }
+    def coverage_by_class_(self) -> dict[Any, Any]:
+        """With `by_class`, the share of each label's events whose set held it. By level if there are several."""
+        shares = {level: self._sets.coverage_by_class(level) for level in self._sets.levels}
+        by_class: dict[Any, Any] = self._of_levels(shares)
+        return by_class
 
     @property
     def unknown_(self) -> int:
         """The number of learned events whose label the classifier had not learned before."""
-        return self._unknown
+        return self._sets.unknown
+
+    def _of_levels(self, values: dict[float, Any]) -> Any:
+        """Return the value of the only level; of several, the values by level."""
+        return values if isinstance(self.coverage, (list, tuple)) else values[self._sets.levels[0]]
 
     @property
     def _multiclass(self) -> bool:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from river import compose
 
 from stream_bayes.core.values.checks import refusing_bad_state
-from stream_bayes.core.values.values import shown, tagged, untagged
+from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadState, OtherConfiguration
 from stream_bayes.learners.base.state import CountLearner, LearnerContent, saved_parameter
 from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
@@ -336,20 +336,12 @@ class _Deciding(ObjectCodec):
 
 
 class _Sets(ObjectCodec):
-    """Thresholds behind a classifier: {"settings": {...}, "balances": [...], "unknown": 0, "classifier": {...}}.
-
-    A balance is [label, errors too many, events]; the label of that of all labels is null.
-    """
+    """Thresholds behind a classifier: {"settings": {...}, "sets": the state of `LabelSets`, "classifier": {...}}."""
 
     def encode(self, instance: PredictionSets, location: Location) -> dict[str, Any]:
-        balances = [
-            [None if label is None else tagged(label), *balance]
-            for label, balance in instance._balances.items()
-        ]
         return {
             "settings": self._settings(instance),
-            "balances": balances,
-            "unknown": instance._unknown,
+            "sets": instance._sets.state(),
             "classifier": encode_object(instance.classifier, location.at("classifier")),
         }
 
@@ -360,27 +352,17 @@ class _Sets(ObjectCodec):
         }
 
     def _settings(self, instance: PredictionSets) -> dict[str, Any]:
-        return {"coverage": instance.coverage, "by_class": instance.by_class}
+        return {"coverage": list(instance._sets.levels), "by_class": instance.by_class}
 
     def decode(self, made: PredictionSets, saved: dict[str, Any], location: Location) -> PredictionSets:
-        settings, balances, unknown, classifier = location.fields(
-            saved, "settings", "balances", "unknown", "classifier"
-        )
+        settings, balances, classifier = location.fields(saved, "settings", "sets", "classifier")
         compare_parameters(self._settings(made), settings, location)
         sets = PredictionSets(
             decode_object(made.classifier, classifier, location.at("classifier")),
             made.coverage,
             made.by_class,
         )
-        if type(unknown) is not int or unknown < 0:
-            raise location.altered("a count", unknown)
-        sets._unknown = unknown
-        for entry in location.items(balances):
-            label, *balance = location.items(entry)
-            fits = len(balance) == 2 and all(type(number) is float for number in balance)
-            if not fits or (label is None) == made.by_class or not sets.is_balance(*balance):
-                raise location.altered("a label, its errors and its events", entry)
-            sets._balances[None if label is None else untagged(label)] = balance
+        sets._sets.load(balances)
         return sets
 
     def parts(self, instance: PredictionSets) -> Iterator[Any]:

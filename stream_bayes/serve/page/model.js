@@ -216,6 +216,7 @@ function probabilities(found) {
 export function shown(answer) {
   if (!answer.probabilities) return shownNumber(answer);
   const parts = [...probabilities(answer.probabilities)];
+  if (answer.sets) parts.push(table("Sets of labels", ["holds the label in", "set"], Object.entries(answer.sets).map(([level, labels]) => [percent(Number(level)), labels.map(text).join(", ") || "no label"])));
   if (answer.kind === "tokens") {
     const most = Math.max(...answer.evidence.map((each) => Math.abs(each.adds)), 1e-9);
     parts.push(table("Tokens that decided", ["token", "", "adds"], answer.evidence.map((each) => [

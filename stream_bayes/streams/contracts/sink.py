@@ -21,6 +21,8 @@ __all__ = [
     "SCHEMA_VERSION",
     "DeadLetter",
     "DriftEntry",
+    "IntervalOutput",
+    "IntervalSetOutput",
     "ModelVersion",
     "NumberOutput",
     "Output",
@@ -28,6 +30,7 @@ __all__ = [
     "ReplaceableSink",
     "Result",
     "ScoredOutput",
+    "SetOutput",
     "Sink",
 ]
 
@@ -144,6 +147,47 @@ class IntervalOutput(Output, frozen=True, gc=False):
     >>> from stream_bayes.streams import IntervalOutput
     >>> IntervalOutput("k", "days", 0, 7, None, "rain", {"rain": 0.9}, None, intervals={"rain": (0.7, 1.0)}).intervals
     {'rain': (0.7, 1.0)}
+    """
+
+    intervals: Mapping[str, tuple[float, float]] = {}
+
+
+class SetOutput(Output, frozen=True, gc=False):
+    """The prediction for one event, with sets of labels.
+
+    Parameters
+    ----------
+    key, source, partition, position, time, prediction, probabilities, model, version
+        As in `Output`.
+    sets
+        `{coverage: labels}`: by each share of events, as text, the labels of a set that holds the true one in this
+        share, the most probable first.
+
+    Examples
+    --------
+    >>> from stream_bayes.streams import SetOutput
+    >>> SetOutput("k", "days", 0, 7, None, "rain", {"rain": 0.9}, None, sets={"0.9": ["rain", "sun"]}).sets
+    {'0.9': ['rain', 'sun']}
+    """
+
+    sets: Mapping[str, Sequence[Any]] = {}
+
+
+class IntervalSetOutput(SetOutput, frozen=True, gc=False):
+    """The prediction for one event, with sets of labels and the credible interval of each probability.
+
+    Parameters
+    ----------
+    key, source, partition, position, time, prediction, probabilities, model, version, sets
+        As in `SetOutput`.
+    intervals
+        As in `IntervalOutput`.
+
+    Examples
+    --------
+    >>> from stream_bayes.streams import IntervalSetOutput
+    >>> IntervalSetOutput("k", "days", 0, 7, None, "rain", {"rain": 0.9}, None).intervals
+    {}
     """
 
     intervals: Mapping[str, tuple[float, float]] = {}

@@ -26,6 +26,7 @@ from stream_bayes.core.events.actions import (
 from stream_bayes.core.events.event import SAMPLE, BadRecord, Event
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.core.events.unlearn_spans import Rejoined, span_of
+from stream_bayes.core.measures.label_sets import LabelSets
 from stream_bayes.core.measures.losses import Losses
 from stream_bayes.core.measures.number_losses import NumberLosses
 from stream_bayes.core.measures.surprises import Surprises
@@ -36,10 +37,12 @@ from stream_bayes.streams.contracts.sink import (
     SCHEMA_VERSION,
     DriftEntry,
     IntervalOutput,
+    IntervalSetOutput,
     ModelVersion,
     NumberOutput,
     Output,
     ScoredOutput,
+    SetOutput,
 )
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.dead_letters import (
@@ -62,6 +65,7 @@ from stream_bayes.streams.served_models.unwrapping import answering_model, featu
 __all__ = ["Step"]
 
 Intervals = list[Mapping[Any, tuple[float, float]]]  # of each event: by label, the ends of its probability
+Sets = list[dict[float, list[Any]]]  # of each event: by level, the labels
 
 
 class Step:
@@ -86,6 +90,9 @@ class Step:
     intervals
         The level of the credible intervals in the outputs; None for none. Events are then processed one by one. A
         model of numbers has a level of its own, and takes none.
+    sets
+        The sets of labels in the outputs; None for none. Their thresholds move with each label that is learned: by
+        the answer when its event came, and the thresholds when the label comes.
 
     Attributes
     ----------
@@ -120,7 +127,10 @@ class Step:
         pending: Pending | None = None,
         max_dead_share: float = 1.0,
         intervals: float | None = None,
+        sets: LabelSets | None = None,
     ) -> None:
+        if sets is not None and (model.predicts_numbers or model.is_unsupervised):
+            raise BadValue(f"sets: a {model.name} predicts no class; leave them out")
         if intervals is not None:
             ends_of(intervals)
             if model.predicts_numbers:
@@ -139,6 +149,7 @@ class Step:
         self.surprises = Surprises() if model.is_unsupervised else None
         self.pending = pending
         self.intervals = intervals
+        self.sets = sets
         self.dead_letters = DeadLetters(max_dead_share)
         self.processed = 0
         self.learned = 0
@@ -147,7 +158,9 @@ class Step:
         self.drifts: list[DriftEntry] = []
         self._outputs: list[Any] = []
         # Outputs are made of these only on request.
-        self._answered: list[tuple[list[Event], BatchAnswers, ModelVersion, Intervals | None]] = []
+        self._answered: list[
+            tuple[list[Event], BatchAnswers, ModelVersion, Intervals | None, Sets | None]
+        ] = []
         self._names = _LabelNames()
         self._timed = cast("ServedInTime", model) if model.is_timed else None
         self._version = ModelVersion(name, model.generation, digest(model.settings()))
@@ -161,11 +174,13 @@ class Step:
             return NumberOutput
         if self.model.is_unsupervised:
             return ScoredOutput
+        if self.sets is not None:
+            return SetOutput if self.intervals is None else IntervalSetOutput
         return Output if self.intervals is None else IntervalOutput
 
     def collect_outputs(self) -> list[Any]:  # of `output_class`: a union would burden all who read labels
         """Return the outputs since `clear_results`."""
-        for events, answers, version, intervals in self._answered:
+        for events, answers, version, intervals, sets in self._answered:
             places = [event.partition for event in events]
             if self._numbers is not None:
                 for event, place, answer in zip(events, places, answers.named(str), strict=True):
@@ -173,15 +188,17 @@ class Step:
                     at = (event.key, place.source, place.partition, event.position, event.time)
                     self._outputs.append(NumberOutput(*at, mean, low, high, version))
                 continue
-            kind: type[Output] = Output
-            further: tuple[Iterable[Any], ...] = ()
+            further: list[Iterable[Any]] = [repeat(SCHEMA_VERSION)]
             if isinstance(answers, NetworkAnswers):
-                kind, further = ScoredOutput, (repeat(SCHEMA_VERSION), answers.scores, answers.novel)
-            elif intervals is not None:
-                named = [{self._names[label]: ends for label, ends in each.items()} for each in intervals]
-                kind, further = IntervalOutput, (repeat(SCHEMA_VERSION), named)
+                further += [answers.scores, answers.novel]
+            if sets is not None:
+                further.append([{str(level): labels for level, labels in each.items()} for each in sets])
+            if intervals is not None:
+                further.append(
+                    [{self._names[label]: ends for label, ends in each.items()} for each in intervals]
+                )
             self._outputs += map(
-                kind,
+                self.output_class,
                 [event.key for event in events],
                 [place.source for place in places],
                 [place.partition for place in places],
@@ -263,11 +280,12 @@ class Step:
             stop = start + len(answers)
             if stop > start:
                 labels = ys[start:stop]
+                sets = self._batch_sets(answers, labels)
                 answers.score(self.losses, labels, weights[start:stop])
                 if self.surprises is not None:
                     assert isinstance(answers, NetworkAnswers)
                     self.surprises.add(answers.surprises, weights[start:stop])
-                self._add_answers(events[start:stop], answers, version, intervals)
+                self._add_answers(events[start:stop], answers, version, intervals, sets)
                 self._record_drifts(events[stop - 1])
                 self.processed += stop - start
                 self.learned += stop - start - (0 if self.model.is_unsupervised else labels.count(None))
@@ -302,12 +320,29 @@ class Step:
     def _add_answer(
         self, event: Event, answer: Answer, version: ModelVersion, intervals: Intervals | None
     ) -> None:
-        self._add_answers([event], AnswerDicts([answer]), version, intervals)
+        sets = None if self.sets is None else [self.sets.labels(answer)]
+        self._add_answers([event], AnswerDicts([answer]), version, intervals, sets)
+
+    def _batch_sets(self, answers: BatchAnswers, labels: Sequence[Any]) -> Sets | None:
+        """Return the sets of each answer, each made before the thresholds move with its own label."""
+        if self.sets is None:
+            return None
+        sets = []
+        for answer, label in zip(answers.named(lambda label: label), labels, strict=True):
+            sets.append(self.sets.labels(answer))
+            if label is not None:
+                self.sets.score(label, answer)
+        return sets
 
     def _add_answers(
-        self, events: list[Event], answers: BatchAnswers, version: ModelVersion, intervals: Intervals | None
+        self,
+        events: list[Event],
+        answers: BatchAnswers,
+        version: ModelVersion,
+        intervals: Intervals | None,
+        sets: Sets | None,
     ) -> None:
-        self._answered.append((events, answers, version, intervals))
+        self._answered.append((events, answers, version, intervals, sets))
         if self.newest is not None:
             self.newest.add(events, answers, version)
 
@@ -399,6 +434,8 @@ class Step:
         """Score the prediction of a learned sample, and store the sample for corrections."""
         self.learned += 1
         self.losses.update(learn.label, learn.prediction, ..., learn.event.weight)
+        if self.sets is not None:
+            self.sets.score(learn.label, learn.prediction)
         pending.learned(learn, self.model.content(x), self.model.clock)
 
     def _relearn(self, action: Relearn, pending: Pending) -> None:
@@ -485,11 +522,14 @@ class Step:
         model, losses = self.model.freeze(), self.losses.state()
         surprises = None if self.surprises is None else self.surprises.state()
         held = None if self.pending is None else self.pending.content()
+        sets = None if self.sets is None else self.sets.state()
 
         def sections() -> dict[str, dict[str, Any]]:
             states = {"step": own, "model": model(), "losses": losses}
             if surprises is not None:
                 states["surprises"] = surprises
+            if sets is not None:
+                states["sets"] = sets
             return states if held is None else states | {"pending": held.state()}
 
         return sections
@@ -500,7 +540,7 @@ class Step:
         self._recorded = _added(self.model)
 
     def load(self, sections: Mapping[str, Mapping[str, Any]]) -> None:
-        """Load sections that `freeze` made.
+        """Load sections that `freeze` made. Sets may be wanted since, or no more: those of new levels begin anew.
 
         Raises
         ------
@@ -510,7 +550,10 @@ class Step:
         kept = {"step", "model", "losses"} | ({"pending"} if self.pending is not None else set())
         kept |= {"surprises"} if self.surprises is not None else set()
         with refusing_bad_state():
-            expect(set(sections) == kept, f"it has the sections {sorted(sections)}, expected {sorted(kept)}")
+            expect(
+                set(sections) - {"sets"} == kept,
+                f"it has the sections {sorted(sections)}, expected {sorted(kept)}",
+            )
             own = sections["step"]
             for name in ("processed", "learned", "unlearned"):
                 expect(type(own[name]) is int and 0 <= own[name] < 2**62, f"{name} is {own[name]!r}")
@@ -519,6 +562,8 @@ class Step:
         self.losses.load(sections["losses"])
         if self.surprises is not None:
             self.surprises.load(sections["surprises"])
+        if self.sets is not None and "sets" in sections:
+            self.sets.load(sections["sets"])
         if self.pending is not None:
             self.pending.load(sections["pending"])
         self.processed, self.learned, self.unlearned = own["processed"], own["learned"], own["unlearned"]

@@ -14,10 +14,12 @@ from stream_bayes.saving.snapshots.file_system import FileSystem
 from stream_bayes.streams.contracts.sink import (
     DeadLetter,
     IntervalOutput,
+    IntervalSetOutput,
     NumberOutput,
     Output,
     Result,
     ScoredOutput,
+    SetOutput,
 )
 from stream_bayes.streams.files.json_sink import json_bytes
 from stream_bayes.streams.files.sink import FileSink
@@ -30,6 +32,8 @@ COLUMNS = {
     Output: (*PLACE, *ANSWER),
     ScoredOutput: (*PLACE, *ANSWER, "score", "novel"),
     IntervalOutput: (*PLACE, *ANSWER, "intervals"),
+    SetOutput: (*PLACE, *ANSWER, "sets"),
+    IntervalSetOutput: (*PLACE, *ANSWER, "sets", "intervals"),
     NumberOutput: (*PLACE, "prediction", "low", "high", "model", "generation", "configuration", "version"),
     DeadLetter: (*PLACE, "reason", "detail", "raw", "version"),
 }
@@ -47,7 +51,7 @@ class CSVSink(FileSink):
     path, name, overwrite, file_system
         As of a `FileSink`.
     of
-        Of which results: `Output`, `ScoredOutput`, `IntervalOutput`, `NumberOutput` or `DeadLetter`.
+        Of which results: `Output` or a class derived from it, `NumberOutput` or `DeadLetter`.
 
     Examples
     --------
@@ -98,9 +102,8 @@ class CSVSink(FileSink):
             cells = (*place, *answer, model.name, model.generation, model.configuration, result.version)
             if isinstance(result, ScoredOutput):
                 return (*cells, result.score, json_bytes(result.novel).decode())
-            if isinstance(result, IntervalOutput):
-                return (*cells, json_bytes(result.intervals).decode())
-            return cells
+            further = COLUMNS[self.of][len(cells) :]
+            return (*cells, *(json_bytes(getattr(result, name)).decode() for name in further))
         if isinstance(result, NumberOutput):
             model, numbers = result.model, (result.prediction, result.low, result.high)
             return (*place, *numbers, model.name, model.generation, model.configuration, result.version)

@@ -92,6 +92,8 @@ class FileSink(ABC):
                     f"{self.path} is being written by another process: end it, or choose another file"
                 )
             self._check(self._files.size(self._descriptor), length)
+            if length:
+                self._check_heading(self._descriptor)
             self._files.truncate(self._descriptor, length or 0)
         except OSError as error:
             self.close()
@@ -100,6 +102,16 @@ class FileSink(ABC):
             self.close()
             raise
         self._length = length or 0
+
+    def _check_heading(self, descriptor: int) -> None:
+        """Refuse to go on below a heading of other results."""
+        heading = self._heading()
+        begun = bytes(self._files.read(descriptor, 0, len(heading)))
+        if begun != heading:
+            raise SinkError(
+                f"{self.path} does not begin with the columns {heading.decode().strip()}, which results have now: a "
+                "setting of the outputs was changed; undo that, or start over with --rebuild"
+            )
 
     def open_aside(self) -> None:
         self.close()

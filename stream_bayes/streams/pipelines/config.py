@@ -527,7 +527,8 @@ class PipelineConfig(ConfigTable):
     def settings(self) -> dict[str, Any]:
         """Return the settings that the state depends on as JSON values: a state of other settings cannot be resumed."""
         parts = {"name", "model", "record", "labels"}
-        secret = {"model": {"key", "task", "intervals"}}  # a state checks its key, and holds no outputs
+        # A state checks its key, and holds no outputs; sets of other levels begin anew.
+        secret = {"model": {"key", "task", "intervals", "coverage", "by_class"}}
         if self.model.predicts_numbers:
             secret["model"].remove("intervals")  # their coverage is measured
         kept = self.model_dump(mode="json", by_alias=True, include=parts, exclude=secret)

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from stream_bayes.core.measures.label_sets import LabelSets, checked_levels
 from stream_bayes.learners.catalogue import LEARNERS, NETWORK, REGRESSION, REGRESSORS
 from stream_bayes.learners.wrappers.decision_rules import Costs, Thresholds
 from stream_bayes.names import check_known
@@ -46,6 +47,11 @@ class ModelConfig(ConfigTable):
         lt=1.0,
         description="level of the intervals in the outputs, as 0.95: of probabilities, or of numbers (default 0.9)",
     )
+    coverage: float | list[float] | None = Field(
+        None,
+        description="shares of events, as 0.9 or [0.8, 0.95]: the outputs have sets of labels that hold the true one",
+    )
+    by_class: bool = Field(False, description="coverage holds among the events of each label, too")
 
     @model_validator(mode="after")
     def _known(self) -> Self:
@@ -68,6 +74,18 @@ class ModelConfig(ConfigTable):
         if self.reads_messages and (self.costs is not None or self.thresholds is not None):
             raise ValueError(f"the costs of {self.kind!r} are in its arguments")
         self.rule()
+        if self.by_class and self.coverage is None:
+            raise ValueError("by_class is for sets of labels; give coverage, too, as 0.9")
+        if self.coverage is not None and (self.predicts_numbers or self.reads_messages):
+            raise ValueError(
+                f"coverage is for sets of labels, and {self.kind!r} "
+                + (
+                    "predicts a number: give intervals"
+                    if self.predicts_numbers
+                    else "decides by costs of its own"
+                )
+            )
+        self.label_sets()
         if self.kind != NETWORK and (self.structure is not None or self.predict):
             name = "predict" if self.structure is None else "structure"
             raise ValueError(f"{name} is for the model {NETWORK!r}")
@@ -86,6 +104,10 @@ class ModelConfig(ConfigTable):
     def predicts_numbers(self) -> bool:
         """True if labels are numbers."""
         return self.kind not in LEARNERS and self.kind in REGRESSORS
+
+    def label_sets(self) -> LabelSets | None:
+        """Return the thresholds of the sets in the outputs, before any event; None without sets."""
+        return None if self.coverage is None else LabelSets(checked_levels(self.coverage), self.by_class)
 
     def rule(self) -> Costs | Thresholds | None:
         """Return the decision rule; None if the most probable label is the answer."""
@@ -132,6 +154,8 @@ class ChallengerConfig(ModelConfig):
     def _writes_nothing(self) -> Self:
         if self.intervals is not None:
             raise ValueError("intervals: a challenger writes no outputs; leave it out")
+        if self.coverage is not None:
+            raise ValueError("coverage: a challenger writes no outputs; leave it out")
         if self.drift is not None and self.drift.log is not None:
             raise ValueError("drift.log: a challenger writes no drift log; leave it out")
         return self

@@ -143,6 +143,7 @@ def build(
         pending=make_pending(config.labels, config.max_skew),
         max_dead_share=config.max_dead_share,
         intervals=None if config.model.predicts_numbers else config.model.intervals,
+        sets=config.model.label_sets(),
     )
     source = source or parts.source
     open_again: Callable[[], Source] | None = None

@@ -80,8 +80,9 @@ class WorkerParts:
     ) -> None:
         if config.workers is None or config.kafka is None:
             raise BadConfig("workers: is missing; add [workers] with the number of shards")
-        if config.model.intervals is not None:
-            raise BadConfig("model.intervals: the outputs of [workers] have none; leave it out")
+        for name in ("intervals", "coverage"):
+            if getattr(config.model, name) is not None:
+                raise BadConfig(f"model.{name}: the outputs of [workers] have none; leave it out")
         self.config = config
         self.own = config.workers
         self.kafka = config.kafka

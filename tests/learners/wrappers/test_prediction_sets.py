@@ -106,4 +106,22 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(BadValue):
         model.learn_one({"a": [1]}, "p")
     assert model.unknown_ == 0
-    assert not model.is_balance(30.0, 100.0)
+    for levels in ([], [0.9, 0.9], [0.9, 1.5]):
+        with pytest.raises(BadValue, match="coverage"):
+            PredictionSets(NaiveBayes(), levels)
+
+
+def test_several_levels_are_each_what_one_alone_is(tmp_path: Path) -> None:
+    source = random.Random(7)
+    both = PredictionSets(NaiveBayes(), [0.6, 0.95], by_class=True)
+    alone = {level: PredictionSets(NaiveBayes(), level, by_class=True) for level in (0.6, 0.95)}
+    for number in range(300):
+        x, y = drifting(source, number)
+        for model in (both, *alone.values()):
+            model.learn_one(x, y)
+        assert both.predict_set_one(x) == {level: each.predict_set_one(x) for level, each in alone.items()}
+    assert both.coverage_ == {level: each.coverage_ for level, each in alone.items()}
+    assert both.coverage_by_class_ == {level: each.coverage_by_class_ for level, each in alone.items()}
+    save(both, tmp_path / "sets.zip")
+    again = load(tmp_path / "sets.zip", PredictionSets(NaiveBayes(), [0.6, 0.95], by_class=True))
+    assert again.predict_set_one(x) == both.predict_set_one(x)
