@@ -9,7 +9,7 @@ from typing import Any
 from stream_bayes.cli.data_file import DataOptions, listed, open_table
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, SchemaError
-from stream_bayes.learners.catalogue import LEARNERS, NETWORK
+from stream_bayes.learners.catalogue import EVENT_MODELS, LEARNERS, NETWORK
 from stream_bayes.learners.factory import make_network, make_search
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.growth import LEARN
@@ -18,20 +18,23 @@ from stream_bayes.streams.pipelines.pipeline import structure_arguments
 __all__ = ["check_target", "named_network"]
 
 
-def check_target(file: Path, target: str | None, models: Sequence[str], options: DataOptions) -> None:
-    """Raise `BadValue` if no target is given and a model needs one."""
+def check_target(
+    file: Path, target: str | None, models: Sequence[str], options: DataOptions, *, runs: bool = False
+) -> None:
+    """Raise `BadValue` if no target is given and a model needs one. `runs` is True where a pipeline runs the model."""
     if target is not None:
         return
     kinds = [kind.rpartition("=")[2].partition("+")[0] for kind in models]
+    if all(kind == NETWORK or (runs and kind in EVENT_MODELS) for kind in kinds):
+        return
     for kind in kinds:
         LEARNERS.refuse(kind)
-    if all(kind == NETWORK for kind in kinds):
-        return
+    networks = (NETWORK, *EVENT_MODELS) if runs else (NETWORK,)
     columns = open_table(file, None, options)
     columns.source.close()
     raise BadValue(
         f"--target is missing: name the column with the labels. {file} has {listed(list(columns.profiles), 20)}. "
-        f"For a network of all columns, without a class: --model {NETWORK}"
+        f"For a model of all columns, without a class: --model {' or '.join(networks)}"
     )
 
 

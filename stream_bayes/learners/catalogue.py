@@ -18,6 +18,7 @@ __all__ = [
     "DECLARED",
     "DEFAULT",
     "DEFAULT_REGRESSOR",
+    "EVENT_MODELS",
     "LEARNERS",
     "NETWORK",
     "REGRESSION",
@@ -495,28 +496,27 @@ UNLABELLED = {
 }
 
 
+_OF_EVENTS = {
+    "dynamic-network": UNLABELLED["DynamicNetwork"],
+    "hidden-markov": UNLABELLED["HiddenMarkov"],
+    "markov-chain": UNLABELLED["MarkovChain"],
+    "mixed-network": UNLABELLED["MixedNetwork"],
+}
+
+
 def _paths(task: str) -> dict[str, str]:
     return {name: declared.path for name, declared in DECLARED.items() if declared.task == task}
 
 
-# A pipeline file that names one of these is answered with what there is.
-_REFUSALS = {
-    "dynamic-network": "a DynamicNetwork",
-    "hidden-markov": "a HiddenMarkov",
-    "markov-chain": "a MarkovChain",
-    "mixed-network": "a MixedNetwork",
-}
-
-LEARNERS: Registry[type[Any]] = Registry(
-    "model",
-    "learners",
-    _paths("classification"),
-    refusals={
-        name: f"{model} is used from Python: learn_one, save and load. Of the models without a label, pipelines and "
-        f"commands run {NETWORK!r}; for names and numbers there is stream-bayes anomalies"
-        for name, model in _REFUSALS.items()
-    },
+_RUN_AS_EVENTS = (
+    "it learns events without a label: run it in a pipeline (run, replay) without a target, or from Python; for names "
+    "and numbers there is stream-bayes anomalies, too"
 )
+LEARNERS: Registry[type[Any]] = Registry(
+    "model", "learners", _paths("classification"), refusals=dict.fromkeys(_OF_EVENTS, _RUN_AS_EVENTS)
+)
+# Models of events without a label that a pipeline runs, besides `NETWORK`.
+EVENT_MODELS: Registry[type[Any]] = Registry("model of events", "event_models", _OF_EVENTS)
 REGRESSORS: Registry[type[Any]] = Registry("regressor", "regressors", _paths(REGRESSION))
 
 

@@ -19,7 +19,14 @@ from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.binning import Binning
 from stream_bayes.learners.base.regressor import BayesRegressor
-from stream_bayes.learners.catalogue import LEARNERS, NETWORK, REGRESSORS, declaration_of, inner_names
+from stream_bayes.learners.catalogue import (
+    EVENT_MODELS,
+    LEARNERS,
+    NETWORK,
+    REGRESSORS,
+    declaration_of,
+    inner_names,
+)
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
 from stream_bayes.names import check_arguments, check_known, construction_errors
 from stream_bayes.networks.bayes_net import BayesNet
@@ -27,6 +34,7 @@ from stream_bayes.networks.bayes_net import BayesNet
 __all__ = [
     "Learner",
     "arguments_of",
+    "make_event_model",
     "make_learner",
     "make_network",
     "make_regressor",
@@ -162,6 +170,31 @@ def make_network(arguments: Mapping[str, Any] | None = None, schema: Schema | No
     )
     with construction_errors(NETWORK, settings):
         return BayesNet(**settings, schema=schema)
+
+
+def make_event_model(
+    name: str, arguments: Mapping[str, Any] | None = None, schema: Schema | None = None
+) -> Any:
+    """Make a model of events without a label, with arguments by name.
+
+    Raises
+    ------
+    BadValue
+        If there is no such model or argument; the message lists those there are.
+
+    Examples
+    --------
+    >>> make_event_model("markov-chain", {"variable": "page", "order": 2}).order
+    2
+    """
+    made = EVENT_MODELS[name]
+    settings = dict(arguments or {})
+    names = [*inspect.signature(made).parameters]
+    check_arguments(name, settings, [each for each in names if each != "schema"])
+    if "schema" in names and schema is not None:
+        settings["schema"] = schema
+    with construction_errors(name, settings):
+        return made(**settings)
 
 
 def make_search(arguments: Mapping[str, Any]) -> ScoreSearch:

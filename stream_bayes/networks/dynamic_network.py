@@ -302,7 +302,7 @@ class DynamicNetwork(CountLearner):
             If exact inference over so many events needs more than 2**28 bytes.
         """
         check_count("k", k)
-        present = [v for v in self._net.structure.variables if v not in self._copies]
+        present = self.variables
         if variable is None and len(present) == 1:
             variable = present[0]
         self._check_variable(variable)
@@ -319,7 +319,7 @@ class DynamicNetwork(CountLearner):
         engine, past = self._ahead(k, x, at)
         # What is missing of the past is part of the path's probability; its values are not returned.
         best = engine.most_probable(past)
-        present = [v for v in self._net.structure.variables if v not in self._copies]
+        present = self.variables
         log_past = engine.log_probability(past) if past else 0.0
         path = [{v: best[v, step] for v in present if (v, step) in best} for step in range(1, k + 1)]
         return path, best.log_probability - log_past
@@ -355,13 +355,17 @@ class DynamicNetwork(CountLearner):
 
     def log_likelihood_one(self, x: X, at: float | None = None) -> float:
         """Return the logarithm of the probability of an event given those before it; missing values are summed out."""
+        return self._judge(x, at)[0]
+
+    def _judge(self, x: X, at: float | None = None) -> tuple[float, Iterable[Any]]:
+        """Return the log-likelihood of an event given those before it, and the variables whose value is new."""
         history = self._moment(x, at).history
         whole = self._joined(x, history)
         past = {v: value for v, value in self._past(history).items() if v in self._net.structure}
-        total = self._net.log_likelihood_one(whole) if whole else 0.0
-        if not past or total == -math.inf:
-            return total
-        return total - self._net.log_likelihood_one(past)
+        total, novel = self._net._judge(whole) if whole else (0.0, {})
+        if past and total > -math.inf:
+            total -= self._net.log_likelihood_one(past)
+        return total, [v for v in novel if v not in self._copies]
 
     def score_one(self, x: X, at: float | None = None) -> float:
         """Return minus the log-likelihood of an event given those before it: the larger, the more unexpected."""
@@ -375,12 +379,17 @@ class DynamicNetwork(CountLearner):
         return score
 
     def _check_variable(self, variable: Any) -> None:
-        present = [v for v in self._net.structure.variables if v not in self._copies]
+        present = self.variables
         if variable is None or variable in self._copies:
             raise UnknownFeature(f"variable must be one of {shown(present)}, not {shown(variable)}")
         check_variables([variable], present, "variable", whole="the network")
 
     # -- the model ----------------------------------------------------------------------------------------------------
+
+    @property
+    def variables(self) -> list[Any]:
+        """The variables of an event, without the copies of earlier ones."""
+        return [v for v in self._net.structure.variables if v not in self._copies]
 
     @property
     def structure(self) -> Structure:

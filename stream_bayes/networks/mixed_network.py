@@ -318,6 +318,11 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         values = self._known(read)
         return 0.0 - self._inference.log_density(values) if values else 0.0
 
+    def _judge(self, x: X) -> tuple[float, Iterable[Any]]:
+        """Return the log-density of an event, and the variables whose name was never learned."""
+        values = self._store.read(x)
+        return 0.0 - self._score(values), self._novel(values)
+
     def score_one(self, x: X) -> float:
         """Return minus the log-density of an event, in nats: the larger, the more unexpected.
 

@@ -35,7 +35,8 @@ from stream_bayes.streams.engine.newest import Answered, NewestAnswers
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.label_log import LABELS, GivenLabel
-from stream_bayes.streams.served_models.network import NetworkAnswers, ServedNetwork
+from stream_bayes.streams.served_models.events import EventAnswers
+from stream_bayes.streams.served_models.network import ServedNetwork
 from stream_bayes.streams.served_models.product_models import product_model_of
 from stream_bayes.streams.served_models.protocol import Served
 from stream_bayes.streams.served_models.river import ServedAdaptive
@@ -316,7 +317,7 @@ class Handover:
         for batch in answered:
             newest = batch.answers.newest(most)
             decisions, named = newest.decide(model.decide), newest.named(label_name)
-            surprises = newest.scores if isinstance(newest, NetworkAnswers) else repeat(None)
+            surprises = newest.scores if isinstance(newest, EventAnswers) else repeat(None)
             events = batch.events[-most:]
             for event, decision, answer, surprise in zip(events, decisions, named, surprises, strict=False):
                 source, partition = event.partition

@@ -12,8 +12,10 @@ from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.saving.model_files import restored
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.serve.board import evaluation_of
+from stream_bayes.serve.event_views import EventCopy
 from stream_bayes.serve.number_views import NumberCopy
 from stream_bayes.serve.views import Copy, View
+from stream_bayes.streams.served_models.events import EVENT_CLASSES
 
 __all__ = ["view_of"]
 
@@ -55,6 +57,8 @@ def view_of(
 
     def copy() -> Copy:
         model = _model(snapshot.learner, state, make, key)
+        if isinstance(model, EVENT_CLASSES):
+            return EventCopy(model)
         return NumberCopy(model, level) if isinstance(model, BayesRegressor) else Copy(model, decide, sets)
 
     positions = [[*place, at] for place, at in snapshot.positions.items()]

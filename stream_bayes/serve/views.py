@@ -30,6 +30,7 @@ from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.serve.graphs import graph_of
 from stream_bayes.serve.plain_values import as_json, by_text, label_name
+from stream_bayes.serve.surprises import described_surprise
 from stream_bayes.streams.served_models.answers import AnswerColumns
 from stream_bayes.streams.served_models.product_models import product_model_of
 from stream_bayes.streams.served_models.unwrapping import (
@@ -216,9 +217,12 @@ class Copy:
         `is_read` is True for an event of the history, whose columns the source has read.
 
         Behind transformers the features are those that they make. A model that explains nothing itself is explained by
-        what each feature changes when it is added to others.
+        what each feature changes when it is added to others. Of a network without a class, how unexpected each value
+        is.
         """
         x = x if is_read else self._read(x)
+        if isinstance(self.answering, BayesNet):
+            return described_surprise(self.answering, x)
         answer = self._predicted(x, ignore_unknown)
         given = {name: value for name, value in x.items() if name not in answer["ignored"]}
         if isinstance(self.answering, (BayesClassifier, AdaptiveBayes)):
@@ -370,7 +374,7 @@ class Copy:
             "edges_are": "structure",
             "can": {
                 "predict": self.product is None and not isinstance(model, BayesNet),
-                "explain": not isinstance(model, BayesNet),
+                "explain": True,
                 "query": isinstance(model, (BayesNet, BayesNetClassifier)),
                 "check": self.product is not None,
             },

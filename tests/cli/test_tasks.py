@@ -10,9 +10,6 @@ from pathlib import Path
 import pytest
 
 from stream_bayes import AdaptiveRegression, load
-from stream_bayes.errors import BadValue
-from stream_bayes.learners.catalogue import class_named
-from stream_bayes.streams import served
 from tests.cli.test_snapshots import run
 
 
@@ -130,20 +127,9 @@ def test_what_does_not_fit_models_of_numbers_is_refused(
 
 
 @pytest.mark.parametrize("name", ["dynamic-network", "hidden-markov", "markov-chain", "mixed-network"])
-def test_a_model_without_a_label_that_runs_from_python_alone_is_refused_by_name(
-    houses: Path, tmp_path: Path, name: str
+def test_a_model_of_events_without_a_label_is_refused_where_a_label_is_learned(
+    houses: Path, name: str
 ) -> None:
-    pipeline = tmp_path / "pipeline.toml"
-    pipeline.write_text(
-        f'name = "houses"\nsource = {{ kind = "csv", path = "{houses}" }}\nmodel = {{ kind = "{name}" }}\n'
-        'predictions = { kind = "jsonl", path = "out.jsonl" }\nsnapshots = { directory = "state" }\n'
-    )
-    for command in (["replay", houses, "--model", name], ["run", pipeline]):
-        refused = run(*command)
-        assert refused.exit_code != 0
-        assert "is used from Python: learn_one, save and load" in refused.stderr, refused.output
-    listed = class_named("".join(map(str.capitalize, name.split("-"))))
-    assert listed is not None
-    made = listed(*{"dynamic-network": ({"city": [1]},), "mixed-network": ()}.get(name, ("city",)))
-    with pytest.raises(BadValue, match=f"a {listed.__name__} has no label, and no place in a pipeline"):
-        served(made)
+    refused = run("train", houses, "--model", name, "--target", "city", "--out", houses.with_suffix(".zip"))
+    assert refused.exit_code != 0
+    assert "it learns events without a label: run it in a pipeline" in " ".join(refused.stderr.split())

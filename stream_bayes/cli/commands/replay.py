@@ -17,7 +17,7 @@ from stream_bayes.cli.networks import check_target
 from stream_bayes.cli.output import JSON, note
 from stream_bayes.drift.detectors import DETECTORS
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.catalogue import DEFAULT
+from stream_bayes.learners.catalogue import DEFAULT, NETWORK
 from stream_bayes.networks.growth import LEARN
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
@@ -54,7 +54,10 @@ def replay(
     ] = None,
     predict: Annotated[
         list[str],
-        typer.Option("--predict", help="Variable to predict from the others, without --target. Repeatable."),
+        typer.Option(
+            "--predict",
+            help="Variable to predict without --target, or as sky@+2 two events later. Repeatable.",
+        ),
     ] = [],
     options: DataOptions,
     speed: Annotated[
@@ -72,12 +75,14 @@ def replay(
 ) -> None:
     """Predict each event of a file, then learn it, and report the accuracy of the predictions.
 
-    Without --target, a bayes-net scores each event: its mean surprise is in nats an event.
+    Without --target, a bayes-net scores each event: its mean surprise is in nats an event. So do mixed-network,
+    dynamic-network, markov-chain and hidden-markov, for numbers and for events in time.
     """
     with exit_on_error():
-        check_target(file, target, [model or ""], options)
+        check_target(file, target, [model or ""], options, runs=True)
         arguments = learner_arguments(arg)
-        structure = arguments.pop("structure", LEARN) if target is None else None
+        default = LEARN if model == NETWORK else None
+        structure = arguments.pop("structure", default) if target is None else None
         if speed is not None and options.time is None:
             raise BadValue("--speed needs --time, the column with the event time")
         table: dict[str, Any] = {

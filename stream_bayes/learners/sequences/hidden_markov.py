@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -232,16 +232,21 @@ class HiddenMarkov(CountLearner):
 
         A value that never came counts with the share of values that came once, at least half a one, among all.
         """
+        return self._judge(x, at)[0]
+
+    def _judge(self, x: X, at: float | None = None) -> tuple[float, Sequence[Any]]:
+        """Return the log-likelihood of an event, and the variables whose value was never learned."""
         name, values, moment = self._read(x, at)
-        log_probability, codes = 0.0, []
+        log_probability, codes, novel = 0.0, [], []
         for k, value in enumerate(values):
             codes.append(MISSING if value is None else self._store.code_of(k, value))
             if value is not None and codes[-1] == MISSING:
+                novel.append(self._names[k])
                 times = self._store.times[k]
                 once = max(float((times == 1.0).sum()), 0.5)
                 log_probability += math.log(min(1.0, once / times.sum())) if len(times) else 0.0
         _, shares = self._store.step(self._sequences.memory(name, moment), tuple(codes))
-        return log_probability + float(shares[self._store.best])
+        return log_probability + float(shares[self._store.best]), novel
 
     def transition_matrix(self) -> list[list[float]]:
         """Return P(next state | state), a row for each state."""

@@ -287,15 +287,20 @@ class MarkovChain(CountLearner):
         A value that was never learned or declared counts with the share of values held once, at least half a one, among
         all events.
         """
+        return self._judge(x, at)[0]
+
+    def _judge(self, x: X, at: float | None = None) -> tuple[float, Sequence[Any]]:
+        """Return the log-likelihood of an event, and the variable if its value was never learned."""
         value = name_in(x, self.variable)
         if value is None:
-            return 0.0
+            return 0.0, ()
         value = self._store.read(value)
         share = self.predict_proba_one(x, at).get(value)
+        is_novel = share is None
         if share is None:
             once = sum(count == 1 for count in self._store.tables.get((), {}).values())
             share = min(1.0, max(once, 0.5) / self.clock) if self.clock else 1.0
-        return math.log(share) if share > 0.0 else -math.inf
+        return math.log(share) if share > 0.0 else -math.inf, (self.variable,) if is_novel else ()
 
     def _recent(self, x: X | None, at: float | None) -> RecentValues:
         return self._sequences.memory(self._sequences.name_of(x), self._sequences.moment(at))

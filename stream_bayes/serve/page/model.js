@@ -214,6 +214,7 @@ function probabilities(found) {
 
 // The answer of predict or explain: probabilities, and the evidence for the first label against the second.
 export function shown(answer) {
+  if (answer.kind === "surprise") return shownSurprise(answer);
   if (!answer.probabilities) return shownNumber(answer);
   const parts = [...probabilities(answer.probabilities)];
   if (answer.sets) parts.push(table("Sets of labels", ["holds the label in", "set"], Object.entries(answer.sets).map(([level, labels]) => [percent(Number(level)), labels.map(text).join(", ") || "no label"])));
@@ -240,6 +241,16 @@ export function shown(answer) {
   }
   parts.push(...leftOut(answer));
   return [el("h2", {}, `Prediction: ${answer.prediction ?? "none yet"}`), el("div", { class: "answers" }, parts)];
+}
+
+// How unexpected each value of an event is, beyond what its variable is on average.
+function shownSurprise(answer) {
+  const beyond = (each) => (each.nats ?? Infinity) - each.expected;
+  const most = Math.max(...answer.surprise.map((each) => Math.abs(beyond(each))).filter(Number.isFinite), 1e-9);
+  const rows = answer.surprise.slice(0, MOST_SHOWN).map((each) => [
+    each.feature, each.value === null ? null : text(each.value), signedBar(Math.max(-1, Math.min(1, beyond(each) / most)), `${each.feature}: ${figure(beyond(each))} nats beyond the expected`), each.nats, each.expected]);
+  const novel = answer.novel.length ? [el("p", { class: "soft" }, `Never learned before: ${answer.novel.join(", ")}`)] : [];
+  return [el("h2", {}, `Surprise: ${figure(answer.total)} nats`), el("div", { class: "answers" }, table("How unexpected each value is, in nats", ["variable", "value", "", "nats", "expected"], rows), ...novel)];
 }
 
 // A predicted number: its interval, and what each feature adds to it, or what each expert predicts.

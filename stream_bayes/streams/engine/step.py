@@ -57,7 +57,7 @@ from stream_bayes.streams.engine.newest import NewestAnswers
 from stream_bayes.streams.files.json_sink import json_bytes
 from stream_bayes.streams.records.commands import encode_redrive, encode_unlearn
 from stream_bayes.streams.served_models.answers import Answer, AnswerDicts, BatchAnswers
-from stream_bayes.streams.served_models.network import NetworkAnswers
+from stream_bayes.streams.served_models.events import EventAnswers
 from stream_bayes.streams.served_models.protocol import Served, ServedInTime, ServedNumbers
 from stream_bayes.streams.served_models.served import digest
 from stream_bayes.streams.served_models.unwrapping import answering_model, features_within
@@ -189,7 +189,7 @@ class Step:
                     self._outputs.append(NumberOutput(*at, mean, low, high, version))
                 continue
             further: list[Iterable[Any]] = [repeat(SCHEMA_VERSION)]
-            if isinstance(answers, NetworkAnswers):
+            if isinstance(answers, EventAnswers):
                 further += [answers.scores, answers.novel]
             if sets is not None:
                 further.append([{str(level): labels for level, labels in each.items()} for each in sets])
@@ -283,7 +283,7 @@ class Step:
                 sets = self._batch_sets(answers, labels)
                 answers.score(self.losses, labels, weights[start:stop])
                 if self.surprises is not None:
-                    assert isinstance(answers, NetworkAnswers)
+                    assert isinstance(answers, EventAnswers)
                     self.surprises.add(answers.surprises, weights[start:stop])
                 self._add_answers(events[start:stop], answers, version, intervals, sets)
                 self._record_drifts(events[stop - 1])

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from stream_bayes.core.measures.label_sets import LabelSets, checked_levels
-from stream_bayes.learners.catalogue import LEARNERS, NETWORK, REGRESSION, REGRESSORS
+from stream_bayes.learners.catalogue import EVENT_MODELS, LEARNERS, NETWORK, REGRESSION, REGRESSORS
 from stream_bayes.learners.wrappers.decision_rules import Costs, Thresholds
 from stream_bayes.names import check_known
 from stream_bayes.saving.river.catalogue import check_adapting, make_detector, make_transformer
@@ -16,6 +16,9 @@ from stream_bayes.streams.pipelines.config_base import ConfigTable, Secret
 from stream_bayes.streams.served_models.product_models import MODELS
 
 __all__ = ["ChallengerConfig", "DriftConfig", "ModelConfig", "TransformerConfig"]
+
+
+NETWORKS_OF_EVENTS = ("dynamic-network", "mixed-network")  # that a structure is given to
 
 
 class ModelConfig(ConfigTable):
@@ -35,10 +38,11 @@ class ModelConfig(ConfigTable):
         None, description="least probability of a decision, for all labels or by label; below it 'unsure'"
     )
     structure: Path | None = Field(
-        None, strict=False, description="of a bayes-net: a .bif, .xml, .xdsl, .net or .json file, or 'learn'"
+        None, strict=False, description="of a network: a .bif, .xml, .xdsl, .net or .json file, or 'learn'"
     )
     predict: list[str] = Field(
-        default_factory=list, description="of a bayes-net without source.target: the variables to predict"
+        default_factory=list,
+        description="of a model without source.target: the variables to predict; 'sky@+2' two events later",
     )
 
     intervals: float | None = Field(
@@ -55,9 +59,8 @@ class ModelConfig(ConfigTable):
 
     @model_validator(mode="after")
     def _known(self) -> Self:
-        if self.kind not in LEARNERS and self.kind not in MODELS and not self.predicts_numbers:
-            LEARNERS.refuse(self.kind)
-            check_known("model", self.kind, [*LEARNERS, *REGRESSORS, *MODELS])
+        if not (self.kind in LEARNERS or self.kind in MODELS or self.predicts_numbers or self.learns_events):
+            check_known("model", self.kind, [*LEARNERS, *REGRESSORS, *EVENT_MODELS, *MODELS])
         if self.task is not None and (self.task == REGRESSION) is not self.predicts_numbers:
             kinds = ", ".join(REGRESSORS if self.task == REGRESSION else LEARNERS)
             raise ValueError(f"task: {self.kind!r} is not for {self.task}; there are {kinds}")
@@ -76,19 +79,17 @@ class ModelConfig(ConfigTable):
         self.rule()
         if self.by_class and self.coverage is None:
             raise ValueError("by_class is for sets of labels; give coverage, too, as 0.9")
-        if self.coverage is not None and (self.predicts_numbers or self.reads_messages):
-            raise ValueError(
-                f"coverage is for sets of labels, and {self.kind!r} "
-                + (
-                    "predicts a number: give intervals"
-                    if self.predicts_numbers
-                    else "decides by costs of its own"
-                )
-            )
+        if self.coverage is not None and self.kind not in LEARNERS:
+            reason = "has no labels" if self.learns_events else "decides by costs of its own"
+            reason = "predicts a number: give intervals" if self.predicts_numbers else reason
+            raise ValueError(f"coverage is for sets of labels, and {self.kind!r} {reason}")
         self.label_sets()
-        if self.kind != NETWORK and (self.structure is not None or self.predict):
-            name = "predict" if self.structure is None else "structure"
-            raise ValueError(f"{name} is for the model {NETWORK!r}")
+        if self.structure is not None and self.kind not in (NETWORK, *NETWORKS_OF_EVENTS):
+            raise ValueError(f"structure is for {', '.join((NETWORK, *NETWORKS_OF_EVENTS))}")
+        if self.predict and self.kind != NETWORK and not self.learns_events:
+            raise ValueError(f"predict is for models without a class: {', '.join((NETWORK, *EVENT_MODELS))}")
+        if self.learns_events and (self.costs is not None or self.thresholds is not None):
+            raise ValueError(f"costs and thresholds decide between classes, and {self.kind!r} has none")
         if self.structure is not None and "structure" in self.arguments:
             raise ValueError("structure is given twice, here and in arguments")
         if len(set(self.predict)) < len(self.predict):
@@ -98,7 +99,12 @@ class ModelConfig(ConfigTable):
     @property
     def reads_messages(self) -> bool:
         """True for the model of a product, which reads whole messages: see `ProductModel`."""
-        return self.kind not in LEARNERS and not self.predicts_numbers
+        return self.kind not in LEARNERS and not self.predicts_numbers and not self.learns_events
+
+    @property
+    def learns_events(self) -> bool:
+        """True for a model that only learns events without a label."""
+        return self.kind not in LEARNERS and self.kind in EVENT_MODELS
 
     @property
     def predicts_numbers(self) -> bool:
@@ -108,6 +114,11 @@ class ModelConfig(ConfigTable):
     def label_sets(self) -> LabelSets | None:
         """Return the thresholds of the sets in the outputs, before any event; None without sets."""
         return None if self.coverage is None else LabelSets(checked_levels(self.coverage), self.by_class)
+
+    @property
+    def learns_classes(self) -> bool:
+        """True if labels are classes, or a network without a class may be one with it."""
+        return not self.predicts_numbers and not self.learns_events
 
     def rule(self) -> Costs | Thresholds | None:
         """Return the decision rule; None if the most probable label is the answer."""

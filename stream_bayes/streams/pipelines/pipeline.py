@@ -24,7 +24,13 @@ from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.errors import BadConfig, BadState, NoSnapshot, SchemaError, StreamBayesError
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.catalogue import DEFAULT_REGRESSOR, NETWORK
-from stream_bayes.learners.factory import make_learner, make_network, make_regressor, make_search
+from stream_bayes.learners.factory import (
+    make_event_model,
+    make_learner,
+    make_network,
+    make_regressor,
+    make_search,
+)
 from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
 from stream_bayes.networks.bayes_net import BayesNet
@@ -131,8 +137,11 @@ def build(
         if config.model.predicts_numbers and own.target is not None:
             written = _written_labels(directory / own.paths[0], own.target, form, kept)
             settings[GUESSED]["label"] = written.options()
-        learns_classes = not config.model.predicts_numbers
-        if learns_classes and own.target is not None and (schema is None or schema.classes is None):
+        if (
+            config.model.learns_classes
+            and own.target is not None
+            and (schema is None or schema.classes is None)
+        ):
             _refuse_numbers(directory / own.paths[0], own.target, form, config.model.kind)
     model = make_model(config, schema, directory)
     keep = () if config.serve is None else config.serve.history.keep or ()
@@ -142,7 +151,7 @@ def build(
         config.name,
         pending=make_pending(config.labels, config.max_skew),
         max_dead_share=config.max_dead_share,
-        intervals=None if config.model.predicts_numbers else config.model.intervals,
+        intervals=config.model.intervals if config.model.learns_classes else None,
         sets=config.model.label_sets(),
     )
     source = source or parts.source
@@ -249,6 +258,8 @@ def make_model(config: PipelineConfig, schema: Schema | None, directory: Path = 
     if own.predicts_numbers:
         return make_regressor(own.kind, own.arguments, schema)
     arguments = dict(own.arguments)
+    if own.learns_events:
+        return _event_model(config, arguments, schema, directory)
     if own.kind == NETWORK:
         if isinstance(arguments.get("search"), Mapping):
             arguments["search"] = make_search(arguments["search"])
@@ -284,6 +295,24 @@ def make_model(config: PipelineConfig, schema: Schema | None, directory: Path = 
     model = compose.Pipeline(*steps, learner) if steps else learner
     rule = own.rule()
     return model if rule is None else DecidingClassifier(model, rule)
+
+
+def _event_model(
+    config: PipelineConfig, arguments: dict[str, Any], schema: Schema | None, directory: Path
+) -> Any:
+    """Build a model of events without a label."""
+    own = config.model
+    for name in ("transformers", "labels", "drift"):
+        if getattr(config, name):
+            raise BadConfig(f"{name}: {own.kind} learns events without a label, and takes none; leave it out")
+    if config.source.target is not None:
+        raise BadConfig(
+            f"source.target: {own.kind} learns events without a label; leave target out, and name what to predict in "
+            "model.predict"
+        )
+    if own.structure is not None:
+        arguments |= structure_arguments(own.structure, directory)
+    return make_event_model(own.kind, arguments, schema)
 
 
 def _network(

@@ -7,6 +7,7 @@ ServedRiver       a classifier or pipeline of River, in `river.py`; its last ste
 ServedAdaptive    the same with drift detection: the model is replaced, and a log records it
 ServedMixture     `AdaptiveBayes`: samples are held with the last labels until their own comes
 ServedNetwork     a network without a class, in `network.py`: it scores and learns events, which have no label
+ServedEvents      a network of names and numbers, or a model of sequences, in `events.py`: the same
 
 A product may bring a model of its own, and serve it: `product_models.py`.
 """
@@ -26,9 +27,9 @@ from stream_bayes.errors import BadValue
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.regressor import BayesRegressor
-from stream_bayes.learners.catalogue import UNLABELLED
 from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
 from stream_bayes.networks.bayes_net import BayesNet
+from stream_bayes.streams.served_models.events import EVENT_CLASSES, ServedEvents
 from stream_bayes.streams.served_models.learner import ServedLearner
 from stream_bayes.streams.served_models.mixture import ServedMixture
 from stream_bayes.streams.served_models.network import ServedNetwork
@@ -57,11 +58,12 @@ def served(
     max_names
         The most feature names that a learner of this package may learn; see `NameLimit`. None: no limit.
     predict
-        For a network without a class, the variables to predict from the others.
+        For a model without a label, what is predicted of each event: a variable, or `"sky@+2"`, its value two events
+        later.
     max_skew
         The most seconds by which a sample may be ahead of the stream; only for a `half_life` in stream time.
     level
-        For a learner of numbers, the level of its intervals; 0.9 by default.
+        For a learner or network of numbers, the level of its intervals; 0.9 by default.
     written
         For a learner of numbers, how labels that are texts are written.
 
@@ -84,11 +86,8 @@ def served(
         issubclass(type(inner), DriftAdaptive) and isinstance(inner.learner, BayesNet)
     ):
         return ServedNetwork(inner, predict, max_names)
-    if type(inner).__name__ in UNLABELLED:
-        raise BadValue(
-            f"a {type(inner).__name__} has no label, and no place in a pipeline: call its learn_one, and save it. Of "
-            "the models without a label, pipelines run a BayesNet"
-        )
+    if issubclass(type(inner), EVENT_CLASSES):
+        return ServedEvents(inner, predict, level)
     if predict:
         raise BadValue(
             f"predict: names variables of a network without a class, and a {type(inner).__name__} predicts its class"

@@ -139,7 +139,7 @@ def test_a_pipeline_that_is_resumed_writes_the_same_answers(tmp_path: Path, pred
             '{ kind = "bayes-net", structure = "network.json", predict = ["hoor"] }',
             "expected variables of the",
         ),
-        ('{ kind = "aode", predict = ["hour"] }', "predict is for the model 'bayes-net'"),
+        ('{ kind = "aode", predict = ["hour"] }', "predict is for models without a class"),
     ],
 )
 def test_a_wrong_table_says_what_to_change(tmp_path: Path, model: str, message: str) -> None:

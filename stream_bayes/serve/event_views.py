@@ -1,0 +1,218 @@
+"""The copy of a model of events without a label, in a view: it answers questions, and says what is odd in an event."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from stream_bayes.core.values.values import shown
+from stream_bayes.errors import BadValue, NotSupported, NoValueKnown, UnknownFeature
+from stream_bayes.learners.sequences.hidden_markov import HiddenMarkov
+from stream_bayes.learners.sequences.markov_chain import MarkovChain
+from stream_bayes.names import closest
+from stream_bayes.networks.dynamic_network import DynamicNetwork
+from stream_bayes.networks.mixed_network import MixedNetwork
+from stream_bayes.serve.graphs import graph_of
+from stream_bayes.serve.plain_values import as_json, by_text, label_name
+from stream_bayes.serve.surprises import described_surprise
+from stream_bayes.serve.views import MOST_VALUES, Copy
+from stream_bayes.streams.served_models.events import LEVEL, EventModel, ServedEvents
+
+__all__ = ["EventCopy"]
+
+BARS = 8  # of the monitor of a number: bins of equal probability without evidence
+
+
+class EventCopy(Copy):
+    """A copy of a `MixedNetwork`, or of a model of sequences, for one thread.
+
+    Parameters
+    ----------
+    model
+        The model.
+
+    Examples
+    --------
+    >>> model = MixedNetwork({"sky": [], "wind": ["sky"]})
+    >>> for k in range(100):
+    ...     model.learn_one({"sky": "wet" if k % 3 else "dry", "wind": float(k % 3)})
+    >>> posterior = EventCopy(model).query({"sky": "dry"}, ["wind"])["posteriors"]["wind"]
+    >>> round(posterior["mean"], 1), posterior["level"]
+    (0.0, 0.9)
+    """
+
+    def __init__(self, model: EventModel) -> None:
+        super().__init__(model)
+        self._bars: dict[Any, list[float]] = {}
+
+    def _refuse(self) -> NoReturn:
+        raise NotSupported(
+            f"a {type(self.model).__name__} has no class to predict; ask for its variables with POST /v1/query"
+        )
+
+    def predict(
+        self, x: Mapping[str, Any], *, ignore_unknown: bool = False, level: float | None = None
+    ) -> dict[str, Any]:
+        """Refuse, with the way to ask for a variable."""
+        self._refuse()
+
+    def predict_many(
+        self, xs: Sequence[Mapping[str, Any]], *, ignore_unknown: bool = False, level: float | None = None
+    ) -> dict[str, Any]:
+        """Refuse, as `predict` does."""
+        self._refuse()
+
+    def explain(
+        self, x: Mapping[str, Any], *, ignore_unknown: bool = False, is_read: bool = False
+    ) -> dict[str, Any]:
+        """Return how unexpected each value of an event is; a model of sequences does not tell values apart."""
+        if not isinstance(self.model, MixedNetwork):
+            raise NotSupported(
+                f"a {type(self.model).__name__} scores an event as a whole; the history has its surprise"
+            )
+        return described_surprise(self.model, x)
+
+    # -- asking -------------------------------------------------------------------------------------------------------
+
+    def query(
+        self,
+        evidence: Mapping[str, Any],
+        targets: Sequence[str] | None,
+        level: float | None = None,
+        *,
+        most_probable: bool = False,
+    ) -> dict[str, Any]:
+        """Return posteriors of the targets, or of all variables, given evidence.
+
+        Of a model of sequences the evidence names the sequence, and targets are of events to come: `sky@+2`.
+        """
+        if most_probable:
+            raise NotSupported(
+                f"a {type(self.model).__name__} has no most probable explanation here; leave it out"
+            )
+        if not isinstance(self.model, MixedNetwork):
+            return {"posteriors": self._forecasts(evidence, targets)}
+        given = {name: self._observed(name, value) for name, value in evidence.items()}
+        wanted = list(self.model.kinds) if targets is None else targets
+        return {
+            "posteriors": {label_name(name): self._posterior(name, given, level or LEVEL) for name in wanted}
+        }
+
+    def _posterior(self, name: Any, given: Mapping[Any, Any], level: float) -> dict[str, Any]:
+        answer = self.model.query(name, given)
+        if self.model.kinds.get(name) == "nominal":
+            shares = {label_name(value): p for value, p in answer.items()}
+            return {"probabilities": shares, "intervals": None, "method": "exact", "reason": None}
+        low, high = answer.interval(level)
+        edges = self._edges_of(name)
+        below = [0.0, *(answer.below(edge) for edge in edges), 1.0]
+        bars = {
+            text: high - low
+            for text, (low, high) in zip(_texts(edges), itertools.pairwise(below), strict=True)
+        }
+        number = {"mean": as_json(answer.mean), "low": as_json(low), "high": as_json(high), "level": level}
+        return number | {"probabilities": bars, "intervals": None, "method": "exact", "reason": None}
+
+    def _observed(self, name: Any, value: Any) -> Any:
+        """Return evidence with its type: a bar of a number is observed at its middle."""
+        model = self.model
+        if model.kinds.get(name) != "numeric":
+            states = model._families.states(name) if name in model.kinds else ()
+            return by_text(value, states) if isinstance(value, str) else value
+        if not isinstance(value, str):
+            return value
+        texts = _texts(self._edges_of(name))
+        if value not in texts:
+            raise BadValue(f"evidence for {shown(name)}: expected a number, got {shown(value)}")
+        return model.query(name).quantile((texts.index(value) + 0.5) / len(texts))
+
+    def _edges_of(self, name: Any) -> list[float]:
+        """Return the inner bounds of a number's bars."""
+        if name not in self._bars:
+            alone = self.model.query(name)
+            self._bars[name] = sorted({alone.quantile(k / BARS) for k in range(1, BARS)})
+        return self._bars[name]
+
+    def _forecasts(self, evidence: Mapping[str, Any], targets: Sequence[str] | None) -> dict[str, Any]:
+        variables = _variables(self.model)
+        wanted = [f"{v}@+1" for v in variables] if targets is None else list(targets)
+        for name in wanted:
+            variable, _, ahead = name.rpartition("@+")
+            if variable not in map(str, variables) or not (ahead.isdecimal() and int(ahead)):
+                names = [f"{v}@+1" for v in variables]
+                raise UnknownFeature(
+                    f"targets are events to come, as {shown(names)}; got {shown(name)}{closest(name, names)}"
+                )
+        served = ServedEvents(self.model, wanted)
+        return {
+            each.name: {
+                "probabilities": {
+                    label_name(value): p for value, p in served.forecast(dict(evidence), each).items()
+                },
+                "intervals": None,
+                "method": "exact",
+                "reason": None,
+            }
+            for each in served.anticipated
+        }
+
+    # -- describing ---------------------------------------------------------------------------------------------------
+
+    def _graph(self, edges: Sequence[Sequence[str]]) -> dict[str, Any] | None:
+        if not isinstance(self.model, MixedNetwork):
+            return graph_of([(one, other) for one, other in edges])
+        values = {each["name"]: each["values"] for each in self._features_described()}
+        return graph_of([(one, other) for one, other in edges], values)
+
+    def _features_described(self) -> list[dict[str, Any]]:
+        model = self.model
+        if not isinstance(model, MixedNetwork):
+            return [{"name": label_name(v), "kind": "nominal", "values": []} for v in _variables(model)]
+        features = []
+        for v, kind in model.kinds.items():
+            try:
+                values = model._families.states(v) if kind == "nominal" else _texts(self._edges_of(v))
+            except NoValueKnown:
+                values = []
+            features.append(
+                {"name": label_name(v), "kind": "nominal", "values": as_json(values)[:MOST_VALUES]}
+            )
+        return features
+
+    def _described(self) -> dict[str, Any]:
+        model = self.model
+        structure = model.structure if isinstance(model, (MixedNetwork, DynamicNetwork)) else None
+        edges = [] if structure is None else structure.edges
+        return {
+            "learner": type(model).__name__,
+            "task": "events",
+            "labels": [],
+            "prior": {},
+            "features": self._features_described(),
+            "features_left_out": 0,
+            "edges": [[label_name(one), label_name(other)] for one, other in edges],
+            "edges_are": "structure",
+            "can": {
+                "predict": False,
+                "explain": isinstance(model, MixedNetwork),
+                "query": isinstance(model, MixedNetwork),
+                "check": False,
+            },
+            "events": model.clock,
+        }
+
+
+def _variables(model: DynamicNetwork | MarkovChain | HiddenMarkov) -> Sequence[Any]:
+    if isinstance(model, MarkovChain):
+        return [model.variable]
+    return model._names if isinstance(model, HiddenMarkov) else model.variables
+
+
+def _texts(edges: Sequence[float]) -> list[str]:
+    """Return the names of a number's bars."""
+    figures = [f"{edge:.4g}" for edge in edges]
+    if not figures:
+        return ["all"]
+    inner = [f"{low} to {high}" for low, high in itertools.pairwise(figures)]
+    return [f"below {figures[0]}", *inner, f"from {figures[-1]}"]

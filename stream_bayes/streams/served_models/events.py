@@ -1,0 +1,404 @@
+"""Models of events without a label in the engine: they score, predict and learn each event, and forecast later ones.
+
+`predict` names what is predicted of each event. A variable is predicted before the event is learned: from its other
+values, or, of a chain, from the events before it. `sky@+2` is forecast once the event is learned: its value two events
+later. `state` is the hidden state of the event, of a model that has hidden states.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from stream_bayes.core.measures.losses import Losses
+from stream_bayes.core.values.payloads import Payload
+from stream_bayes.core.values.values import canonical, is_missing, shown
+from stream_bayes.errors import (
+    BadLabel,
+    BadState,
+    BadValue,
+    BadWeight,
+    BudgetExceeded,
+    NotSupported,
+    NoValueKnown,
+    StreamBayesError,
+)
+from stream_bayes.learners.base.intervals import ends_of
+from stream_bayes.learners.base.predictions import most_probable
+from stream_bayes.learners.base.state import saved_parameter
+from stream_bayes.learners.sequences.hidden_markov import HiddenMarkov
+from stream_bayes.learners.sequences.markov_chain import MarkovChain
+from stream_bayes.names import closest
+from stream_bayes.networks.dynamic_network import DynamicNetwork
+from stream_bayes.networks.mixed_network import MixedNetwork
+from stream_bayes.streams.served_models.answers import Answer, Decide
+
+__all__ = [
+    "EVENT_CLASSES",
+    "EventAnswers",
+    "EventModel",
+    "ServedEvents",
+    "UnlabelledModel",
+    "parameters_of",
+    "value_of",
+]
+
+logger = logging.getLogger(__name__)
+
+EventModel = MixedNetwork | DynamicNetwork | MarkovChain | HiddenMarkov
+EVENT_CLASSES = (MixedNetwork, DynamicNetwork, MarkovChain, HiddenMarkov)
+LEVEL = 0.9  # of the intervals of numbers, by default
+STATE = "state"  # the hidden state of an event
+
+
+class EventAnswers:
+    """The answers of a model without labels to a batch of events.
+
+    Parameters
+    ----------
+    predict
+        The variables that were predicted.
+
+    Attributes
+    ----------
+    scores
+        The surprise of each event; None if it was impossible, or could not be computed.
+    surprises
+        The same, but NaN if it could not be computed.
+    novel
+        For each event, the variables whose value was never learned before.
+    """
+
+    def __init__(self, predict: Sequence[Any]) -> None:
+        self.predict = predict
+        self.scores: list[float | None] = []
+        self.surprises: list[float | None] = []
+        self.novel: list[tuple[str, ...]] = []
+        self._shares: list[tuple[Answer, ...]] = []  # of each variable to predict
+        self._truths: list[tuple[Any, ...]] = []
+
+    def add(
+        self, score: float, novel: Iterable[Any], shares: Iterable[Answer], truths: Iterable[Any]
+    ) -> None:
+        """Add the answer to an event, with the values that it had; a score of NaN could not be computed."""
+        self.scores.append(score + 0.0 if score < math.inf else None)  # never -0.0
+        self.surprises.append(score if math.isnan(score) else self.scores[-1])
+        self.novel.append(tuple(map(str, novel)))
+        self._shares.append(tuple(shares))
+        self._truths.append(tuple(truths))
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def named(self, name: Callable[[Any], str], /) -> list[Mapping[str, Any]]:
+        named = [
+            [{name(value): p for value, p in answer.items()} for answer in shares] for shares in self._shares
+        ]
+        return [self._one_or_all(answers, {}) for answers in named]
+
+    def decide(self, decide: Decide, /) -> list[Any]:
+        return [self._one_or_all([decide(answer) for answer in shares], None) for shares in self._shares]
+
+    def _one_or_all(self, items: Sequence[Any], nothing: Any) -> Any:
+        """Return the item of the only variable to predict, or those of all by name."""
+        if len(self.predict) == 1:
+            return items[0]
+        return dict(zip(map(str, self.predict), items, strict=True)) if items else nothing
+
+    def newest(self, number: int, /) -> EventAnswers:
+        part, start = EventAnswers(self.predict), max(0, len(self) - number)
+        part.scores, part.novel = self.scores[start:], self.novel[start:]
+        part.surprises = self.surprises[start:]
+        part._shares, part._truths = self._shares[start:], self._truths[start:]
+        return part
+
+    def score(self, losses: Losses, labels: Sequence[Any], weights: Sequence[float], /) -> None:
+        """Score the predictions of variables that the events had; of several variables, with the variable's name."""
+        is_one = len(self.predict) == 1
+        for shares, truths, weight in zip(self._shares, self._truths, weights, strict=True):
+            for variable, answer, truth in zip(self.predict, shares, truths, strict=True):
+                if truth is None:
+                    continue
+                if is_one:
+                    losses.update(truth, answer, ..., weight)
+                else:
+                    named = {f"{variable}={value}": p for value, p in answer.items()}
+                    losses.update(f"{variable}={truth}", named, ..., weight)
+
+
+class UnlabelledModel(ABC):
+    """A model of events without a label: what it has to say to those who ask for labels."""
+
+    is_unsupervised = True
+    predicts_numbers = False
+    name: str
+
+    @abstractmethod
+    def learn(self, x: Any, y: Any, w: float, /) -> None:
+        """Learn an event."""
+
+    def decide(self, answer: Answer, /) -> Any:
+        return most_probable(answer)
+
+    def check_label(self, y: Any) -> None:
+        """Raise `BadLabel` if an event has a label."""
+        if y is not None:
+            raise BadLabel(
+                f"a {self.name} has no class, but the event has the label {shown(y)}; leave target out, or use a "
+                "BayesNetClassifier"
+            )
+
+    def work(self) -> bool:
+        return False
+
+    def _has_no_label(self, so_that: str) -> NotSupported:
+        return NotSupported(f"a {self.name} has no class, so that {so_that}")
+
+    def answer(self, x: Any, /) -> Answer:
+        raise self._has_no_label("it answers no single event by the label")
+
+    def predict_then_learn(self, x: Any, y: Any, w: float, /) -> Answer:
+        raise self._has_no_label("no label can follow an event later")
+
+    def hold(self, x: Any) -> Any:
+        raise self._has_no_label("its events wait for no labels")
+
+    def content(self, x: Any) -> Payload:
+        raise self._has_no_label("no label can be corrected")
+
+    def relearn(self, content: Payload, was: Any, y: Any, w: float, clock: int | None) -> None:
+        raise self._has_no_label("no label can be corrected")
+
+    def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
+        raise NotSupported(f"events of a {self.name} are not kept by key")
+
+    def unlearning_fault(self, *, is_read_again: bool) -> str | None:
+        return f"a {self.name} without a class has no labels to take back"
+
+
+class Anticipated(NamedTuple):
+    """An entry of `predict`: a variable of the event, or of the event `ahead` of it, or the hidden state."""
+
+    name: str
+    variable: Any
+    ahead: int
+    is_state: bool = False
+
+
+class ServedEvents(UnlabelledModel):
+    """A `MixedNetwork`, `DynamicNetwork`, `MarkovChain` or `HiddenMarkov`. Each event is scored and learned.
+
+    Parameters
+    ----------
+    model
+        The model. Loading a state replaces it; `model` is the present one.
+    predict
+        What is predicted of each event; see above.
+    level
+        The level of the intervals of numbers.
+
+    Examples
+    --------
+    >>> served = ServedEvents(MarkovChain("sky"), predict=["sky", "sky@+1"])
+    >>> events = 10 * [{"sky": "dry"}, {"sky": "wet"}]
+    >>> answers, refused = served.process(events, [None] * 20, [1.0] * 20)
+    >>> {name: round(shares["wet"], 2) for name, shares in answers.named(str)[-1].items()}
+    {'sky': 0.95, 'sky@+1': 0.05}
+    """
+
+    drifts = None
+    generation = 0
+
+    def __init__(self, model: EventModel, predict: Sequence[Any] = (), level: float | None = None) -> None:
+        self.name = type(model).__name__
+        self.model: Any = model
+        if level is not None:
+            ends_of(level)
+            if not isinstance(model, MixedNetwork):
+                raise BadValue(f"intervals: a {self.name} predicts no numbers; leave the level out")
+        self.level = LEVEL if level is None else level
+        self.anticipated = [_anticipated(model, name) for name in predict]
+        self._hidden = frozenset(each.variable for each in self.anticipated if not each.ahead)
+        self.is_timed = getattr(model, "pause", None) is not None
+        self._warned: set[str] = set()
+        self._parameters = parameters_of(model)
+        self._settings = {"learner": self.name, "predict": list(predict), "parameters": self._parameters}
+
+    def process(
+        self,
+        xs: Sequence[Any],
+        ys: Sequence[Any],
+        ws: Sequence[float],
+        ats: Sequence[float | None] | None = None,
+        /,
+    ) -> tuple[EventAnswers, StreamBayesError | None]:
+        """Score, predict and learn events sequentially, up to one that is refused."""
+        answers = EventAnswers([each.name for each in self.anticipated])
+        try:
+            for x, y, w, at in zip(xs, ys, ws, [None] * len(xs) if ats is None else ats, strict=True):
+                self.check_label(y)
+                log_likelihood, novel = self._judge(x, at)
+                present = [None if each.ahead else self._predict(x, each, at) for each in self.anticipated]
+                self.learn(x, None, w, at)
+                shares = [
+                    self.forecast(x, each, at) if now is None else now
+                    for each, now in zip(self.anticipated, present, strict=True)
+                ]
+                truths = [self._truth(x, each) for each in self.anticipated]
+                answers.add(-log_likelihood, novel, shares, truths)
+        except StreamBayesError as error:
+            return answers, error
+        return answers, None
+
+    def _judge(self, x: Any, at: float | None) -> tuple[float, Iterable[Any]]:
+        """Return the log-likelihood of an event and its new values; NaN if it needs more memory than the budget."""
+        try:
+            judged: tuple[float, Iterable[Any]] = self.model._judge(x, *self._time(at))
+        except BudgetExceeded as error:
+            self._warn("no score of an event; it is learned all the same: %s", error)
+            return math.nan, ()
+        return judged
+
+    def _warn(self, text: str, *details: Any) -> None:
+        """Log a warning once; before any event is learned, nothing can be known."""
+        if self.model.clock and text not in self._warned:
+            self._warned.add(text)
+            logger.warning(text, *details)
+
+    def _time(self, at: float | None) -> tuple[float | None, ...]:
+        """Return the time of an event as an argument, to a model that has sequences."""
+        return () if isinstance(self.model, MixedNetwork) else (at,)
+
+    def learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> None:
+        if not isinstance(self.model, HiddenMarkov):
+            self.model.learn_one(x, w, *self._time(at))
+            return
+        if w != 1.0:
+            raise BadWeight(f"a HiddenMarkov learns each event once, and this one has the weight {w!r}")
+        self.model.learn_one(x, at)
+
+    def _predict(self, x: Any, wanted: Anticipated, at: float | None) -> Answer:
+        """Return the answer for a variable of an event that is not learned yet; empty if nothing is known."""
+        model, variable = self.model, wanted.variable
+        rest = {v: value for v, value in x.items() if v not in self._hidden} if isinstance(x, Mapping) else x
+        try:
+            if isinstance(model, MixedNetwork):
+                return self._of_mixed(model, rest, variable)
+            if isinstance(model, DynamicNetwork):
+                return model.predict_proba_one(rest, variable, at)
+            shares: Answer = self._ahead(x, 1, variable, at)
+            return shares
+        except (BudgetExceeded, NoValueKnown) as error:
+            self._warn(f"no prediction of {wanted.name}; its events are learned all the same: %s", error)
+            return {}
+
+    def forecast(self, x: Any, wanted: Anticipated, at: float | None = None) -> Answer:
+        """Return the answer for an event to come, or for the hidden state, once the event is learned."""
+        if wanted.is_state:
+            return {str(state): p for state, p in self.model.filter_one(x, at).items()}
+        try:
+            return self._ahead(x, wanted.ahead, wanted.variable, at)
+        except (BudgetExceeded, NoValueKnown) as error:
+            self._warn(f"no forecast of {wanted.name}; its events are learned all the same: %s", error)
+            return {}
+
+    def _ahead(self, x: Any, k: int, variable: Any, at: float | None) -> Answer:
+        model = self.model
+        shares: Answer = (
+            model.forecast_one(k, x, at)
+            if isinstance(model, MarkovChain)
+            else model.forecast_one(k, x, at, variable)
+        )
+        return shares
+
+    def _of_mixed(self, model: MixedNetwork, x: Mapping[Any, Any], variable: Any) -> Answer:
+        if variable not in model.kinds:
+            return {}
+        if model.kinds[variable] == "nominal":
+            return model.predict_proba_one(x, variable)
+        low, high = model.predict_interval_one(x, variable, self.level)
+        return {"mean": model.predict_one(x, variable), "low": low, "high": high}
+
+    def _truth(self, x: Mapping[Any, Any], wanted: Anticipated) -> Any:
+        """Return the name that a prediction of the event is scored by; None if it has none, or a number."""
+        value = None if wanted.ahead else value_of(x.get(wanted.variable))
+        return None if isinstance(value, float) and isinstance(self.model, MixedNetwork) else value
+
+    def decide(self, answer: Answer, /) -> Any:
+        """Return the most probable value, or the mean of a number."""
+        return answer["mean"] if set(answer) == {"mean", "low", "high"} else most_probable(answer)
+
+    @property
+    def clock(self) -> int | None:
+        clock: int = self.model.clock
+        return clock
+
+    def settings(self) -> dict[str, Any]:
+        return self._settings
+
+    def freeze(self) -> Callable[[], dict[str, Any]]:
+        state: Callable[[], dict[str, Any]] = self.model.content().state
+        return state
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        self.model = loaded_model(self.model, self._parameters, state)
+
+
+def _anticipated(model: EventModel, name: Any) -> Anticipated:
+    """Read what is to be predicted. Raise `BadValue` if the model cannot predict that."""
+    variables = _variables(model)
+    if name == STATE and isinstance(model, HiddenMarkov) and STATE not in (variables or ()):
+        return Anticipated(name, None, 1, True)
+    variable, _, ahead = name.rpartition("@+") if isinstance(name, str) else ("", "", "")
+    variable, k = (variable, int(ahead)) if variable and ahead.isdecimal() and int(ahead) else (name, 0)
+    if k and isinstance(model, MixedNetwork):
+        raise BadValue(
+            f"predict: {shown(name)} is a later event, and a MixedNetwork does not follow events in time"
+        )
+    if variables is not None and variable not in variables:
+        raise BadValue(
+            f"predict: the model has no variable {shown(variable)}{closest(str(variable), map(str, variables))} It "
+            f"has {shown([*variables])}"
+        )
+    return Anticipated(str(name), variable, k)
+
+
+def _variables(model: EventModel) -> Sequence[Any] | None:
+    """Return the variables that a model can predict; None if they come with the events."""
+    if isinstance(model, MarkovChain):
+        return [model.variable]
+    if isinstance(model, HiddenMarkov):
+        return model._names
+    if model.is_growing:
+        return None
+    return [*model.structure] if isinstance(model, MixedNetwork) else model.variables
+
+
+def parameters_of(model: Any) -> dict[str, Any]:
+    """Return the arguments of a model as JSON values."""
+    return {name: saved_parameter(value) for name, value in model._get_params().items()}
+
+
+def loaded_model(model: Any, parameters: Mapping[str, Any], state: Mapping[str, Any]) -> Any:
+    """Return the model of a state. Raise `BadState` if its arguments are not these, of `model`."""
+    loaded = type(model).from_state(state)
+    saved = parameters_of(loaded)
+    others = [
+        f"{name}={getattr(loaded, name)!r}, not {getattr(model, name)!r}"
+        for name in parameters
+        if saved[name] != parameters[name]
+    ]
+    if others:
+        raise BadState(f"the state is of a {type(model).__name__} with other arguments: {', '.join(others)}")
+    return loaded
+
+
+def value_of(given: Any) -> Any:
+    """Return a value as answers name it; None if it is missing or none."""
+    try:
+        return None if is_missing(given) else canonical(given)
+    except BadValue:
+        return None
