@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
     from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
     from stream_bayes.learners.adaptive.adaptive_regression import AdaptiveRegression
     from stream_bayes.learners.base.binning import Binning
+    from stream_bayes.learners.base.fourier_features import FourierFeatures
     from stream_bayes.learners.classifiers.discriminant import LDA, QDA
     from stream_bayes.learners.classifiers.kdb import KDB
     from stream_bayes.learners.classifiers.live_choice import LiveChoice
@@ -70,6 +71,7 @@ __all__ = [
     "DiscreteNetwork",
     "DriftAdaptive",
     "DynamicNetwork",
+    "FourierFeatures",
     "GaussianNB",
     "HalfLifeChoice",
     "HiddenMarkov",
@@ -121,6 +123,7 @@ _get, __dir__ = front(
         "drift.adaptive": ("DriftAdaptive",),
         "errors": ("StreamBayesError",),
         "learners.base.binning": ("Binning",),
+        "learners.base.fourier_features": ("FourierFeatures",),
         "learners.wrappers.deciding_classifier": ("DecidingClassifier",),
         "learners.wrappers.prediction_sets": ("PredictionSets",),
         "learners.wrappers.decision_rules": ("Costs", "Thresholds"),

@@ -472,6 +472,7 @@ DECLARED: dict[str, Declaration] = {
         "the label is a number, and you unlearn, merge or explain",
         estimator="BayesianRegressor",
         cannot=("workers",),
+        only={"merge": ("unless the first events set the scales of Fourier features", {})},
         settings=(
             {},
             {"strength": 1.0},
@@ -479,8 +480,10 @@ DECLARED: dict[str, Declaration] = {
             {"half_life": 50.0},
             {"half_life": "7d"},
             {"max_values": 3},
+            {"features": {"count": 12}},
+            {"features": {"scales": {"size": (1.0, 2.0), "heat": (0.0, 1.0)}, "count": 24}, "strength": 1.0},
         ),
-        river=({}, {"strength": 1.0}, {"half_life": 100.0}),
+        river=({}, {"strength": 1.0}, {"half_life": 100.0}, {"features": {"count": 8}}),
         task=REGRESSION,
     ),
 }

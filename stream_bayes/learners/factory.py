@@ -18,6 +18,7 @@ from stream_bayes.errors import BadValue
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.binning import Binning
+from stream_bayes.learners.base.fourier_features import FourierFeatures
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.catalogue import (
     EVENT_MODELS,
@@ -121,7 +122,7 @@ def make_regressor(
     name
         One of `REGRESSORS`.
     arguments
-        As its class takes them.
+        As its class takes them. `features` may be a table of the settings of `FourierFeatures`.
     schema
         The schema of the stream, if it has one.
 
@@ -141,6 +142,9 @@ def make_regressor(
     if schema is not None:
         settings["schema"] = schema
     with construction_errors(name, settings):
+        if isinstance(table := settings.get("features"), Mapping):
+            check_arguments("features", table, inspect.signature(FourierFeatures).parameters)
+            settings["features"] = FourierFeatures.from_json(table)
         return made(**settings)
 
 

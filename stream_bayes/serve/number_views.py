@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stream_bayes.core.encoding._targets import is_column
+from stream_bayes.core.regression.waves import is_derived
 from stream_bayes.errors import BadLabel, NotLearned
 from stream_bayes.learners.adaptive.adaptive_regression import AdaptiveRegression
 from stream_bayes.learners.base.regressor import BayesRegressor
@@ -73,7 +73,7 @@ class NumberCopy(Copy):
         return {"prediction": mean_of(answer), "interval": ends, "level": served.level}
 
     def _known_names(self) -> Any:
-        return {name for name in self._names() if not is_column(name)} or None
+        return {name for name in self._names() if not is_derived(name)} or None
 
     def _names(self) -> Mapping[Any, Any]:
         names: Mapping[Any, Any] = self.model._store.encoder.features
@@ -120,7 +120,7 @@ class NumberCopy(Copy):
     # -- describing ---------------------------------------------------------------------------------------------------
 
     def _described(self) -> dict[str, Any]:
-        named = [(name, each) for name, each in self._names().items() if not is_column(name)]
+        named = [(name, each) for name, each in self._names().items() if not is_derived(name)]
         features = []
         for name, feature in named[:MOST_FEATURES]:
             values = [] if feature.numeric else list(feature.vocabulary.values)

@@ -139,6 +139,7 @@ def sums_form_a_group(learner: BayesRegressor, streams: Streams) -> None:
         not isinstance(learner, SummedRegressor)
         or learner.half_life is not None
         or learner.max_values is not None
+        or learner.traits.is_order_dependent
     ):
         return
     for weights in (WHOLE, FRACTIONAL):

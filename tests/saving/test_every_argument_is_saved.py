@@ -26,6 +26,7 @@ from stream_bayes import (
     Binning,
     DiscreteNetwork,
     DriftAdaptive,
+    FourierFeatures,
     NaiveBayes,
     Nominal,
     Numeric,
@@ -67,6 +68,13 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "ddof": (*NUMBERS, 0.0),
     "detector": ("adwin", np.str_("adwin")),
     "every": COUNTS,
+    "features": (
+        "fourier",
+        np.str_("fourier"),
+        FourierFeatures(count=16),
+        FourierFeatures({"n": (1, 2.5)}, length=1.5, count=16, seed=3),
+        None,
+    ),
     "half_life": (*NUMBERS, "7d", np.str_("2h"), None),
     "half_lives": (
         [10, 100],
@@ -226,7 +234,7 @@ def test_an_argument_out_of_json_or_toml_is_saved_and_loaded(
 
 def as_json(value: Any) -> str | None:
     """An argument as JSON; None if it has no such form."""
-    if isinstance(value, Binning):
+    if isinstance(value, (Binning, FourierFeatures)):
         return json.dumps(value.to_json())
     try:
         return json.dumps(value.tolist() if isinstance(value, np.ndarray) else value)

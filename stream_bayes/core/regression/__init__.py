@@ -1,5 +1,6 @@
 """From sums to lines: what a number is expected to be, given others.
 
 `_summed` reads the sums of a store, which unlearn and merge; `_fading` keeps a root of sums of its own, whose older
-events count less.
+events count less. `waves` turns numbers into random Fourier features, on which a line is nearly a Gaussian process;
+`gaussian_process` is the exact one, over a few hundred events.
 """

@@ -1,7 +1,8 @@
 """Bayesian linear regression, read from sums of products.
 
     y = a + b z + noise        z: a number less its mean, in deviations; an indicator less its mean
-    b ~ N(0, noise^2 / ridge)  ridge: `strength`, divided by the share of samples that have the feature
+    b ~ N(0, noise^2 / ridge)  ridge: `strength`, divided by the share of samples that have the feature; of a wave,
+                               which counts as it is and not in deviations, also by its variance
     p(a, noise) ~ 1 / noise^2
 
     M = | W C + ridge   W c |    C, c: covariances of z with z and with y, in deviations; W: the weight of all samples
@@ -22,6 +23,8 @@ from __future__ import annotations
 import cython
 import numpy as np
 from cython.cimports.libc.math import lgamma, log, sqrt
+
+from stream_bayes.core.regression.waves import is_wave
 
 if not cython.compiled:
     from stream_bayes.core.counts._moments import CoMoments, Gaussians
@@ -274,6 +277,8 @@ class RegressionReading:
                 self.mean[i], self.deviation[i] = value, 1.0
                 self.matrix[i * m + i] = self.fresh_weight * value * (1.0 - value)
             self.ridge[i] = all_samples / numbers.weight[base * stride] if i < n else 0.0
+            if i < n and base == slot and is_wave(self.encoder.numeric[slot].name):
+                self.ridge[i] /= self.deviation[i] * self.deviation[i]
             if i < n:
                 lacking += 1.0 - numbers.weight[base * stride] / all_samples
         for i in range(m):

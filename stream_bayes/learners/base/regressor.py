@@ -15,11 +15,12 @@ from river import base
 
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.drawing.html import block, plain_table
-from stream_bayes.core.encoding._targets import TargetEncoder, is_column
+from stream_bayes.core.encoding._targets import TargetEncoder
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.measures.student_t import StudentT
 from stream_bayes.core.mixtures.forecast import Forecast
 from stream_bayes.core.regression._summed import RegressionReading
+from stream_bayes.core.regression.waves import is_derived
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.frames import Native, is_frame, labels_of, like_series
 from stream_bayes.data.schema import Nominal, Schema
@@ -69,11 +70,19 @@ class BayesRegressor(CountLearner, base.Regressor):
         for name, value in (("max_values", max_values), ("memory_budget", memory_budget)):
             if value is not None:
                 check_count(name, value)
-        self._encoder = _encoder(schema, max_values)
-        self._store = CountStore(
+        self._encoder = self._make_encoder()
+        self._store = self._make_store()
+
+    def _make_encoder(self) -> TargetEncoder:
+        """Return an empty encoder."""
+        return _encoder(self.schema, self.max_values)
+
+    def _make_store(self) -> CountStore:
+        """Return an empty store over the encoder."""
+        return CountStore(
             self._encoder,
-            half_life=half_life,
-            memory_budget=memory_budget,
+            half_life=self.half_life,
+            memory_budget=self.memory_budget,
             co_moments=self.counts_pairs,
             on_many_values=warn_of_many_values,
         )
@@ -98,7 +107,7 @@ class BayesRegressor(CountLearner, base.Regressor):
     @property
     def feature_names(self) -> list[Any]:
         """The names of the features that were declared or learned."""
-        return [name for name in self._encoder.features if not is_column(name)]
+        return [name for name in self._encoder.features if not is_derived(name)]
 
     @property
     def clock(self) -> int:
@@ -152,7 +161,7 @@ class BayesRegressor(CountLearner, base.Regressor):
         facts = [
             ("samples", self.clock),
             ("nominal features", len(encoder.nominal)),
-            ("numeric features", sum(encoder.base[slot] == slot for slot in range(len(encoder.numeric)))),
+            ("numeric features", sum(not is_derived(feature.name) for feature in encoder.numeric)),
             ("bytes", self.memory_bytes),
         ]
         return block(plain_table(repr(self), ("", ""), facts))
@@ -183,6 +192,10 @@ class SummedRegressor(BayesRegressor):
     def _make_reading(self, store: CountStore) -> RegressionReading:
         """Return this learner's reading of its store."""
 
+    def _columns_of(self, x: X) -> X:
+        """Return what the store learns of an event."""
+        return x
+
     @abstractmethod
     def explain_one(self, x: X) -> Contributions:
         """Return what each feature adds to a prediction, with its standard deviation."""
@@ -204,7 +217,7 @@ class SummedRegressor(BayesRegressor):
             With `half_life` in stream time: the sample's own time, in seconds since 1970. The order in which samples
             are learned then changes nothing.
         """
-        self._reading.learn(self._store.encode(x, y, w, at))
+        self._reading.learn(self._store.encode(self._columns_of(x), y, w, at))
 
     def unlearn_one(self, x: X, y: float, w: float = 1.0, at: float | None = None) -> None:
         """Unlearn a sample, with the weight it was learned with.
@@ -219,7 +232,7 @@ class SummedRegressor(BayesRegressor):
         """
         if self._store.tables.timed and at is not None:
             at = self._store.moment(at)
-        self._store.unlearn(x, y, w, at)  # type: ignore[arg-type]  # the store refuses a clock that is not whole
+        self._store.unlearn(self._columns_of(x), y, w, at)  # type: ignore[arg-type]  # the store refuses a clock that is not whole
         self._reading.changed()
 
     def learn_many(self, X: Native, y: Native, w: Native = None, at: Native = None) -> None:
@@ -236,7 +249,7 @@ class SummedRegressor(BayesRegressor):
         at
             With `half_life` in stream time: the time of each row, in seconds since 1970.
         """
-        rows = [*rows_of(X)]
+        rows = [self._columns_of(x) for x in rows_of(X)]
         self._reading.learn_batch(encode_batch(self._store, rows, labels_of(y), w, at, learning=True))
 
     def advance_to(self, at: float) -> None:
@@ -274,12 +287,12 @@ class SummedRegressor(BayesRegressor):
     def predict_distribution_one(self, x: X) -> StudentT:
         """Return the distribution of an event's target, with its quantiles, density and score."""
         reading = self._reading
-        reading.predict(self._encoder.lookup(x))
+        reading.predict(self._encoder.lookup(self._columns_of(x)))
         return StudentT(float(reading.location), float(reading.scale), float(reading.degrees))
 
     def predict_one(self, x: X, **kwargs: Any) -> float:
         """Return the mean of an event's target; 0.0 before any learning, as River's regressors do."""
-        self._reading.predict(self._encoder.lookup(x))
+        self._reading.predict(self._encoder.lookup(self._columns_of(x)))
         return float(self._reading.location)
 
     def predict_learn_one(self, x: X, y: float, w: float = 1.0, at: float | None = None) -> float:

@@ -19,11 +19,12 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.saved_search import search_from_json
 from stream_bayes.core.search.score_search import ScoreSearch
 from stream_bayes.core.values.checks import refusing_bad_state
-from stream_bayes.core.values.values import tagged, untagged
+from stream_bayes.core.values.values import shown, tagged, untagged
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadState, CannotMerge, StreamBayesError
 from stream_bayes.learners.base.arguments import ReadOnlyArguments, argument_names
 from stream_bayes.learners.base.binning import Binning
+from stream_bayes.learners.base.fourier_features import FourierFeatures
 from stream_bayes.learners.catalogue import class_named
 
 __all__ = [
@@ -155,6 +156,8 @@ def saved_parameter(value: Any) -> Any:  # JSON in both directions
         return {"learner": [kind.__name__, saved]}
     if isinstance(value, Binning):
         return {"binning": value.to_json()}
+    if isinstance(value, FourierFeatures):
+        return {"fourier": value.to_json()}
     if isinstance(value, Schema):
         return {"schema": value.to_json()}
     if isinstance(value, Structure):
@@ -168,6 +171,11 @@ def saved_parameter(value: Any) -> Any:  # JSON in both directions
         return {"mapping": pairs}
     if isinstance(value, (tuple, list)):
         return {type(value).__name__: [saved_parameter(element) for element in value]}
+    if callable(value):
+        raise BadState(
+            f"{shown(value)} cannot be saved, as a file holds no code: a learner with a function of yours is neither "
+            "saved nor copied"
+        )
     raise BadState(f"a parameter of type {type(value).__name__} cannot be saved")
 
 
@@ -183,6 +191,8 @@ def loaded_parameter(saved: Any) -> Any:
         return made(**{key: loaded_parameter(argument) for key, argument in arguments.items()})
     if set(saved) == {"binning"}:
         return Binning.from_json(saved["binning"])
+    if set(saved) == {"fourier"}:
+        return FourierFeatures.from_json(saved["fourier"])
     if set(saved) == {"schema"}:
         return Schema.from_json(saved["schema"])
     if set(saved) == {"structure"}:

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy  # its submodules load on first use
 
 from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.encoding._targets import TargetEncoder, read_target
 from stream_bayes.core.regression._summed import RegressionReading
+from stream_bayes.core.regression.waves import Waves, is_wave, wave_names
+from stream_bayes.core.values.checks import expect
+from stream_bayes.core.values.inputs import no_features
 from stream_bayes.core.values.values import OTHER, is_missing, shown
+from stream_bayes.data.frames import Native, labels_of
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import BadValue, NotLearned
+from stream_bayes.errors import BadValue, CannotMerge, NotLearned
 from stream_bayes.learners.base.arguments import check_number
+from stream_bayes.learners.base.batches import check_batch, row_weights
 from stream_bayes.learners.base.explanation import Contributions
+from stream_bayes.learners.base.fourier_features import FOURIER, FourierFeatures
 from stream_bayes.learners.base.regressor import SummedRegressor, X
+from stream_bayes.learners.base.samples import rows_of
+from stream_bayes.learners.base.traits import Traits
+from stream_bayes.learners.regressors.first_samples import TIMES, FirstSample, scaled_waves
 
 __all__ = ["BayesianRegression", "LinearFunction"]
 
@@ -38,6 +48,8 @@ class LinearFunction:
         By nominal feature: the contribution of each value.
     noise
         The standard deviation of a target about the function.
+    columns
+        Returns what the features of an event become first, as `features=` says; None: they stay as they are.
 
     Examples
     --------
@@ -50,11 +62,12 @@ class LinearFunction:
     slopes: dict[Any, tuple[float, float]]
     effects: dict[Any, dict[Any, float]]
     noise: float
+    columns: Callable[[X], X] | None = None
 
     def predict_one(self, x: X) -> float:
         """Return the function's value for an event; what is missing or was never learned adds nothing."""
         parts = [self.mean]
-        for name, value in x.items():
+        for name, value in (x if self.columns is None else self.columns(x)).items():
             if not is_missing(value) and name in self.slopes:
                 slope, mean = self.slopes[name]
                 parts.append(slope * (value - mean))
@@ -89,6 +102,11 @@ class BayesianRegression(SummedRegressor):
         share it depends on the order of events, so such learners do not merge.
     memory_budget
         The most bytes that sums and names may take; a sample that needs more is refused. Default: no limit.
+    features
+        What the regression is on. None: the features themselves. `"fourier"`, or a `FourierFeatures`: also random waves
+        over all numbers, which makes it nearly a Gaussian process: bends, and how numbers act together, are learned. Or
+        a function from an event, `{name: value}`, to the dict of what to learn in its place; such a learner is neither
+        saved nor copied, as a file holds no code.
 
     Notes
     -----
@@ -102,9 +120,15 @@ class BayesianRegression(SummedRegressor):
     covariances are those of the samples that have both; they are shrunk until no direction has less variance than their
     errors explain.
 
+    With Fourier features, the first events set the scales of the waves unless these are declared, and are learned anew
+    each time; until then, 8 events, the regression is on the features alone. Numbers that come later, or do not vary
+    among the first events, are in no wave. A number that an event lacks is integrated out under a normal distribution.
+    Waves know nothing beyond the numbers that were learned: there a forecast does not return to the mean at once.
+
     Promises: sums hold 159 bits, so coefficients, predictions and intervals are equal to 1e-9 of themselves in any
-    order, split, merge, and after unlearning, also of a number of up to 1e18 times the deviation of the others. With d
-    columns (a number, or a value of a nominal feature), learning costs d^2, the first prediction after it d^3, the next
+    order, split, merge, and after unlearning, also of a number of up to 1e18 times the deviation of the others. Scales
+    of waves that the first 128 events set depend on their order, so such learners do not merge. With d columns (a
+    number, a value of a nominal feature, or a wave), learning costs d^2, the first prediction after it d^3, the next
     ones d^2; memory is 24 bytes for each pair of columns, 96 where samples lack numbers or features are nominal.
 
     Examples
@@ -128,8 +152,22 @@ class BayesianRegression(SummedRegressor):
         schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = None,
+        features: str | FourierFeatures | Callable[[X], X] | None = None,
     ) -> None:
         self.strength = strength
+        self.features = features
+        if features is not None and features != FOURIER and not isinstance(features, FourierFeatures):
+            if not callable(features):
+                raise BadValue(
+                    f"features must be {FOURIER!r}, a FourierFeatures(...), a function of an event or None, not "
+                    f"{shown(features)}"
+                )
+        self._fourier = FourierFeatures() if isinstance(features, str) else features
+        self._waves: Waves | None = None
+        self._first: list[FirstSample] | None = None  # until the scales of the waves are set
+        if isinstance(self._fourier, FourierFeatures):
+            self._waves = self._fourier.declared_waves()
+            self._first = [] if self._waves is None else None
         if strength != EVIDENCE:
             if isinstance(strength, str):
                 raise BadValue(f"strength must be {EVIDENCE!r} or a number above 0, not {shown(strength)}")
@@ -139,6 +177,184 @@ class BayesianRegression(SummedRegressor):
     def _make_reading(self, store: CountStore) -> RegressionReading:
         strength = 0.0 if self.strength == EVIDENCE else float(self.strength)
         return RegressionReading(store.tables, self._encoder, strength)
+
+    # -- features -----------------------------------------------------------------------------------------------------
+
+    @property
+    def _sets_scales(self) -> bool:
+        """True if the first events set the scales of waves."""
+        return isinstance(self._fourier, FourierFeatures) and self._fourier.scales is None
+
+    def _make_encoder(self) -> TargetEncoder:
+        encoder = super()._make_encoder()
+        if self.schema is not None and isinstance(self._fourier, FourierFeatures):
+            for name in wave_names(self._fourier.count):
+                encoder.add_feature(name, None)
+        return encoder
+
+    def _columns_of(self, x: X) -> X:
+        if self._fourier is None:
+            return x
+        if not isinstance(x, Mapping):
+            raise no_features(x)
+        if not isinstance(self._fourier, FourierFeatures):
+            columns = self._fourier(x)
+            if not isinstance(columns, Mapping):
+                raise BadValue(
+                    f"features: expected the function to return a dict {{name: value}}, got {shown(columns)}"
+                )
+            return columns
+        return x if self._waves is None else {**x, **self._waves.columns(x)}
+
+    def _present_columns(self) -> Callable[[X], X] | None:
+        """Return a function that does what `_columns_of` does, also after the scales of waves are set again."""
+        if not isinstance(self._fourier, FourierFeatures):
+            return self._fourier
+        waves = self._waves
+        return None if waves is None else lambda x: {**x, **waves.columns(x)}
+
+    def learn_one(self, x: X, y: float, w: float = 1.0, at: float | None = None) -> None:
+        """Learn a sample: all of it, or nothing if any part is refused.
+
+        Parameters
+        ----------
+        x
+            The features, `{name: value}`. An absent value, None or NaN is missing.
+        y
+            The target, a finite number.
+        w
+            The sample's weight; 2.0 is the same as learning it twice.
+        at
+            With `half_life` in stream time: the sample's own time, in seconds since 1970. The order in which samples
+            are learned then changes nothing.
+        """
+        row = self._store.encode(self._columns_of(x), y, w, at)
+        if self._first is None or row.weight == 0.0:
+            self._reading.learn(row)
+            return
+        samples = [*self._first, FirstSample.of(x, y, w, at, self.clock + 1)]
+        if len(samples) in TIMES:
+            self._learn_scaled(samples)
+        else:
+            self._reading.learn(row)
+            self._first = samples
+
+    def learn_many(self, X: Native, y: Native, w: Native = None, at: Native = None) -> None:
+        """Learn many rows, as `learn_one` would in their order: all of them, or none if one is refused.
+
+        Parameters
+        ----------
+        X
+            A data frame (pandas, polars, ...), `CodedColumns`, or a list of dicts.
+        y
+            The targets, in the order of the rows; a pandas index is ignored.
+        w
+            A weight for all rows, or one per row.
+        at
+            With `half_life` in stream time: the time of each row, in seconds since 1970.
+        """
+        if self._first is None:
+            super().learn_many(X, y, w, at)
+            return
+        rows: list[Any] = [*rows_of(X)]
+        targets: Any = labels_of(y)
+        times: list[Any] = [None] * len(rows) if at is None else [*labels_of(at)]
+        check_batch(self._store, [self._columns_of(x) for x in rows], targets, w)
+        for moment in times:
+            self._store.moment(moment)
+        weights = row_weights(w, len(rows)).tolist()
+        for x, target, weight, moment in zip(rows, targets, weights, times, strict=True):
+            self.learn_one(x, target, weight, moment)
+
+    def unlearn_one(self, x: X, y: float, w: float = 1.0, at: float | None = None) -> None:
+        """Unlearn a sample, with the weight it was learned with.
+
+        Parameters
+        ----------
+        x, y, w
+            The sample.
+        at
+            With fading: the value of `clock` right after the sample was learned. Default: now. With `half_life` in
+            stream time: the sample's time, in seconds since 1970.
+        """
+        if self._first is None or w == 0.0:
+            super().unlearn_one(x, y, w, at)
+            return
+        self._encoder.lookup(self._columns_of(x))  # raises for what no event can be
+        read_target(y)
+        wanted = FirstSample.of(x, y, w, None, 0)
+        times = [(at, each.at if self._store.tables.timed else each.clock) for each in self._first]
+        matches = [
+            number
+            for number, each in enumerate(self._first)
+            if each.is_of(wanted) and (at is None or times[number][0] == times[number][1])
+        ]
+        if not matches:
+            raise NotLearned(
+                f"the sample {shown(dict(x))} with the target {shown(y)} is not among those learned"
+            )
+        super().unlearn_one(x, y, w, at)
+        del self._first[matches[-1]]
+
+    def _learn_scaled(self, samples: list[FirstSample]) -> None:
+        """Set the scales of the waves from the first samples, and learn them anew."""
+        assert isinstance(self._fourier, FourierFeatures)
+        before = (self._encoder, self._store, self._reading, self._waves)
+        tables = self._store.tables
+        timed, newest = bool(tables.timed), int(tables.time)
+        try:
+            self._waves = scaled_waves(samples, self._fourier)
+            self._encoder = self._make_encoder()
+            self._store = self._make_store()
+            for sample in samples:
+                if not timed:
+                    self._store.advance(sample.clock - 1 - int(self._store.tables.clock))
+                self._store.add(self._store.encode(self._columns_of(sample.x), sample.y, sample.w, sample.at))
+            if timed:
+                self._store.tables.advance_to(newest)
+            self._reading = self._make_reading(self._store)
+        except BaseException:
+            self._encoder, self._store, self._reading, self._waves = before
+            raise
+        self._first = None if len(samples) == TIMES[-1] else samples
+
+    def _derived(self) -> dict[str, Any]:
+        if not self._sets_scales:
+            return {}
+        first = None if self._first is None else [sample.state() for sample in self._first]
+        return {"waves": None if self._waves is None else self._waves.state(), "first": first}
+
+    def _load_derived(self, derived: Mapping[str, Any]) -> None:
+        if not self._sets_scales:
+            super()._load_derived(derived)
+            return
+        assert isinstance(self._fourier, FourierFeatures)
+        expect(set(derived) == {"waves", "first"}, "it has no scales")
+        waves, first = derived["waves"], derived["first"]
+        if waves is not None:
+            self._waves = self._fourier.waves(*Waves.read_state(waves))
+        self._first = None if first is None else [FirstSample.from_state(each) for each in first]
+
+    def merge(self, other: Self) -> Self:
+        """Add the sums of another learner of the same class and settings, which stays unchanged.
+
+        Raises `CannotMerge` if the two differ, or if the first events set the scales of waves.
+        """
+        if self._sets_scales:
+            raise CannotMerge(
+                "features: the first events set the scales of the waves, so that no two learners have the same; "
+                "declare them: features=FourierFeatures({'wind': (mean, deviation)})"
+            )
+        return super().merge(other)
+
+    @property
+    def traits(self) -> Traits:
+        """The abilities of this learner, which follow from its class and its arguments."""
+        return super().traits._replace(
+            is_order_dependent=self._sets_scales, is_mergeable=not self._sets_scales
+        )
+
+    # -- the posterior ------------------------------------------------------------------------------------------------
 
     @property
     def strength_(self) -> float:
@@ -164,7 +380,7 @@ class BayesianRegression(SummedRegressor):
 
     def explain_one(self, x: X) -> Contributions:
         """Return what each feature adds to a prediction, with its standard deviation."""
-        row = self._encoder.lookup(x)
+        row = self._encoder.lookup(self._columns_of(x))
         _, _, slots, numbers = row.content()
         posterior = self._reading.posterior_of(row)
         if posterior is None:
@@ -176,7 +392,12 @@ class BayesianRegression(SummedRegressor):
         coefficients = _solved(factor, partial, transposed=True)
         noise = deviation[-1] * math.sqrt(left / self._reading.degrees)
         features: dict[Any, tuple[float, float]] = {}
-        for name, at in self._by_feature(columns).items():
+        joined = dict(self._by_feature(columns))
+        waves = [at for name in list(joined) if is_wave(name) for at in joined.pop(name)]
+        if waves:
+            assert self._waves is not None
+            joined[f"waves over {', '.join(map(str, self._waves.scales))}"] = waves
+        for name, at in joined.items():
             contribution = np.zeros(len(columns))
             contribution[at] = away[at]
             spread = float(noise * np.linalg.norm(_solved(factor, contribution)))
@@ -224,7 +445,7 @@ class BayesianRegression(SummedRegressor):
                 effects[name] = {
                     value: float(drawn[k]) - average for value, k in zip(values, at, strict=True)
                 }
-        return LinearFunction(center, slopes, effects, noise)
+        return LinearFunction(center, slopes, effects, noise, self._present_columns())
 
     def _numeric_slots(self) -> set[int]:
         base = self._encoder.base

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stream_bayes.core.encoding._bags import BagEncoder
-from stream_bayes.core.encoding._targets import is_column
+from stream_bayes.core.regression.waves import is_derived
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.base.base import BayesClassifier
@@ -44,15 +44,20 @@ class NameLimit:
     def __init__(self, learner: BayesClassifier | BayesNet | BayesRegressor, max_names: int) -> None:
         encoder = learner._store.encoder
         self.max_names = max_names
-        self._known = encoder.features
+        self._learner = learner
         self._applies = not (encoder.declared or isinstance(encoder, BagEncoder))
+
+    @property
+    def _known(self) -> Mapping[Any, Any]:
+        known: Mapping[Any, Any] = self._learner._store.encoder.features
+        return known
 
     def check(self, x: Any) -> None:
         """Raise `BadValue` if learning these features would exceed the limit."""
         if not (self._applies and isinstance(x, dict)):
             return
         new = x.keys() - self._known.keys()
-        if new and (count := sum(not is_column(name) for name in self._known)) + len(new) > self.max_names:
+        if new and (count := sum(not is_derived(name) for name in self._known)) + len(new) > self.max_names:
             raise BadValue(
                 f"the model has {count:,} feature names, and this sample would add {len(new):,}, such as "
                 f"{shown(min(map(str, new)))}; at most max_names = {self.max_names:,} are learned. Name the features "

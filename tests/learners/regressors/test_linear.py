@@ -15,8 +15,8 @@ from river import checks, metrics, preprocessing
 from scipy.special import gammaln
 
 import stream_bayes
-from stream_bayes import BayesianRegression, Nominal, Numeric, Schema
-from stream_bayes.errors import BadState, BadValue, NotLearned, SchemaError
+from stream_bayes import BayesianRegression, FourierFeatures, Nominal, Numeric, Schema
+from stream_bayes.errors import BadState, BadValue, CannotMerge, NotLearned, SchemaError
 from stream_bayes.learners.base.state import checksum, text_of
 from stream_bayes.learners.catalogue import declaration_of
 from stream_bayes.testing.public_learners import made
@@ -177,6 +177,120 @@ def test_evidence_takes_a_strong_prior_for_noise_and_a_weak_one_for_a_line(rng: 
     assert taught(BayesianRegression(), rows(numbers), numbers.sum(1)).strength_ == 10.0**best
     fixed = taught(BayesianRegression(line.strength_), rows(numbers), numbers.sum(1))
     assert fixed.strength_ == line.strength_
+
+
+# --- other features ---
+
+
+def test_with_waves_it_is_nearly_a_gaussian_process(rng: np.random.Generator) -> None:
+    numbers, at = rng.uniform(-2.0, 2.0, (50, 2)), rng.uniform(-2.0, 2.0, (20, 2))
+    y = 3.0 * np.sin(2.0 * numbers[:, 0]) * numbers[:, 1] + 0.3 * rng.normal(size=50) + 7.0
+    features = FourierFeatures({"x0": (0.5, 1.0), "x1": (0.0, 2.0)}, length=0.8, count=300)
+    model = taught(BayesianRegression(strength=0.5, features=features), rows(numbers), y)
+    z, center = (np.vstack([numbers, at]) - [0.5, 0.0]) / [1.0, 2.0], numbers.mean(0)
+    lines = (np.vstack([numbers, at]) - center) / numbers.std(0)
+    apart = np.square(z[:, None] - z[None, :]).sum(2)
+    kernel = (np.exp(-apart / (2 * 0.8**2)) + lines @ lines.T) / 0.5
+    inverse = np.linalg.inv(np.eye(50) + kernel[:50, :50])
+    ones = inverse.sum()
+    mean = inverse.sum(0) @ y / ones
+    left = (y - mean) @ inverse @ (y - mean)
+    away = []
+    for k, x in enumerate(rows(at), start=50):
+        location = mean + kernel[k, :50] @ inverse @ (y - mean)
+        rest = 1 - kernel[k, :50] @ inverse.sum(0)
+        square = 1 + kernel[k, k] - kernel[k, :50] @ inverse @ kernel[:50, k] + rest**2 / ones
+        forecast = model.predict_distribution_one(x)
+        assert forecast.scale == pytest.approx(math.sqrt(left / 49 * square), rel=0.1)
+        away.append((forecast.location - location) / forecast.scale)
+    assert math.sqrt(np.mean(np.square(away))) < 0.2
+
+
+def test_waves_learn_what_no_line_can_and_unlearn_it(rng: np.random.Generator) -> None:
+    numbers = rng.uniform(0.0, 1.0, (700, 3)) * [1.0, 1e3, 1.0] + [0.0, 1e6, 0.0]
+    y = 10.0 * np.sin(3.0 * numbers[:, 0] * (numbers[:, 1] - 1e6) / 1e3) + 0.5 * rng.normal(size=700)
+    xs: list[Any] = [{**x, "sky": "grey"} for x in rows(numbers)]
+    for x in xs[680:]:
+        x["x1"] = None
+    model, line = (taught(BayesianRegression(features=each), xs[:500], y[:500]) for each in ("fourier", None))
+    errors = [
+        math.sqrt(
+            np.mean([(each.predict_one(x) - t) ** 2 for x, t in zip(xs[500:680], y[500:680], strict=True)])
+        )
+        for each in (model, line)
+    ]
+    assert errors[0] < 0.6 * errors[1]
+    inside = [
+        low < t < high
+        for x, t in zip(xs[500:], y[500:], strict=True)
+        for low, high in [model.predict_interval_one(x, 0.9)]
+    ]
+    assert 0.8 < np.mean(inside) < 0.97
+    before = [model.predict_distribution_one(x) for x in xs[670:690]]
+    model.learn_many([*xs[500:520], {"x0": 1e8}], [*y[500:520], -1e8])
+    for x, target in zip([{"x0": 1e8}, *xs[500:520]], [-1e8, *y[500:520]], strict=True):
+        model.unlearn_one(x, target)
+    for x, forecast in zip(xs[670:690], before, strict=True):
+        assert tuple(model.predict_distribution_one(x)) == pytest.approx(tuple(forecast), rel=1e-9)
+    why, line_drawn = model.explain_one(xs[1]), model.draw(rng)
+    assert set(why.features) == {"x0", "x1", "x2", "waves over x0, x1, x2"}
+    assert why.prediction == pytest.approx(model.predict_one(xs[1]), rel=1e-9)
+    assert abs(line_drawn.predict_one(xs[1]) - model.predict_one(xs[1])) < 3.0
+    assert model.feature_names == ["x0", "x1", "x2", "sky"]
+
+
+@pytest.mark.parametrize("half_life", [None, 50.0, "2h"])
+def test_the_first_events_set_the_scales_and_are_learned_anew(
+    half_life: Any, rng: np.random.Generator
+) -> None:
+    timed = isinstance(half_life, str)
+    numbers = rng.normal(size=(140, 2))
+    y = np.sin(2.0 * numbers.sum(1))
+    model = BayesianRegression(strength=0.1, half_life=half_life, features=FourierFeatures(count=20))
+    extra: tuple[Any, float] = ({"x0": 0.5, "x1": 9.0}, 77.0)
+    for k, (x, target) in enumerate(zip(rows(numbers), y, strict=True)):
+        if k == 20:  # among the first: what is unlearned has no part in the scales to come
+            model.learn_one(*extra, at=60.0 * k if timed else None)
+            model.unlearn_one(
+                *extra, **({"at": 60.0 * k} if timed else {"at": model.clock} if half_life else {})
+            )
+            with pytest.raises(NotLearned, match="not among those learned"):
+                model.unlearn_one(*extra, at=60.0 * k if timed else None)
+        if k == 50:
+            model = type(model).from_state(model.state())
+            if not timed:
+                model.advance(3)
+        model.learn_one(x, target, at=60.0 * k if timed else None)
+    scales = model._derived()["waves"]
+    assert model._derived()["first"] is None and [name for name, *_ in scales["scales"]] == ["x0", "x1"]
+    assert scales["scales"][0][1:] == pytest.approx([numbers[:128, 0].mean(), numbers[:128, 0].std()])
+    declared = {name: (mean, deviation) for name, mean, deviation in scales["scales"]}
+    other = BayesianRegression(
+        strength=0.1, half_life=half_life, features=FourierFeatures(declared, scales["length"], 20)
+    )
+    for k, (x, target) in enumerate(zip(rows(numbers), y, strict=True)):
+        if not timed:
+            other.advance({20: 1, 50: 3}.get(k, 0))
+        other.learn_one(x, target, at=60.0 * k if timed else None)
+    for x in rows(numbers[:5]):
+        assert tuple(model.predict_distribution_one(x)) == pytest.approx(
+            tuple(other.predict_distribution_one(x)), rel=1e-9
+        )
+    with pytest.raises(CannotMerge, match="declare them"):
+        model.merge(model)
+
+
+def test_a_function_says_what_is_learned(rng: np.random.Generator) -> None:
+    model = BayesianRegression(features=lambda x: {"square": x["a"] ** 2, "sky": x["sky"]})
+    for k in range(60):
+        model.learn_one({"a": float(k % 9), "sky": "xy"[k % 2], "id": f"{k}"}, (k % 9) ** 2 + k % 2)
+    assert model.predict_one({"a": 20.0, "sky": "x"}) == pytest.approx(400.0, rel=0.01)
+    assert model.draw(rng).predict_one({"a": 20.0, "sky": "x"}) == pytest.approx(400.0, rel=0.01)
+    with pytest.raises(BadState, match="a file holds no code"):
+        model.state()
+    for bad in ("waves", 3, FourierFeatures):
+        with pytest.raises(BadValue):
+            BayesianRegression(features=bad).learn_one({"a": 1.0}, 1.0)  # type: ignore[arg-type]
 
 
 # --- hard data ---
