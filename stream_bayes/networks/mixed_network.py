@@ -15,7 +15,7 @@ from river import base
 from stream_bayes.core.encoding._features import read_weight
 from stream_bayes.core.live_networks.mixed_counts import Declared, MixedCounts
 from stream_bayes.core.live_networks.mixed_families import MixedFamilies
-from stream_bayes.core.live_networks.mixed_inference import MixedInference
+from stream_bayes.core.live_networks.mixed_inference import MixedInference, no_value
 from stream_bayes.core.measures.student_mixture import StudentMixture
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.hill_climbing import HillClimbing
@@ -272,6 +272,8 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             raise BadValue(f"variable {shown(v)}: {shown(value)} was never learned; nothing follows from it")
         if self._store.kinds.get(target) is False:
             return self._inference.shares(target, values)
+        if self._families.unit(target).weight <= 0.0:
+            raise no_value(target)
         return self._inference.number(target, values)
 
     def predict_proba_one(self, x: X, variable: Any) -> dict[Any, float]:

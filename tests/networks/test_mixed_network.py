@@ -335,3 +335,17 @@ def test_names_of_many_values_are_scored_in_bounded_time_new_or_missing(
     assert len(asked) < 2_000
     with pytest.raises(BudgetExceeded, match="names are missing"):
         model.predict_one({}, "rent")
+
+
+def test_events_are_scored_and_explained_before_a_parent_ever_had_a_value() -> None:
+    model = MixedNetwork(
+        {"k": [], "x": ["k"], "y": ["x"], "n": ["y"]},
+        schema=Schema({"k": Nominal(), "x": Numeric(), "y": Numeric(), "n": Nominal()}),
+    )
+    for number in range(20):
+        model.learn_one({"y": float(number), "n": "ab"[number % 2]})
+    assert model.score_one({"y": 40.0}) > model.score_one({"y": 10.0})
+    event = {"x": 3.0, "y": 5.0, "n": "a"}
+    assert model.explain_one(event).total == pytest.approx(model.score_one(event))
+    with pytest.raises(NoValueKnown, match="'x'"):
+        model.query("x")

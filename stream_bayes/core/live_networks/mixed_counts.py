@@ -138,16 +138,16 @@ class MixedCounts:
         return CountStore(RowEncoder(labels, declared, False), co_moments=True)
 
     def nominal_parents(self, v: Value) -> tuple[Value, ...]:
-        """Return the parents of a variable that have names, once the kinds of its family are known."""
-        return self._nominal_parents[v]
+        """Return the parents of a variable that have names; none before the kinds of its family are known."""
+        return self._nominal_parents.get(v, ())
 
     def numeric_parents(self, v: Value) -> tuple[Value, ...]:
-        """Return the parents that a number is linear in, once the kinds of its family are known."""
-        return self._numeric_parents[v]
+        """Return the parents that a number is linear in; none before the kinds of its family are known."""
+        return self._numeric_parents.get(v, ())
 
     def cut_parents(self, v: Value) -> tuple[Value, ...]:
-        """Return the parents of a name that have numbers, once the kinds of its family are known."""
-        return self._cut_parents[v]
+        """Return the parents of a name that have numbers; none before the kinds of its family are known."""
+        return self._cut_parents.get(v, ())
 
     @property
     def cut_in_stream(self) -> list[tuple[Value, Value]]:
@@ -156,8 +156,8 @@ class MixedCounts:
 
     def configuration(self, v: Value, values: Mapping[Value, Any]) -> tuple[Value, ...]:
         """Return the values of a variable's nominal parents, then the bins of the numbers above a name."""
-        names = tuple(values[p] for p in self._nominal_parents[v])
-        return (*names, *(bisect_right(self.cuts[p, v], values[p]) for p in self._cut_parents[v]))
+        names = tuple(values[p] for p in self.nominal_parents(v))
+        return (*names, *(bisect_right(self.cuts[p, v], values[p]) for p in self.cut_parents(v)))
 
     def reshape(
         self,

@@ -27,7 +27,7 @@ from stream_bayes.core.measures.truncated_student import TruncatedStudent
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BudgetExceeded, ImpossibleEvidence, NoValueKnown
 
-__all__ = ["MOST_COMBINATIONS", "MixedInference"]
+__all__ = ["MOST_COMBINATIONS", "MixedInference", "no_value"]
 
 MOST_COMBINATIONS = 2**16  # of missing names, and bins
 MOST_SUMMED_OUT = 2**8  # of them for a density, which is asked of each event
@@ -100,13 +100,18 @@ class MixedInference:
     def bounded(self, observed: Mapping[Value, Any], target: Value | None = None) -> Mapping[Value, Any]:
         """Return values with `UNKNOWN` for what is missing and costs most, so that little is to be summed out.
 
-        An unknown name leaves its children in a configuration without events; an unknown number is at its median.
+        So is what no event has had yet. An unknown name leaves its children in a configuration without events; an
+        unknown number is at its median.
         """
         kinds, asked = self.counts.kinds, set() if target is None else {target}
         order = self._order(frozenset(observed) | asked)
         names = [v for v in order if v not in observed and v not in asked and kinds.get(v) is False]
         missing = sorted(names, key=lambda v: len(self.families.states(v)))
-        combinations, bounded = 1, dict(observed)
+        never = [v for v in order if v not in kinds or (v in names and not self.families.states(v))]
+        combinations, bounded = (
+            1,
+            {**observed, **dict.fromkeys([v for v in never if v not in asked], UNKNOWN)},
+        )
         for v in missing:
             states = max(len(self.families.states(v)), 1)
             if combinations * states > MOST_SUMMED_OUT:
@@ -126,7 +131,7 @@ class MixedInference:
         """Return the probability of each value of a nominal variable. Raise `ImpossibleEvidence` for such evidence."""
         states = self.families.states(target)
         if not states:
-            raise _no_value(target)
+            raise no_value(target)
         rest = {v: value for v, value in observed.items() if v != target}
         logs: dict[Value, list[float]] = {state: [] for state in states}
         for log_weight, values, _ in self._combinations(rest, target):
@@ -141,8 +146,8 @@ class MixedInference:
 
     def number(self, target: Value, observed: Mapping[Value, Any]) -> StudentMixture:
         """Return the distribution of a numeric variable. Raise `ImpossibleEvidence` for such evidence."""
-        if self.families.unit(target).weight <= 0.0:
-            raise _no_value(target)
+        if target not in self.counts.kinds:
+            raise no_value(target)
         rest = {v: value for v, value in observed.items() if v != target}
         components = [(log, each) for log, _, each in self._combinations(rest, target) if log > -math.inf]
         if not components:
@@ -161,8 +166,9 @@ class MixedInference:
         kinds = self.counts.kinds
         order = self._order(frozenset(observed) | ({target} if target is not None else set()))
         for v in order:
-            if v not in kinds or (not kinds[v] and v not in observed and not self.families.states(v)):
-                raise _no_value(v)
+            if v not in observed and (v not in kinds or (not kinds[v] and not self.families.states(v))):
+                raise no_value(v)
+        order = [v for v in order if v in kinds]
         question = self._question(order, observed, target)
         names = [v for v in order if not kinds[v]]
         missing = [v for v in names if v not in observed]
@@ -175,7 +181,7 @@ class MixedInference:
                 f"{MOST_COMBINATIONS:,} are enumerated. Give more evidence, or ask about fewer variables"
             )
         settled = [v for v in names if v not in question.below]
-        known = {v: x for v, x in observed.items() if not (kinds[v] and x is UNKNOWN)}
+        known = {v: x for v, x in observed.items() if not (kinds.get(v) and x is UNKNOWN)}
         for combination in itertools.product(*states):
             values = {**known, **dict(zip(missing, combination, strict=True))}
             log_weight = self._log_of_names(settled, values)
@@ -312,7 +318,8 @@ def _log_of_sum(logs: list[float]) -> float:
     return most if most == -math.inf else most + math.log(math.fsum(math.exp(log - most) for log in logs))
 
 
-def _no_value(v: Value) -> NoValueKnown:
+def no_value(v: Value) -> NoValueKnown:
+    """Return the error that says that no value of a variable is known."""
     return NoValueKnown(
         f"no value of {shown(v)} is known yet; learn events that have it, or declare its values in a schema"
     )
