@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
     from stream_bayes.learners.classifiers.one_dependence import A2DE, AODE, SPODE
     from stream_bayes.learners.classifiers.text import BernoulliNB, ComplementNB, MultinomialNB
     from stream_bayes.learners.classifiers.trees import ODE, TAN
+    from stream_bayes.learners.regressors.gaussian_process import GaussianProcess
     from stream_bayes.learners.regressors.linear import BayesianRegression
     from stream_bayes.learners.sequences.hidden_markov import HiddenMarkov
     from stream_bayes.learners.sequences.markov_chain import MarkovChain
@@ -73,6 +74,7 @@ __all__ = [
     "DynamicNetwork",
     "FourierFeatures",
     "GaussianNB",
+    "GaussianProcess",
     "HalfLifeChoice",
     "HiddenMarkov",
     "LiveChoice",

@@ -486,6 +486,19 @@ DECLARED: dict[str, Declaration] = {
         river=({}, {"strength": 1.0}, {"half_life": 100.0}, {"features": {"count": 8}}),
         task=REGRESSION,
     ),
+    "gaussian-process": Declaration(
+        "stream_bayes.learners.regressors.gaussian_process:GaussianProcess",
+        "nominal and numeric",
+        "the target; all on each other, in any smooth way",
+        "events of the window; after an event once their cube",
+        "events of the window",
+        "the label is a number, there are few events, and intervals shall widen where nothing is known",
+        estimator="GaussianProcessRegressor",
+        cannot=("merge", "half-life", "workers"),
+        settings=({"window": 40}, {"window": 12, "schema": "open", "max_values": 3}),
+        river=({"window": 20},),
+        task=REGRESSION,
+    ),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,15 +55,17 @@ class FirstSample(NamedTuple):
         return cls(x, y, w, at, clock)
 
 
-def scaled_waves(samples: Sequence[FirstSample], settings: FourierFeatures) -> Waves | None:
+def scaled_waves(
+    samples: Sequence[FirstSample], numeric: Container[Any], settings: FourierFeatures
+) -> Waves | None:
     """Return waves with the scales of some samples; None while no number or no target varies.
 
-    A number has a scale if it came in two of the samples at least, and varies.
+    A number has a scale if it is of a numeric feature, and varies.
     """
     targets = np.array([sample.y for sample in samples])
     if not np.ptp(targets) > 0.0:
         return None
-    names = {name for each in samples for name, value in each.x.items() if is_number(value)}
+    names = {name for each in samples for name in each.x if name in numeric}
     columns: dict[Any, NDArray[np.float64]] = {}
     scales: dict[Any, tuple[float, float]] = {}
     for name in sorted(names, key=name_order):

@@ -13,7 +13,7 @@ import scipy  # its submodules load on first use
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._targets import TargetEncoder, read_target
 from stream_bayes.core.regression._summed import RegressionReading
-from stream_bayes.core.regression.waves import Waves, is_wave, wave_names
+from stream_bayes.core.regression.waves import Waves, is_derived, is_wave, wave_names
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.inputs import no_features
 from stream_bayes.core.values.values import OTHER, is_missing, shown
@@ -303,7 +303,8 @@ class BayesianRegression(SummedRegressor):
         tables = self._store.tables
         timed, newest = bool(tables.timed), int(tables.time)
         try:
-            self._waves = scaled_waves(samples, self._fourier)
+            numeric = {feature.name for feature in self._encoder.numeric if not is_derived(feature.name)}
+            self._waves = scaled_waves(samples, numeric, self._fourier)
             self._encoder = self._make_encoder()
             self._store = self._make_store()
             for sample in samples:

@@ -280,6 +280,15 @@ def test_the_first_events_set_the_scales_and_are_learned_anew(
         model.merge(model)
 
 
+def test_waves_are_over_the_numeric_features_of_the_schema_alone() -> None:
+    schema = Schema({"a": Numeric(), "code": Nominal([1, 2, 3])})
+    model = BayesianRegression(features=FourierFeatures(count=8), schema=schema)
+    for k in range(10):
+        model.learn_one({"a": float(k), "code": 1 + k % 3, "ignored": float(k)}, float(k % 4))
+    assert [name for name, *_ in model._derived()["waves"]["scales"]] == ["a"]
+    assert math.isfinite(model.predict_one({"a": 2.0, "code": 3, "ignored": "x"}))
+
+
 def test_a_function_says_what_is_learned(rng: np.random.Generator) -> None:
     model = BayesianRegression(features=lambda x: {"square": x["a"] ** 2, "sky": x["sky"]})
     for k in range(60):

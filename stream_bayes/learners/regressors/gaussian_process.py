@@ -1,0 +1,376 @@
+"""A Gaussian process over the newest events: exact, with lengths that the evidence chooses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.encoding._targets import read_target
+from stream_bayes.core.measures.student_t import StudentT
+from stream_bayes.core.regression.gaussian_process import GaussianKernel, ProcessPosterior, Units, climb
+from stream_bayes.core.values.checks import expect
+from stream_bayes.core.values.values import name_order, shown, tagged, untagged
+from stream_bayes.data.frames import Native, labels_of
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadValue, CannotMerge, NotLearned
+from stream_bayes.learners.base.arguments import check_count
+from stream_bayes.learners.base.batches import check_batch, row_weights
+from stream_bayes.learners.base.explanation import Contributions
+from stream_bayes.learners.base.regressor import BayesRegressor, X
+from stream_bayes.learners.base.samples import rows_of
+from stream_bayes.learners.base.traits import Promise, Traits
+from stream_bayes.learners.regressors.first_samples import FirstSample
+
+__all__ = ["GaussianProcess"]
+
+LARGEST_WINDOW = 2000
+LEAST_EVENTS = 256  # between two settings of the kernel, once there are as many
+FIRST_TIME = 4  # events, after which the kernel is first set
+NO_VALUE = -1.0  # code of a nominal value that is missing, or in no event of the window
+CENTER, RATIO = 1.0, 1.0  # first lengths in octaves, of a single feature, and ratio in decades
+
+Floats = NDArray[np.float64]
+
+
+class GaussianProcess(BayesRegressor):
+    """A Gaussian process over the newest events: any smooth dependence, and intervals that widen away from the events.
+
+    Strings, bytes, bools and tuples are nominal. Each feature has a length of its own in the kernel, so one that tells
+    nothing about the target is left out by a large length.
+
+    Parameters
+    ----------
+    window
+        The number of newest events that count, at most 2,000. A prediction after learning costs its cube: some
+        milliseconds with 300.
+    schema
+        The declared features, and no classes. Without one, every feature is learned when it first comes.
+    max_values
+        The number of values of a nominal feature after which new ones share one name.
+    memory_budget
+        The most bytes that sums and names may take; a sample that needs more is refused. Default: no limit.
+
+    Notes
+    -----
+    The kernel is the product over features of exp(-(z - z')^2 / (2 length^2)), with z in deviations, and of
+    exp(-1 / length^2) for values that differ. Mean and noise have the prior p(mean, noise) ~ 1 / noise^2, so a target
+    to come has a Student's t distribution. Lengths, the ratio of the process's variance to the noise's, and the unit of
+    each number are set after 4 events, 8, 16, ..., and then whenever `window` events, or 256, have come: lengths and
+    ratio are those with the largest posterior that a climb by octaves and half decades reaches from the present ones. A
+    number that an event lacks is integrated out, under a normal distribution.
+
+    Promises: the same events from the same state give the same answers. `unlearn_one` takes an event out of the window,
+    as if it had left it; one that has left is refused, as is merging. For unlimited events on sums:
+    `BayesianRegression(features="fourier")`.
+
+    Examples
+    --------
+    >>> model = GaussianProcess(window=100)
+    >>> for k in range(100):
+    ...     model.learn_one({"wind": k % 10}, 20.0 - (k % 10 - 5) ** 2 + k % 3)
+    >>> round(model.predict_one({"wind": 5.0})), round(model.predict_one({"wind": 2.0}))
+    (21, 12)
+    >>> low, high = model.predict_interval_one({"wind": 5.0}, 0.9)
+    >>> far_low, far_high = model.predict_interval_one({"wind": 30.0}, 0.9)
+    >>> far_high - far_low > 5.0 * (high - low)
+    True
+    """
+
+    promises: ClassVar[frozenset[Promise]] = frozenset({Promise.ORDERED})
+    counts_pairs: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        window: int = 300,
+        schema: Schema | None = None,
+        max_values: int | None = 1000,
+        memory_budget: int | None = None,
+    ) -> None:
+        self.window = window
+        check_count("window", window)
+        if window > LARGEST_WINDOW:
+            raise BadValue(
+                f"window: at most {LARGEST_WINDOW:,} events, as a prediction costs their cube, not {shown(window)}; "
+                'BayesianRegression(features="fourier") has no limit'
+            )
+        super().__init__(None, schema, max_values, memory_budget)
+        self._events: list[FirstSample] = []
+        self._settings: dict[
+            Any, tuple[float, float, float]
+        ] = {}  # by feature: mean, deviation, octaves of its length
+        self._ratio = RATIO
+        self._posterior: _WindowPosterior | None = None
+
+    # -- learning -----------------------------------------------------------------------------------------------------
+
+    def learn_one(self, x: X, y: float, w: float = 1.0) -> None:
+        """Learn a sample: all of it, or nothing if any part is refused.
+
+        Parameters
+        ----------
+        x
+            The features, `{name: value}`. An absent value, None or NaN is missing.
+        y
+            The target, a finite number.
+        w
+            The sample's weight; 2.0 is the same as learning it twice, but takes one place of the window.
+        """
+        row = self._store.encode(x, y, w)
+        if row.weight == 0.0:
+            return
+        self._store.add(row)
+        self._events.append(FirstSample.of(x, y, w, None, self.clock))
+        if len(self._events) > self.window:
+            oldest = self._events.pop(0)
+            self._store.unlearn(oldest.x, oldest.y, oldest.w)
+        self._posterior = None
+        if self._is_time():
+            self._set_kernel()
+
+    def learn_many(self, X: Native, y: Native, w: Native = None) -> None:
+        """Learn many rows, as `learn_one` would in their order: all of them, or none if one is refused."""
+        rows: list[Any] = [*rows_of(X)]
+        targets: Any = labels_of(y)
+        check_batch(self._store, rows, targets, w)
+        for x, target, weight in zip(rows, targets, row_weights(w, len(rows)).tolist(), strict=True):
+            self.learn_one(x, target, weight)
+
+    def unlearn_one(self, x: X, y: float, w: float = 1.0) -> None:
+        """Take a sample out of the window. Lengths and units stay until they are set again.
+
+        Raises
+        ------
+        NotLearned
+            If it is not in the window.
+        """
+        self._encoder.lookup(x)  # raises for what no event can be
+        wanted = FirstSample.of(x, read_target(y), w, None, 0)
+        matches = [number for number, each in enumerate(self._events) if each.is_of(wanted)]
+        if not matches:
+            raise NotLearned(
+                f"the sample {shown(dict(x))} with the target {shown(y)} is not among the newest {len(self._events):,} "
+                "events: it was never learned, or has left the window"
+            )
+        self._store.unlearn(wanted.x, wanted.y, wanted.w)
+        del self._events[matches[-1]]
+        self._posterior = None
+
+    def merge(self, other: Self) -> Self:
+        """Raise `CannotMerge`: the newest events of two streams are not those of one."""
+        raise CannotMerge(
+            "a GaussianProcess is not merged: which events are the newest depends on their order; take "
+            "BayesianRegression with features=FourierFeatures({'wind': (mean, deviation)})"
+        )
+
+    @property
+    def traits(self) -> Traits:
+        """The abilities of this learner, which follow from its class and its arguments."""
+        return Traits(
+            is_order_dependent=True,
+            is_mergeable=False,
+            accepts_numbers=True,
+            learns_cut_points=False,
+            accepts_new_features=self.schema is None,
+        )
+
+    # -- the kernel ---------------------------------------------------------------------------------------------------
+
+    def _is_time(self) -> bool:
+        clock = self.clock
+        return clock >= FIRST_TIME and (
+            clock & (clock - 1) == 0 or clock % max(self.window, LEAST_EVENTS) == 0
+        )
+
+    def _set_kernel(self) -> None:
+        """Set units, lengths and ratio from the events of the window."""
+        if not _has_spread(self._events):
+            return
+        features = self._encoder.features
+        names = {name for each in self._events for name in each.x if name in features}
+        center = CENTER + 0.5 * math.log2(max(1, len(names)))
+        settings = {}
+        for name in sorted(names, key=name_order):
+            octaves = self._settings[name][2] if name in self._settings else center
+            column = [each.x[name] for each in self._events if name in each.x]
+            if not features[name].numeric:
+                settings[name] = (0.0, 0.0, octaves)
+            elif (deviation := float(np.std(column))) > 1e-12 * abs(mean := float(np.mean(column))):
+                settings[name] = (mean, deviation, octaves)
+        self._settings = settings
+        window = _WindowPosterior(self._events, settings, None)
+        start = np.array([*(octaves for _, _, octaves in settings.values()), self._ratio])
+        reached = climb(window.rows, window.kernel.is_nominal, window.targets, window.weights, start).tolist()
+        self._ratio = reached.pop()
+        self._settings = {
+            name: (mean, deviation, octaves)
+            for (name, (mean, deviation, _)), octaves in zip(settings.items(), reached, strict=True)
+        }
+
+    @property
+    def lengths_(self) -> dict[Any, float]:
+        """By feature, the distance in deviations over which the target changes."""
+        return {name: 2.0**octaves for name, (_, _, octaves) in self._settings.items()}
+
+    def _window(self) -> _WindowPosterior | None:
+        """Return the posterior given the window; None until targets that differ have come."""
+        if self._posterior is None and _has_spread(self._events):
+            self._posterior = _WindowPosterior(self._events, self._settings, 10.0**self._ratio)
+        return self._posterior
+
+    # -- predicting ---------------------------------------------------------------------------------------------------
+
+    def predict_one(self, x: X, **kwargs: Any) -> float:
+        """Return the mean of an event's target; 0.0 before any learning, as River's regressors do."""
+        return self.predict_distribution_one(x).location
+
+    def predict_distribution_one(self, x: X) -> StudentT:
+        """Return the distribution of an event's target, with its quantiles, density and score."""
+        self._encoder.lookup(x)  # raises for what no event can be
+        window = self._window()
+        if window is None:
+            return StudentT(self._events[0].y if self._events else 0.0, 0.0, 0.0)
+        return window.forecast(x)
+
+    def explain_one(self, x: X) -> Contributions:
+        """Return what each feature adds to a prediction, with its standard deviation.
+
+        It is by how much the mean moves once the feature is no longer missing: the mean of that where the features
+        before it in the order of names are there already, and where those after it are.
+        """
+        self._encoder.lookup(x)
+        window = self._window()
+        if window is None:
+            return Contributions(self._events[0].y if self._events else 0.0, {})
+        return window.contributions(x)
+
+    def draw_many(self, X: Native, rng: np.random.Generator) -> Floats:
+        """Return the values of a function at some events, drawn together from the posterior.
+
+        Raises
+        ------
+        NotLearned
+            Before targets that differ have been learned.
+
+        Examples
+        --------
+        >>> model = GaussianProcess()
+        >>> for k in range(60):
+        ...     model.learn_one({"a": k % 10}, 3.0 * (k % 10) + k % 3)
+        >>> values = model.draw_many([{"a": 2}, {"a": 7}], np.random.default_rng(1))
+        >>> [round(value) for value in values]
+        [7, 22]
+        """
+        window = self._window()
+        if window is None:
+            raise NotLearned("targets that differ are needed first: learn more events")
+        return window.draw([*rows_of(X)], rng)
+
+    # -- what it holds ------------------------------------------------------------------------------------------------
+
+    @property
+    def memory_bytes(self) -> int:
+        """The bytes of sums, of the codes of names, and of the numbers of the window; names are not counted."""
+        return super().memory_bytes + 8 * sum(len(each.x) + 3 for each in self._events)
+
+    def _derived(self) -> dict[str, Any]:
+        settings = [[tagged(name), *each] for name, each in self._settings.items()]
+        return {"events": [each.state() for each in self._events], "settings": settings, "ratio": self._ratio}
+
+    def _load_derived(self, derived: Mapping[str, Any]) -> None:
+        expect(set(derived) == {"events", "settings", "ratio"}, "it holds no window")
+        self._events = [FirstSample.from_state(each) for each in derived["events"]]
+        expect(len(self._events) <= self.window, "it holds more events than its window")
+        self._settings = {
+            untagged(name): (float(mean), float(deviation), float(octaves))
+            for name, mean, deviation, octaves in derived["settings"]
+        }
+        self._ratio = float(derived["ratio"])
+
+
+class _WindowPosterior:
+    """The posterior of a process, given the events of a window; without a ratio the window alone."""
+
+    def __init__(
+        self,
+        events: list[FirstSample],
+        settings: Mapping[Any, tuple[float, float, float]],
+        ratio: float | None,
+    ) -> None:
+        self._names = list(settings)
+        means, deviations, octaves = np.array([*settings.values()], float).reshape(-1, 3).T
+        self._units = Units(means, deviations)
+        self.kernel = GaussianKernel(deviations == 0.0, 2.0**octaves)
+        self._codes: list[dict[Any, float] | None] = []
+        for name, deviation in zip(self._names, deviations, strict=True):
+            values = (
+                dict.fromkeys(each.x[name] for each in events if name in each.x) if deviation == 0.0 else {}
+            )
+            self._codes.append(
+                None if deviation else {value: float(code) for code, value in enumerate(values)}
+            )
+        self.rows = self._rows_of([each.x for each in events])
+        targets = np.array([each.y for each in events])
+        self._mean, self._deviation = float(targets.mean()), float(targets.std())
+        self.targets = (targets - self._mean) / self._deviation
+        self.weights = np.array([each.w for each in events])
+        if ratio is not None:
+            self._process = ProcessPosterior(self.kernel.among(self.rows), self.targets, self.weights, ratio)
+
+    def _rows_of(self, xs: list[Mapping[Any, Any]]) -> Floats:
+        rows = np.full((len(xs), len(self._names)), np.nan)
+        for feature, (name, codes) in enumerate(zip(self._names, self._codes, strict=True)):
+            for number, x in enumerate(xs):
+                value = x.get(name)
+                if codes is not None:
+                    rows[number, feature] = NO_VALUE if value is None else codes.get(value, NO_VALUE)
+                elif value is not None:
+                    rows[number, feature] = value
+        return self._units.apply(rows)
+
+    def forecast(self, x: Mapping[Any, Any]) -> StudentT:
+        """Return the distribution of an event's target."""
+        kernel = self.kernel.between(self._rows_of([x]), self.rows)[0]
+        location, scale = self._process.forecast(kernel)
+        return StudentT(
+            self._mean + self._deviation * location, self._deviation * scale, self._process.degrees
+        )
+
+    def contributions(self, x: Mapping[Any, Any]) -> Contributions:
+        """Return what each feature adds to the mean."""
+        whole = self._rows_of([x])[0]
+        empty = self._rows_of([{}])[0]
+        present = [feature for feature, name in enumerate(self._names) if x.get(name) is not None]
+        steps = [empty.copy() for _ in range(2 * len(present) + 2)]
+        for number, feature in enumerate(
+            present
+        ):  # the first rows gain features from the front, others from the end
+            for row in steps[number + 1 : len(present) + 1]:
+                row[feature] = whole[feature]
+            for row in steps[len(present) + 1 + len(present) - number :]:
+                row[feature] = whole[feature]
+        rows = np.array(steps)
+        kernels, among = self.kernel.between(rows, self.rows), self.kernel.between(rows, rows)
+        features = {}
+        for number, feature in enumerate(present):
+            shares = np.zeros(len(rows))
+            shares[[number, number + 1]] = -0.5, 0.5
+            last = len(present) + 1 + len(present) - number
+            shares[[last - 1, last]] = -0.5, 0.5
+            mean, deviation = self._process.combined(kernels, among, shares)
+            features[self._names[feature]] = (self._deviation * mean, self._deviation * deviation)
+        return Contributions(self.forecast({}).location, features)
+
+    def draw(self, xs: list[Mapping[Any, Any]], rng: np.random.Generator) -> Floats:
+        """Return values of the process at some events, drawn together."""
+        rows = self._rows_of(xs)
+        drawn = self._process.draw(self.kernel.between(rows, self.rows), self.kernel.between(rows, rows), rng)
+        result: Floats = self._mean + self._deviation * drawn
+        return result
+
+
+def _has_spread(events: list[FirstSample]) -> bool:
+    return len({each.y for each in events}) > 1 and sum(each.w for each in events) > 1.0
