@@ -100,3 +100,12 @@ def test_rows_with_gaps_are_counted_and_none_without_is_an_error() -> None:
         mixed_structure(
             [{**row, "x": math.nan, "n": 1.0} if k % 2 else {**row, "n": None} for k, row in enumerate(rows)]
         )
+
+
+def test_a_name_of_each_row_depends_on_nothing() -> None:
+    rng = np.random.default_rng(2)
+    rows = [
+        {"id": f"row {k}", "x": float(rng.normal()), "y": float(rng.normal()), "kind": "ab"[rng.integers(2)]}
+        for k in range(300)
+    ]
+    assert mixed_structure(rows).structure.edges == ()

@@ -15,6 +15,7 @@ A number above a name is cut, where `edge_cuts` has it unless its cuts are decla
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -44,6 +45,9 @@ LEAST_VARIANCE = (
 class MixedSample:
     """Rows without missing values: `codes` of each nominal variable, `numbers` of the others, by column.
 
+    Names that occur once share a code: of each alone nothing is learned, and apart they would seem to depend on
+    whatever tells rows apart.
+
     `declared` has the cuts of numbers of which they are declared.
     """
 
@@ -67,9 +71,12 @@ class MixedSample:
         codes, sizes = {}, {}
         for k, v in enumerate(variables):
             if not kinds[v]:
-                domain = sorted({*columns[k], *declared.states.get(v, ())}, key=name_order)
-                code = {value: number for number, value in enumerate(domain)}
-                codes[k], sizes[k] = np.array([code[value] for value in columns[k]], np.int64), len(domain)
+                times = Counter(columns[k])
+                named = {value for value in times if times[value] > 1} | {*declared.states.get(v, ())}
+                code = {value: number for number, value in enumerate(sorted(named, key=name_order))}
+                once = len(code)  # the code of all that occur once
+                codes[k] = np.array([code.get(value, once) for value in columns[k]], np.int64)
+                sizes[k] = once + (len(named) < len({*named, *times}))
         cuts = {k: declared.cuts[v] for k, v in enumerate(variables) if v in declared.cuts}
         return cls(variables, codes, sizes, numbers, cuts)
 
