@@ -95,6 +95,8 @@ class RegressionFigures(msgspec.Struct, frozen=True):
         The median width of the intervals.
     log_density
         The mean logarithm of the density of the targets.
+    crps
+        The mean continuous ranked probability score: an absolute error, of the whole forecast instead of a point.
     microseconds
         The time of a prediction and of learning, for each event; intervals and densities are not in it.
 
@@ -114,6 +116,7 @@ class RegressionFigures(msgspec.Struct, frozen=True):
     coverage: float
     width: float
     log_density: float
+    crps: float
     microseconds: float
 
 
@@ -174,11 +177,20 @@ class RegressionEvaluation(Mapping[str, RegressionFigures]):
 
         table = Table(box=None, caption=self._caption())
         table.add_column("regressor", no_wrap=True, min_width=max(map(len, self), default=0))
-        heads = ("RMSE", "MAE", "R2", f"in {100 * self.level:g} %", "width", "log density", "us/event")
+        heads = (
+            "RMSE",
+            "MAE",
+            "R2",
+            f"in {100 * self.level:g} %",
+            "width",
+            "log density",
+            "CRPS",
+            "us/event",
+        )
         for head in heads:
             table.add_column(head, justify="right")
         for name, each in self.items():
-            row = (each.rmse, each.mae, each.r2, 100 * each.coverage, each.width, each.log_density)
+            row = (each.rmse, each.mae, each.r2, 100 * each.coverage, each.width, each.log_density, each.crps)
             texts = ["-" if math.isnan(value) else f"{value:.4g}" for value in row]
             table.add_row(name, *texts, f"{each.microseconds:.1f}")
         return table
@@ -210,8 +222,8 @@ class _Scores:
     """The sums of one regressor's measures."""
 
     def __init__(self) -> None:
-        self.events = self.inside = self.densities = 0
-        self.square = self.absolute = self.log_density = self.seconds = 0.0
+        self.events = self.inside = self.densities = self.ranked = 0
+        self.square = self.absolute = self.log_density = self.crps = self.seconds = 0.0
         self.widths = array("d")  # 8 bytes for each event: a median that is updated would not be exact
 
     def add(
@@ -220,6 +232,7 @@ class _Scores:
         prediction: float,
         interval: tuple[float, float] | None = None,
         log_density: float | None = None,
+        crps: float | None = None,
     ) -> None:
         """Score a prediction."""
         error = prediction - target
@@ -232,6 +245,9 @@ class _Scores:
         if log_density is not None:
             self.densities += 1
             self.log_density += log_density
+        if crps is not None:
+            self.ranked += 1
+            self.crps += crps
 
     def figures(self, variance: float, learned: int) -> RegressionFigures:
         """Return the measures; `variance` is that of the targets."""
@@ -244,6 +260,7 @@ class _Scores:
             _share(self.inside, len(self.widths)),
             median(self.widths) if self.widths else math.nan,
             _share(self.log_density, self.densities),
+            _share(self.crps, self.ranked),
             1e6 * _share(self.seconds, learned),
         )
 
@@ -289,7 +306,14 @@ class _Regressor:
         log_density = None if distribution is None else float(distribution.log_density(target))
         if log_density is not None and not math.isfinite(log_density):
             log_density = None  # before two targets that differ, there is no density
-        self.scores.add(target, prediction, interval, log_density)
+        crps = (
+            None
+            if log_density is None or not hasattr(distribution, "crps")
+            else float(distribution.crps(target))
+        )
+        if crps is not None and not math.isfinite(crps):
+            crps = None  # of a forecast without a mean
+        self.scores.add(target, prediction, interval, log_density, crps)
         if self.keeps_answers:
             self.answers.append(
                 NumberAnswer(step.number, step.x, target, prediction, interval, log_density, step.event)

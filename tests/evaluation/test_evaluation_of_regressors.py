@@ -34,13 +34,15 @@ def rows(count: int) -> list[tuple[dict[str, Any], float]]:
 def test_measures_are_those_of_their_definitions() -> None:
     samples, model = rows(120), BayesianRegression()
     result = streams.evaluate_regression(samples, BayesianRegression(), level=0.8)
-    predicted, lows, highs, densities = [], [], [], []
+    predicted, lows, highs, densities, ranked = [], [], [], [], []
     for x, y in samples:
         predicted.append(model.predict_one(x))
         low, high = model.predict_interval_one(x, 0.8)
         lows.append(low)
         highs.append(high)
         densities.append(model.predict_density_one(x, y))
+        forecast = model.predict_distribution_one(x)
+        ranked.append(forecast.crps(y) if forecast.scale else math.inf)
         model.learn_one(x, y)
     targets = np.array([y for _, y in samples])[1:]
     errors = np.array(predicted)[1:] - targets
@@ -52,6 +54,7 @@ def test_measures_are_those_of_their_definitions() -> None:
     assert measured.coverage == np.mean((np.array(lows)[1:] <= targets) & (targets <= np.array(highs)[1:]))
     assert measured.width == pytest.approx(np.median(np.subtract(highs, lows)[1:]))
     assert measured.log_density == pytest.approx(np.mean([math.log(d) for d in densities if d > 0.0]))
+    assert measured.crps == pytest.approx(np.mean([each for each in ranked if math.isfinite(each)]))
     assert [each.prediction for each in result.answers["BayesianRegression"]] == predicted[1:]
     assert result["no change"].mae == pytest.approx(np.mean(abs(np.diff([y for _, y in samples]))))
     means = np.cumsum([y for _, y in samples])[:-1] / np.arange(1, 120)

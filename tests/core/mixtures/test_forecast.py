@@ -58,5 +58,18 @@ def test_a_corrected_forecast_is_one_distribution(mixture: ForecastMixture) -> N
     low, high = forecast.interval(0.6)
     inside, _ = integrate.quad(forecast.density, low, high, limit=200)
     assert inside == pytest.approx(0.6, abs=1e-6)
+    for y in (50.0, 97.0, 101.0, 112.0, 1000.0):
+        grid = np.concatenate(
+            [
+                np.linspace(-900.0, 60.0, 2000),
+                np.linspace(60.0, 140.0, 4000),
+                np.linspace(140.0, 2100.0, 2000),
+            ]
+        )
+        grid = np.union1d(grid, [y - 1e-9, y])
+        below = np.array([forecast.below(each) for each in grid]) - (grid >= y)
+        assert forecast.crps(y) == pytest.approx(
+            np.trapezoid(np.square(below), grid), abs=0.01 * forecast.scale
+        )
     assert forecast == Forecast(mixture, 100.0, 4.0, TAILS, shifts)
     assert forecast != Forecast(mixture, 100.0, 5.0, TAILS, shifts)
