@@ -1,10 +1,10 @@
 """A pipeline from a file to a file, in a process of its own, that kills itself where it is told to.
 
 Each line of the standard input is a run: {"directory": ..., "kill_at": ..., "how": ...}. Samples are "held" until their
-labels come, or all that come are taken "together", from JSON lines to JSON lines, or from a compressed "csv" to CSV
-files; `kill_at` is the sample that is not learned any more, 0 for none. Each
-run is a process that begins as a copy of this one, which has loaded the package and done nothing else; a line of the
-standard output says how it ended. So many can be killed in the time that loading takes.
+labels come, also where labels are "numbers", or all that come are taken "together", from JSON lines to JSON lines, or
+from a compressed "csv" to CSV files; `kill_at` is the sample that is not learned any more, 0 for none. Each run is a
+process that begins as a copy of this one, which has loaded the package and done nothing else; a line of the standard
+output says how it ended. So many can be killed in the time that loading takes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from stream_bayes import AODE
+from stream_bayes import AODE, BayesianRegression, FourierFeatures
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.contracts.sink import DeadLetter, Output
@@ -34,6 +34,7 @@ from stream_bayes.streams.files.source import FileSource
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
 from stream_bayes.streams.served_models.learner import ServedLearner
+from stream_bayes.streams.served_models.regressor import ServedRegressor
 
 
 class Killed(ServedLearner):
@@ -65,9 +66,30 @@ class Killed(ServedLearner):
         return counted
 
 
+class KilledNumbers(ServedRegressor):
+    """The same for a learner of numbers."""
+
+    def __init__(self, learner: Any, kill_at: int) -> None:
+        self.left = kill_at
+        super().__init__(learner)
+
+    def _learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> None:
+        self.left -= 1
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        super()._learn(x, y, w, at)
+
+
 def main(directory: Path, kill_at: int, how: str) -> None:
-    model = Killed(AODE(half_life=300), kill_at)
-    held = Pending(wait_for=20, on_expiry="assume", assumed="no") if how == "held" else None
+    model: Any
+    held: Pending | None
+    if how == "numbers":
+        waves = FourierFeatures(count=6)
+        model = KilledNumbers(BayesianRegression(strength=1.0, half_life=300, features=waves), kill_at)
+        held = Pending(wait_for=20, on_expiry="assume", assumed=2.5)
+    else:
+        model = Killed(AODE(half_life=300), kill_at)
+        held = Pending(wait_for=20, on_expiry="assume", assumed="no") if how == "held" else None
     source: FileSource
     answers: FileSink
     dead: FileSink
