@@ -12,6 +12,7 @@ from stream_bayes import load, save
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import CannotMerge, NotSupported
 from stream_bayes.learners.base.explanation import Contributions, Explanation
+from stream_bayes.learners.base.posteriors import NumberPosterior, SharePosterior
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.catalogue import VERBS
 from stream_bayes.workers.summable import learner_of
@@ -35,7 +36,15 @@ def can(verb: str, make: Callable[[], Any], events: Sequence[Event], directory: 
             return False
 
 
-METHODS = {"unlearn_one", "merge", "predict_interval_one", "explain_one", "learn_many", "predict_many"}
+METHODS = {
+    "unlearn_one",
+    "merge",
+    "predict_interval_one",
+    "posterior",
+    "explain_one",
+    "learn_many",
+    "predict_many",
+}
 
 
 def taught(make: Callable[[], Any], events: Sequence[Event]) -> Any:
@@ -67,6 +76,18 @@ def has_intervals(make: Callable[[], Any], events: Sequence[Event], directory: P
     return intervals.keys() == answer.keys() and all(
         0.0 <= low <= answer[label] <= high <= 1.0 for label, (low, high) in intervals.items()
     )
+
+
+def has_posteriors(make: Callable[[], Any], events: Sequence[Event], directory: Path) -> bool:
+    model = taught(make, events)
+    for name in dict.fromkeys(name for x, _ in events for name in x):
+        try:
+            posterior = model.posterior(name)
+        except NotSupported:
+            continue  # in a network, it is given its parents, which are more than the class
+        each = posterior[model.classes_[0]] if isinstance(posterior, dict) else posterior
+        return isinstance(each, SharePosterior | NumberPosterior)
+    return False
 
 
 def explains(make: Callable[[], Any], events: Sequence[Event], directory: Path) -> bool:
@@ -104,7 +125,17 @@ def sums_shards(make: Callable[[], Any], events: Sequence[Event], directory: Pat
 TRIED = dict(
     zip(
         VERBS,
-        (unlearns, merges, has_intervals, explains, has_half_life, takes_many, loads_alone, sums_shards),
+        (
+            unlearns,
+            merges,
+            has_intervals,
+            has_posteriors,
+            explains,
+            has_half_life,
+            takes_many,
+            loads_alone,
+            sums_shards,
+        ),
         strict=True,
     )
 )

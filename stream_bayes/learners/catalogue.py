@@ -42,6 +42,7 @@ VERBS = {
     "unlearn": "`unlearn_one` takes back an event",
     "merge": "`merge` and `+` add the counts of another one; not with `max_values`, or cut points that differ",
     "intervals": "`predict_interval_one` gives credible intervals; of classifiers `predict_interval_many` too",
+    "posteriors": "`posterior` gives mean, variance and intervals of each table",
     "explains features": "`explain_one` gives the evidence of each feature",
     "half-life": "old events fade, by `half_life=`",
     "many rows": "`learn_many` and `predict_many`",
@@ -164,7 +165,7 @@ DECLARED: dict[str, Declaration] = {
         estimator="AdaptiveClassifier",
         unordered={"label_memory": 0},
         can_be_wrapped=False,
-        cannot=("unlearn", "merge", "half-life", "workers"),
+        cannot=("posteriors", "unlearn", "merge", "half-life", "workers"),
     ),
     "nb": Declaration(
         "stream_bayes.learners.classifiers.naive_bayes:NaiveBayes",
@@ -219,6 +220,7 @@ DECLARED: dict[str, Declaration] = {
         "square of the numbers",
         "values, and pairs of numbers",
         "numbers are correlated, alike in all classes",
+        cannot=("posteriors",),
         settings=(
             {},
             {"shrinkage": 0.25, "class_prior": PRIOR},
@@ -234,6 +236,7 @@ DECLARED: dict[str, Declaration] = {
         "square of the numbers",
         "values, and pairs of numbers for each class",
         "numbers are correlated, differently in each class",
+        cannot=("posteriors",),
         settings=(
             {},
             {"predictive": "plug-in", "shrinkage": 0.5, "half_life": 20.0},
@@ -446,7 +449,7 @@ DECLARED: dict[str, Declaration] = {
         "you do not know how fast to forget",
         example={"learner": "nb"},
         can_be_wrapped=False,
-        cannot=("unlearn", "merge", "half-life", "workers"),
+        cannot=("posteriors", "unlearn", "merge", "half-life", "workers"),
         settings=({"learner": "nb"}, {"learner": "live-choice", "combine": "mixture"}),
     ),
     DEFAULT_REGRESSOR: Declaration(
@@ -458,7 +461,7 @@ DECLARED: dict[str, Declaration] = {
         "the label is a number",
         estimator="AdaptiveRegressor",
         unordered={"lags": 0},
-        cannot=("unlearn", "merge", "explains features", "half-life", "workers"),
+        cannot=("posteriors", "unlearn", "merge", "explains features", "half-life", "workers"),
         settings=({}, {"lags": 0}, {"schema": "open", "lags": 1, "max_values": 3}),
         river=({}, {"lags": 0}),
         task=REGRESSION,
@@ -471,7 +474,7 @@ DECLARED: dict[str, Declaration] = {
         "pairs of columns: numbers, and values of nominal features",
         "the label is a number, and you unlearn, merge or explain",
         estimator="BayesianRegressor",
-        cannot=("workers",),
+        cannot=("posteriors", "workers"),
         only={"merge": ("unless the first events set the scales of Fourier features", {})},
         settings=(
             {},
@@ -494,7 +497,7 @@ DECLARED: dict[str, Declaration] = {
         "events of the window",
         "the label is a number, there are few events, and intervals shall widen where nothing is known",
         estimator="GaussianProcessRegressor",
-        cannot=("merge", "half-life", "workers"),
+        cannot=("posteriors", "merge", "half-life", "workers"),
         settings=({"window": 40}, {"window": 12, "schema": "open", "max_values": 3}),
         river=({"window": 20},),
         task=REGRESSION,

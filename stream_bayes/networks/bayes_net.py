@@ -50,6 +50,7 @@ from stream_bayes.networks.answers import UNSEEN
 from stream_bayes.networks.conditional_table import ConditionalTable
 from stream_bayes.networks.drawing import network_html
 from stream_bayes.networks.encoder import encoder_of
+from stream_bayes.networks.evidence import evidence_of_network
 from stream_bayes.networks.growing_learner import GrowingLearner
 from stream_bayes.networks.growth import (
     GROWING_WINDOW,
@@ -723,6 +724,34 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         Surprise({'user': 7.601, 'country': 0.693}, total=8.294, novel=('user',))
         """
         return answers.explain(self._live, x, self.unseen)
+
+    def log_evidence(self) -> float:
+        """Return the log-probability of everything learned under this structure, tables integrated out.
+
+        It is minus the sum of `score_learn_one` of all events, in any order. Structures are compared by it:
+        `log_bayes_factor` is the difference.
+
+        Raises
+        ------
+        NotSupported
+            If it is not exact: a structure that was learned, missing or fractional values, names that are not declared.
+
+        Examples
+        --------
+        >>> from stream_bayes import BayesNet, Nominal, Schema
+        >>> schema = Schema({"rain": Nominal(["yes", "no"]), "lawn": Nominal(["wet", "dry"])})
+        >>> linked = BayesNet({"rain": [], "lawn": ["rain"]}, schema=schema)
+        >>> apart = BayesNet({"rain": [], "lawn": []}, schema=schema)
+        >>> for number in range(20):
+        ...     event = {"rain": "yes", "lawn": "wet"} if number % 2 else {"rain": "no", "lawn": "dry"}
+        ...     linked.learn_one(event)
+        ...     apart.learn_one(event)
+        >>> round(linked.log_evidence() - apart.log_evidence(), 2)
+        12.13
+        """
+        return evidence_of_network(
+            self, self._live.network(), self.clone()._live.network(), self._store.weight
+        )
 
     def view(self) -> BayesNetView:
         """Return the network as it is now, for other threads and processes to query while learning goes on.

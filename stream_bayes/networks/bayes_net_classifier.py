@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Container, Mapping
 from typing import Any, Self
@@ -34,11 +35,13 @@ from stream_bayes.learners.base.arguments import check_count, warn_of_moved_numb
 from stream_bayes.learners.base.base import X
 from stream_bayes.learners.base.binning import Binning
 from stream_bayes.learners.base.pair_classifier import PairClassifier
+from stream_bayes.learners.base.posteriors import SharePosterior
 from stream_bayes.learners.base.traits import Traits
 from stream_bayes.learners.base.unlabelled import LearnsUnlabelled
 from stream_bayes.networks.answers import as_network, credible_intervals
 from stream_bayes.networks.class_growth import ClassGrowth, GrowingReading
 from stream_bayes.networks.conditional_table import checked_level
+from stream_bayes.networks.evidence import evidence_of_network
 from stream_bayes.networks.growing_learner import GrowingLearner
 from stream_bayes.networks.growth import GROWING_WINDOW, LEARN
 from stream_bayes.networks.view import ClassifierView
@@ -408,6 +411,32 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
                 engine, network, targets, given, answer, checked_level(level)
             )
 
+    def _table_posterior(self, feature: Any, label: Any, rest: Mapping[Any, Any]) -> Any:
+        network = self._reading.network()
+        if feature not in network.structure:
+            raise UnknownFeature(
+                f"no feature {shown(feature)} is in the network; there are {shown(list(network.structure))}"
+            )
+        parents = network.structure.parents(feature)
+        free = [name for name in parents if name not in rest and name != self._target]
+        further = [name for name in rest if name not in parents]
+        if free or further or (label is not ... and self._target not in parents):
+            raise NotSupported(
+                f"the table of {shown(feature)} is given its parents {shown(list(parents))} and nothing else: give "
+                "each of them a value"
+            )
+        weights = network.weights(feature)
+        assert weights is not None  # it is no class
+        known = self._evidence(rest)
+
+        def row(y: Any) -> SharePosterior:
+            row: Any = weights
+            for name in parents:
+                row = row[network.states[name].index(y if name == self._target else known[name])]
+            return SharePosterior(dict(zip(network.states[feature], row.tolist(), strict=True)))
+
+        return self._by_class(label, row) if self._target in parents else row(...)
+
     def most_probable(self, evidence: X | None = None) -> MostProbable:
         """Return the most probable values of all variables together given evidence, the class included."""
         return self._engine().most_probable(self._evidence(evidence))
@@ -456,6 +485,20 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
         [0.25, 0.75]
         """
         return as_network(self._reading.network())
+
+    def log_evidence(self) -> float:
+        """Return the log-probability of everything learned under this structure, tables integrated out.
+
+        It is the sum of log P(y, x) of all events, each before it was learned, in any order. Raises `NotSupported`
+        where it is not exact, as `BayesNet.log_evidence` does.
+        """
+        empty: BayesNetClassifier = self.clone()
+        if not empty.classes_:
+            raise NotSupported(
+                f"{type(self).__name__} has no exact evidence here: declare all classes, in the schema"
+            )
+        events = math.fsum(self._store.tables.class_weight)
+        return evidence_of_network(self, self._reading.network(), empty._reading.network(), events)
 
     def view(self) -> ClassifierView:
         """Return the classifier as it is now, for other threads and processes to use while learning goes on.

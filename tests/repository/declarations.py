@@ -22,13 +22,16 @@ PAGE = ROOT / "docs" / "which-learner.md"
 
 # What is no learner of the catalogue: the verbs that it does not have, or has in a way of its own.
 RELATIVES: dict[str, dict[str, str]] = {
-    "DriftAdaptive": dict.fromkeys(("unlearn", "merge", "half-life", "loads alone", "workers"), "no"),
-    "DecidingClassifier": dict.fromkeys(("merge", "half-life", "loads alone"), "no"),
+    "DriftAdaptive": dict.fromkeys(
+        ("unlearn", "merge", "posteriors", "half-life", "loads alone", "workers"), "no"
+    ),
+    "DecidingClassifier": dict.fromkeys(("merge", "posteriors", "half-life", "loads alone"), "no"),
     "PredictionSets": dict.fromkeys(
         (
             "unlearn",
             "merge",
             "intervals",
+            "posteriors",
             "explains features",
             "half-life",
             "many rows",
@@ -41,6 +44,7 @@ RELATIVES: dict[str, dict[str, str]] = {
         "unlearn": "`forget(id)`",
         "merge": "`merge` alone",
         "intervals": "no",
+        "posteriors": "no",
         "explains features": "each token",
         "half-life": "no",
         "many rows": "no",

@@ -445,6 +445,23 @@ class ValueReading(Reading):
             float(self.freedom[label]),
         )
 
+    def number_posterior(self, feature: cython.Py_ssize_t, label: cython.Py_ssize_t) -> tuple:
+        """Return the parameters of a number's normal-inverse-gamma posterior in a class: the location and the weight
+        of its mean, the square of the scale of its variance, and its degrees of freedom.
+        """
+        numbers: Gaussians = self.tables.gaussians
+        self.reserve()
+        self.update(feature)
+        weight = numbers.weight[feature * numbers.classes + label] / self.tables.unit
+        if self.constant and weight > 0.0:
+            weight = self.weight_of_all / self.tables.unit  # as in `add_students`
+        return (
+            float(self.center + self.mean[label]),
+            float(PRIOR_MEANS + max(0.0, weight)),
+            float(self.variance[label]),
+            float(self.freedom[label]),
+        )
+
     @cython.cfunc
     def add_numbers(self, row: Row):
         tables: Tables = self.tables

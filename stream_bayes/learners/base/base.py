@@ -41,6 +41,7 @@ from stream_bayes.learners.base.explanation import (
     explained_by_steps,
 )
 from stream_bayes.learners.base.intervals import Intervals, beta_interval, ends_of
+from stream_bayes.learners.base.posteriors import SharePosterior
 from stream_bayes.learners.base.predictions import labels_like, most_probable, probabilities_like
 from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.learners.base.traits import Promise, Traits
@@ -327,6 +328,67 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
         """
         raise NotSupported(f"{type(self).__name__} has no table of {feature!r} given {given!r}")
 
+    def posterior(self, feature: Any, given: Mapping[Any, Any] | None = None) -> Any:
+        """Return the posterior of the table that `conditional` returns the means of.
+
+        Parameters
+        ----------
+        feature
+            The feature's name; that of the class (the schema's `target`, `"class"` without a schema) for P(class).
+        given
+            As in `conditional`. Without the class, a posterior for each class is returned, by class.
+
+        Returns
+        -------
+        A `SharePosterior` of a nominal feature and of the class, a `NumberPosterior` of a numeric one: each with
+        `mean`, `variance` and `interval(level)`.
+
+        Examples
+        --------
+        >>> from stream_bayes import NaiveBayes
+        >>> model = NaiveBayes()
+        >>> for sky, weather in [("grey", "rain"), ("grey", "rain"), ("blue", "dry")]:
+        ...     model.learn_one({"sky": sky}, weather)
+        >>> model.posterior("class").mean, model.posterior("class").interval(0.9)["dry"]
+        ({'rain': 0.6, 'dry': 0.4}, (0.0976..., 0.7513...))
+        >>> model.posterior("sky", given={"class": "dry"}).variance["blue"]
+        0.0555...
+        """
+        label, rest = self._split_given(given)
+        if feature != self._target:
+            return self._table_posterior(feature, label, rest)
+        if label is not ... or rest:
+            raise BadValue(f"P({self._target}) is given nothing: leave given={shown(given)} out")
+        parameters = self._prior_parameters()
+        if parameters is None:
+            raise NotSupported(
+                f"class_prior={shown(self.class_prior)} makes P({self._target}) certain: it has no posterior"
+            )
+        return SharePosterior(parameters)
+
+    def _table_posterior(self, feature: Any, label: Any, rest: Mapping[Any, Any]) -> Any:
+        """Return the posterior of a feature's table, given a class, `...` for each, and other features."""
+        raise NotSupported(
+            f"{type(self).__name__} has no table of {feature!r} by itself, and no posterior of it; NaiveBayes, "
+            "GaussianNB, the learners over pairs, MultinomialNB and BernoulliNB do"
+        )
+
+    def log_evidence(self) -> float:
+        """Return the log-probability of everything learned, tables integrated out.
+
+        It is the sum of log P(y, x) of all events, each before it was learned, in any order.
+
+        Raises
+        ------
+        NotSupported
+            If it is not exact, as the message says: of other learners than `NaiveBayes`, `BayesNet` and
+            `BayesNetClassifier`, of numbers, names that are not declared, weights that are not whole.
+        """
+        raise NotSupported(
+            f"a {type(self).__name__} has no exact evidence: its answers are no chain of predictions; NaiveBayes over "
+            "declared names and networks have"
+        )
+
     def _split_given(self, conditions: Mapping[Any, Any] | None) -> tuple[Any, dict[Any, Any]]:
         """Return the class among the given values, `...` without one, and the others."""
         if conditions is not None and not isinstance(conditions, Mapping):
@@ -346,10 +408,14 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
         """Return the class, which alone may be given; `...` without one."""
         label, rest = self._split_given(conditions)
         if rest:
-            raise NotSupported(
-                f"{type(self).__name__} has no table given {next(iter(rest))!r}; the class is called {self._target!r}"
-            )
+            raise self._no_table(rest)
         return label
+
+    def _no_table(self, rest: Mapping[Any, Any]) -> NotSupported:
+        """Return the error of a table given other features."""
+        return NotSupported(
+            f"{type(self).__name__} has no table given {next(iter(rest))!r}; the class is called {self._target!r}"
+        )
 
     def _by_class(self, label: Any, table: Callable[[Any], T]) -> T | dict[Any, T]:
         """Return the table of a class; for `...` that of each class, by class."""

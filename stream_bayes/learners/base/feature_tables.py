@@ -10,6 +10,7 @@ from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.readings._smoothing import pseudocount
 from stream_bayes.core.values.values import Value, canonical
 from stream_bayes.errors import BadLabel, NotSupported, UnknownFeature
+from stream_bayes.learners.base.posteriors import NumberPosterior, SharePosterior
 
 __all__ = ["FeatureTables"]
 
@@ -72,6 +73,10 @@ class FeatureTables:
 
     def given_value(self, name: Any, label: Any, other: Any, value: Any) -> dict[Any, float]:
         """Return P(feature | label, other = value), from a store of pairs; nothing if it is 0/0."""
+        return self._smoothed(self._pair_counts(name, label, other, value))
+
+    def _pair_counts(self, name: Any, label: Any, other: Any, value: Any) -> dict[Any, float]:
+        """Return the weight of each value of a feature beside a value of another, in fresh samples."""
         feature, parent = self.feature(name), self.feature(other)
         if feature is parent:
             raise NotSupported(f"{name!r} cannot be given to itself")
@@ -85,7 +90,19 @@ class FeatureTables:
             if tables.values.occupied[position]:
                 cell = layout.pair(max(position, parent_position), min(position, parent_position))
                 counts[feature_value] = pairs.weight[cell * layout.classes + code] / tables.unit
-        return self._smoothed(counts)
+        return counts
+
+    def posterior_given_class(self, name: Any, label: Any) -> SharePosterior | NumberPosterior:
+        """Return the posterior of P(feature | label); of the mean and deviation of a numeric feature."""
+        feature = self.feature(name)
+        if feature.numeric:
+            code = self.store.encoder.labels.find(label)
+            return NumberPosterior(*self.reading.number_posterior(feature.slot, code))
+        return self._posterior(self.counts(name, label))
+
+    def posterior_given_value(self, name: Any, label: Any, other: Any, value: Any) -> SharePosterior:
+        """Return the posterior of P(feature | label, other = value), from a store of pairs."""
+        return self._posterior(self._pair_counts(name, label, other, value))
 
     def joint(self, name: Any, labels: Iterable[Any]) -> dict[Any, dict[Value, float]]:
         """Return P(label, feature), smoothed over all cells together."""
@@ -97,6 +114,9 @@ class FeatureTables:
 
     def _smoothed(self, counts: Mapping[Any, float]) -> dict[Any, float]:
         """Return each cell's smoothed share; nothing if it is 0/0."""
+        return self._posterior(counts).mean
+
+    def _posterior(self, counts: Mapping[Any, float]) -> SharePosterior:
+        """Return the posterior of the cells' shares."""
         add = pseudocount(self.reading.strength, len(counts), self.reading.spread)
-        total = math.fsum(counts.values()) + add * len(counts)
-        return {cell: (n + add) / total for cell, n in counts.items()} if total > 0 else {}
+        return SharePosterior({cell: n + add for cell, n in counts.items()})

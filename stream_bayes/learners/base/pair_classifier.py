@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from stream_bayes.core.counts.store import CountStore
@@ -135,12 +135,23 @@ class PairClassifier(BayesClassifier):
         tables = self._tables
         if not rest:
             return self._by_class(label, lambda y: tables.given_class(feature, y))
+        ((other, value),) = self._only_pair(rest)
+        return self._by_class(label, lambda y: tables.given_value(feature, y, other, value))
+
+    def _table_posterior(self, feature: Any, label: Any, rest: Mapping[Any, Any]) -> Any:
+        tables = self._tables
+        if not rest:
+            return self._by_class(label, lambda y: tables.posterior_given_class(feature, y))
+        ((other, value),) = self._only_pair(rest)
+        return self._by_class(label, lambda y: tables.posterior_given_value(feature, y, other, value))
+
+    def _only_pair(self, rest: Mapping[Any, Any]) -> Iterable[tuple[Any, Any]]:
+        """Return the one feature that is given, with its value."""
         if len(rest) > 1:
             raise NotSupported(
                 f"{type(self).__name__} counts pairs of features: it has no table given {list(rest)!r}"
             )
-        ((other, value),) = rest.items()
-        return self._by_class(label, lambda y: tables.given_value(feature, y, other, value))
+        return rest.items()
 
     def joint(self, feature: Any = ...) -> dict[Any, Any]:
         """Return P(y), or P(y, feature) as `{label: {value: probability}}`, smoothed over all its cells together."""

@@ -14,6 +14,7 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.base.arguments import check_choice, check_number, warn_of_moved_numbers
 from stream_bayes.learners.base.binning import Binning, bins_for, cuts_of, has_open_cuts
+from stream_bayes.learners.base.evidence import evidence_of_names
 from stream_bayes.learners.base.feature_tables import FeatureTables
 from stream_bayes.learners.base.row_encoder import row_encoder
 from stream_bayes.learners.base.traits import Traits
@@ -122,6 +123,30 @@ class _GaussianOrCounted(LearnsUnlabelled):
         """
         tables = FeatureTables(self._store, self._reading)
         return self._by_class(self._given_label(given), lambda y: tables.given_class(feature, y))
+
+    def _table_posterior(self, feature: Any, label: Any, rest: Mapping[Any, Any]) -> Any:
+        if rest:
+            raise self._no_table(rest)
+        tables = FeatureTables(self._store, self._reading)
+        return self._by_class(label, lambda y: tables.posterior_given_class(feature, y))
+
+    def log_evidence(self) -> float:
+        """Return the log-probability of everything learned, tables integrated out.
+
+        It is the sum of log P(y, x) of all events, each before it was learned, in any order; absent features are left
+        out. All features and classes are names that the schema declares, weights are whole, and nothing fades.
+
+        Examples
+        --------
+        >>> from math import exp
+        >>> from stream_bayes import NaiveBayes, Nominal, Schema
+        >>> model = NaiveBayes(schema=Schema({"sky": Nominal(["grey", "blue"])}, classes=["rain", "dry"]))
+        >>> model.learn_one({"sky": "grey"}, "rain")  # 1/2 * 1/2
+        >>> model.learn_one({"sky": "grey"}, "rain")  # 2/3 * 2/3
+        >>> round(exp(model.log_evidence()), 6), round(1 / 4 * 4 / 9, 6)
+        (0.111111, 0.111111)
+        """
+        return evidence_of_names(self)
 
     def joint(self, feature: Any = ...) -> dict[Any, Any]:
         """Return P(y), or P(y, feature) as `{label: {value: probability}}`, smoothed over all its cells together."""

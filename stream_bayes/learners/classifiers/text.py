@@ -18,6 +18,7 @@ from stream_bayes.errors import SchemaError, UnknownFeature
 from stream_bayes.learners.base.arguments import check_number
 from stream_bayes.learners.base.base import X
 from stream_bayes.learners.base.explanation import Explanation
+from stream_bayes.learners.base.posteriors import SharePosterior
 from stream_bayes.learners.base.unlabelled import LearnsUnlabelled
 
 __all__ = ["BernoulliNB", "ComplementNB", "MultinomialNB"]
@@ -87,11 +88,27 @@ class _BagClassifier(LearnsUnlabelled):
             probabilities for all classes are returned, by class.
         """
         label = self._given_label(given)
-        code = self._store.encoder.nominal[0].vocabulary.lookup(feature)
-        if code < 0 or not self._store.tables.values.occupied[code]:
-            raise UnknownFeature(f"token {feature!r} holds no samples")
-        labels = self._store.encoder.labels
+        code, labels = self._code(feature), self._store.encoder.labels
         return self._by_class(label, lambda y: self._share(code, labels.find(y)))
+
+    def _code(self, token: Any) -> int:
+        """Return the code of a token; raise `UnknownFeature` if it holds no samples."""
+        code: int = self._store.encoder.nominal[0].vocabulary.lookup(token)
+        if code < 0 or not self._store.tables.values.occupied[code]:
+            raise UnknownFeature(f"token {token!r} holds no samples")
+        return code
+
+    def _table_posterior(self, feature: Any, label: Any, rest: Mapping[Any, Any]) -> Any:
+        if rest:
+            raise self._no_table(rest)
+        code = self._code(feature)
+        return self._by_class(
+            label, lambda y: self._token_posterior(code, self._store.encoder.labels.find(y))
+        )
+
+    def _token_posterior(self, code: int, label: int) -> SharePosterior:
+        weight, total = self._parameters(code, label)
+        return SharePosterior({True: weight, False: total - weight})
 
     def explain_one(self, x: X) -> Explanation:
         """Return the evidence of each token for each class, as log-evidence that adds up."""

@@ -160,6 +160,12 @@ class SlidingWindow(BayesClassifier):
     def conditional(self, feature: Any, given: Mapping[Any, Any] | None = None) -> dict[Any, Any]:
         return self.learner.conditional(feature, given)
 
+    def posterior(self, feature: Any, given: Mapping[Any, Any] | None = None) -> Any:
+        return self.learner.posterior(feature, given)
+
+    def log_evidence(self) -> float:
+        return self.learner.log_evidence()
+
     @property
     def _target(self) -> str:
         return self.learner._target
