@@ -175,7 +175,7 @@ class RegressionEvaluation(Mapping[str, RegressionFigures]):
     def __rich__(self) -> Table:
         from rich.table import Table
 
-        table = Table(box=None, caption=self._caption())
+        table = Table(box=None, padding=(0, 1, 0, 0), caption=self._caption())  # it fits in 80 columns
         table.add_column("regressor", no_wrap=True, min_width=max(map(len, self), default=0))
         heads = (
             "RMSE",
@@ -185,13 +185,14 @@ class RegressionEvaluation(Mapping[str, RegressionFigures]):
             "width",
             "log density",
             "CRPS",
-            "us/event",
+            "us each",
         )
         for head in heads:
             table.add_column(head, justify="right")
         for name, each in self.items():
             row = (each.rmse, each.mae, each.r2, 100 * each.coverage, each.width, each.log_density, each.crps)
             texts = ["-" if math.isnan(value) else f"{value:.4g}" for value in row]
+            texts[2] = texts[2] if math.isnan(each.r2) else f"{each.r2:.4f}"
             table.add_row(name, *texts, f"{each.microseconds:.1f}")
         return table
 

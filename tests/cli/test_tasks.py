@@ -53,10 +53,11 @@ def test_a_target_of_numbers_is_learned_as_numbers_and_said(houses: Path, tmp_pa
     assert mixed["prediction"] == pytest.approx(380.0, abs=15.0) and len(mixed["experts"]) == 21
     assert "linear over all" in run("explain", model, json.dumps(x)).stdout
     linear = tmp_path / "linear.zip"
-    run("train", houses, "--target", "price", "--out", linear, "--model", "bayesian-regression")
+    waves = ("--model", "bayesian-regression", "--arg", "features=fourier")
+    run("train", houses, "--target", "price", "--out", linear, *waves)
     shown = json.loads(run("explain", linear, json.dumps(x), "--json").stdout)
     assert shown["prediction"] == pytest.approx(380.0, abs=5.0)
-    assert {each["feature"] for each in shown["contributions"]} == set(x)
+    assert {each["feature"] for each in shown["contributions"]} == {*x, "waves over garden, rooms, size"}
     assert "90 % interval" in run("explain", linear, json.dumps(x)).stdout
     assert "are for classes" in run("predict", model, houses, "--variable", "city").stderr
 

@@ -163,7 +163,7 @@ def _print_contributions(model: BayesRegressor, x: dict[str, Any], json: bool) -
     low, high = model.predict_interval_one(x, 0.9)
     if json:
         parts = [
-            {"feature": name, "value": x[name], "contribution": value, "sd": sd}
+            {"feature": name, "value": x.get(name), "contribution": value, "sd": sd}
             for name, (value, sd) in contributions.ranked()
         ]
         bounds = [_finite(low), _finite(high)]
@@ -179,7 +179,12 @@ def _print_contributions(model: BayesRegressor, x: dict[str, Any], json: bool) -
         return
     rows = [{"": "mean of all", "value": "", "contribution": f"{contributions.mean:.4g}", "sd": ""}]
     rows += [
-        {"": str(name), "value": repr(x[name]), "contribution": f"{value:+.4g}", "sd": f"{sd:.3g}"}
+        {
+            "": str(name),
+            "value": repr(x[name]) if name in x else "",  # waves are over several features
+            "contribution": f"{value:+.4g}",
+            "sd": f"{sd:.3g}",
+        }
         for name, (value, sd) in contributions.ranked()
     ]
     rows.append({"": "prediction", "value": "", "contribution": f"{contributions.prediction:.4g}", "sd": ""})
