@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
 import contextlib
+import gzip
 import http.client
 import json
+import lzma
 import os
 import random
 import resource
@@ -16,8 +19,11 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -57,11 +63,12 @@ class Honest:
 
 
 @contextmanager
-def pipeline(directory: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """Run a pipeline with its service in processes of their own."""
+def pipeline(directory: Path) -> Iterator[tuple[subprocess.Popen[bytes], int, int]]:
+    """Run a pipeline with its service and its metrics in processes of their own."""
     write_days(directory, DAYS)
-    (port,) = free_ports(1)
-    text = pipeline_text(serve='token = "${TOKEN_OF_TEST}"\nmax_requests = 100_000')
+    port, ops = free_ports(2)
+    tables = f'token = "${{TOKEN_OF_TEST}}"\nmax_requests = 100_000\n[ops]\nport = {ops}'
+    text = pipeline_text(serve=tables)
     (directory / "weather.toml").write_text(text.replace("port = 0", f"port = {port}"))
     process = subprocess.Popen(
         [sys.executable, "-m", "stream_bayes", "run", str(directory / "weather.toml"), "--log-json"],
@@ -73,7 +80,7 @@ def pipeline(directory: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
         while not (client.is_answered() and client.get("/v1/evaluation")["status"].get("processed") == DAYS):
             assert time.monotonic() < end
             time.sleep(0.1)
-        yield process, port
+        yield process, port, ops
     finally:
         process.kill()
         process.wait()
@@ -96,24 +103,27 @@ def descriptors(pid: int) -> int:
 class Attack:
     """Connections that do harm, from some addresses of this machine."""
 
-    def __init__(self, port: int, around: ExitStack) -> None:
+    def __init__(self, port: int, ops: int, around: ExitStack) -> None:
         self._port = port
+        self._ops = ops
         self._around = around
         self._rng = random.Random(7)
 
-    def connect(self, data: bytes = b"", window: int | None = None) -> None:
+    def connect(self, data: bytes = b"", window: int | None = None, port: int | None = None) -> None:
         line = self._around.enter_context(socket.socket())
         line.settimeout(5.0)
         if window is not None:
             line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
         with contextlib.suppress(OSError):  # refused, or cut off: what it is for
             line.bind((f"127.0.0.{self._rng.randrange(2, 6)}", 0))
-            line.connect(("127.0.0.1", self._port))
+            line.connect(("127.0.0.1", port or self._port))
             line.sendall(data)
 
     def run(self, scale: Scale) -> None:
         head = b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-        bomb = zlib.compress(bytes(20 * MEGABYTE))
+        zeros = bytes(20 * MEGABYTE)
+        bombs = {"deflate": zlib.compress(zeros), "gzip": gzip.compress(zeros), "bzip2": bz2.compress(zeros)}
+        bombs["xz"] = lzma.compress(zeros)
         kinds: list[tuple[int, Callable[[], None]]] = [
             (scale.idle, lambda: self.connect()),
             (
@@ -126,21 +136,27 @@ class Attack:
                 lambda: self.connect(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n", 4096),
             ),
             (scale.readers // 2, lambda: self.connect(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")),
-            (
-                scale.readers // 4,
-                lambda: self.connect(
-                    head + b"Content-Encoding: deflate\r\nContent-Length: %d\r\n\r\n" % len(bomb) + bomb
-                ),
-            ),
             (scale.readers, lambda: self.connect(self._rng.randbytes(self._rng.randrange(1, 3_000)))),
+            (
+                scale.readers,
+                lambda: self.connect(self._rng.randbytes(self._rng.randrange(1, 3_000)), port=self._ops),
+            ),
         ]
+        for coding, bomb in bombs.items():
+            sent = b"%sContent-Encoding: %s\r\nContent-Length: %d\r\n\r\n" % (
+                head,
+                coding.encode(),
+                len(bomb),
+            )
+            kinds.append((scale.readers // 8, partial(self.connect, sent + bomb)))
         for count, attack in kinds:
             for _ in range(count):
                 attack()
 
 
-def probe(port: int, seconds: float, seen: Honest) -> None:
+def probe(port: int, seconds: float) -> Honest:
     """Probe the health on new connections, and predict over a kept one, as honest clients do."""
+    seen = Honest()
     kept = http.client.HTTPConnection("127.0.0.1", port, timeout=20, source_address=("127.0.0.1", 0))
     end = time.monotonic() + seconds
     try:
@@ -160,6 +176,7 @@ def probe(port: int, seconds: float, seen: Honest) -> None:
         seen.faults.append(repr(error))
     finally:
         kept.close()
+    return seen
 
 
 def predict(port: int, count: int, seen: Honest) -> None:
@@ -177,29 +194,42 @@ def predict(port: int, count: int, seen: Honest) -> None:
 
 
 def endured(directory: Path, scale: Scale) -> tuple[Honest, int, int]:
-    """Attack a service; return what honest clients saw, and the most memory and descriptors beyond those at first."""
-    seen = Honest()
-    with pipeline(directory) as (process, port), ExitStack() as around:
+    """Attack a service; return what honest clients saw, and the most memory and descriptors beyond those at first.
+
+    The honest client has a process of its own: its times are the service's, and not those of the attackers beside it.
+    """
+    others = Honest()
+    with (
+        pipeline(directory) as (process, port, ops),
+        ExitStack() as around,
+        ProcessPoolExecutor(1, get_context("spawn")) as client,
+    ):
         pid = service_of(process)
         memory, most, files = resident(pid), 0, 0
-        attack = Attack(port, around)
-        threads = [threading.Thread(target=attack.run, args=(scale,))]
-        threads += [threading.Thread(target=probe, args=(port, scale.seconds, seen))]
+        attack = Attack(port, ops, around)
+        stored: list[bytes] = []
+
+        def store() -> None:
+            for number in range(scale.labels):
+                label = {"key": f"d{number % DAYS}", "label": "yes"}
+                answer = Client(port).post("/v1/labels", label, Idempotency_Key=f"chaos-{number}")
+                if answer["outcome"] in ("corrected", "repeated", "stored"):
+                    stored.append(f'"request":"chaos-{number}"'.encode())
+
+        probed = client.submit(probe, port, scale.seconds)
+        threads = [threading.Thread(target=attack.run, args=(scale,)), threading.Thread(target=store)]
         threads += [
-            threading.Thread(target=predict, args=(port, scale.predictions // 16, seen)) for _ in range(16)
+            threading.Thread(target=predict, args=(port, scale.predictions // 16, others)) for _ in range(16)
         ]
         for thread in threads:
             thread.start()
-        stored = []
-        for number in range(scale.labels):
-            label = {"key": f"d{number % DAYS}", "label": "yes"}
-            answer = Client(port).post("/v1/labels", label, Idempotency_Key=f"chaos-{number}")
-            if answer["outcome"] in ("corrected", "repeated", "stored"):
-                stored.append(f'"request":"chaos-{number}"'.encode())
-        while any(thread.is_alive() for thread in threads):
+        while any(thread.is_alive() for thread in threads) or not probed.done():
             most, files = max(most, resident(pid)), max(files, descriptors(pid))
             time.sleep(0.05)
-        assert process.poll() is None and Client(port).get("/livez") == b"alive\n"
+        seen = probed.result()
+        seen.faults += others.faults
+        assert process.poll() is None
+        assert Client(port).get("/livez") == b"alive\n" and Client(ops, None).get("/readyz") == b"ready\n"
         process.send_signal(signal.SIGKILL)
         process.wait()
         log = (directory / "state" / "labels.jsonl").read_bytes()
