@@ -18,7 +18,6 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -26,6 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from stream_bayes.door.connections import AdmittedTo, ConnectionLimits, Connections, network_of
+from stream_bayes.door.host_names import HostNames
 from stream_bayes.door.memory import MEMORY, MemoryBudget, MemoryFull, Reservation
 from stream_bayes.door.problems import Refused, internal_problem
 from stream_bayes.door.refusals import Refusals
@@ -177,9 +177,7 @@ class _Guard:
         self._door = door
         self._limits = door.limits
         self._access = door.access
-        limits = door.limits
-        self._hosts = {name.lower() for name in (*limits.hosts, "localhost", "127.0.0.1", "::1", limits.host)}
-        self._is_everywhere = _is_unspecified(limits.host)
+        self._hosts = HostNames(door.limits.host, door.limits.hosts)
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._in_flight: Counter[str] = Counter()
 
@@ -270,14 +268,13 @@ class _Guard:
             raise self._too_large()
 
     def _check_host(self, headers: Mapping[str, str]) -> None:
-        name = _name_in(headers.get("host", ""))
-        if name in self._hosts or (self._is_everywhere and _is_address(name)):
-            return
-        raise Refused(
-            421,
-            "other-host",
-            f"this service is not {name[:100]!r}; {self._access.name_hosts} if requests come through a proxy",
-        )
+        host = headers.get("host", "")
+        if host not in self._hosts:
+            raise Refused(
+                421,
+                "other-host",
+                f"this service is not {host[:100]!r}; {self._access.name_hosts} if requests come through a proxy",
+            )
 
     def _check_site(self, headers: Mapping[str, str]) -> None:
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
@@ -434,29 +431,3 @@ def _netloc_of(origin: str) -> str | None:
         return urlsplit(origin).netloc.lower()
     except ValueError:
         return None
-
-
-def _name_in(host: str) -> str:
-    """Return the name in a Host header, without the port.
-
-    Examples
-    --------
-    >>> _name_in("localhost:8080"), _name_in("[::1]:8080"), _name_in("")
-    ('localhost', '::1', '')
-    """
-    try:
-        return (urlsplit(f"//{host}").hostname or "").lower()
-    except ValueError:
-        return ""
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ip_address(name)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_unspecified(host: str) -> bool:
-    return _is_address(host) and ip_address(host).is_unspecified

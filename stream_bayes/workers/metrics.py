@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from prometheus_client import Metric
@@ -103,7 +103,7 @@ def _behind(shards: Sequence[Shard], own: dict[str, str]) -> Iterator[Metric]:
 
 
 @contextmanager
-def serving_worker(worker: Worker, host: str, port: int) -> Iterator[int]:
+def serving_worker(worker: Worker, host: str, port: int, hosts: Collection[str] = ()) -> Iterator[int]:
     """Serve a worker's metrics and health inside a `with` block; yield the port, a free one for port 0.
 
     Raises
@@ -111,5 +111,5 @@ def serving_worker(worker: Worker, host: str, port: int) -> Iterator[int]:
     BadConfig
         If the address cannot be listened on.
     """
-    with serving_collector(WorkerMetrics(worker), worker, host, port) as bound:
+    with serving_collector(WorkerMetrics(worker), worker, host, port, hosts) as bound:
         yield bound

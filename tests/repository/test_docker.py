@@ -126,6 +126,7 @@ def test_prometheus_asks_where_the_worker_answers() -> None:
     scraped = yaml.safe_load((DOCKER / "prometheus.yaml").read_text("utf-8"))["scrape_configs"]
     assert ops is not None and ops.host == "0.0.0.0"
     assert scraped[0]["static_configs"][0]["targets"] == [f"worker:{ops.port}"]
+    assert "worker" in ops.hosts
 
 
 SPAM: dict[str, Any] = yaml.safe_load((DOCKER / "spam.yaml").read_text(encoding="utf-8"))

@@ -155,7 +155,7 @@ def run(
                 note(table.lines(), quiet=json or log_json)
             with ExitStack() as around:
                 if config.ops is not None:
-                    around.enter_context(serving(engine, config.ops.host, config.ops.port))
+                    around.enter_context(serving(engine, config.ops.host, config.ops.port, config.ops.hosts))
                 service = None
                 if config.serve is not None:
                     service = around.enter_context(

@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import os
 import socket
+import stat
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -184,7 +186,7 @@ class SpamServer:
         self._web = WebAccess() if web is None else web
         self._memory = MemoryBudget(MAIL_MEMORY)
         self._listeners: dict[str, MailListener] = {}
-        self._paths: list[Path] = []
+        self._paths: dict[Path, tuple[int, int]] = {}  # of sockets, with the file that each is
         try:
             if own is None:
                 self._listen_at_path("socket", home.socket)
@@ -240,7 +242,7 @@ class SpamServer:
             raise SourceError(f"{path}: cannot listen at it: {error}; try a shorter --home") from error
         finally:
             os.umask(mask)
-        self._paths.append(path)
+        self._paths[path] = _identity(path)
         self._adopt(name, opened, may_learn=True)
 
     def _adopt(
@@ -331,8 +333,10 @@ class SpamServer:
         for each in self._listeners.values():
             each.stop()
             each.socket.close()
-        for path in self._paths:
-            path.unlink(missing_ok=True)
+        for path, own in self._paths.items():
+            with suppress(FileNotFoundError):
+                if _identity(path) == own:  # not what another server has put there
+                    path.unlink()
 
 
 def _answer_command(reader: RequestReader, service: FilterService, memory: MemoryBudget) -> None:
@@ -385,10 +389,21 @@ def _mail(reader: RequestReader, size: str, reservation: Reservation) -> bytes:
     return raw
 
 
+def _identity(path: Path) -> tuple[int, int]:
+    status = path.lstat()
+    return status.st_dev, status.st_ino
+
+
 def _clear(path: Path) -> None:
-    """Remove the socket of a server that has died."""
-    if not path.exists():
+    """Remove the socket of a server that has died; never another file."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
         return
+    if not stat.S_ISSOCK(mode):
+        raise SourceError(
+            f"{path}: cannot listen at it: expected no file there, or the socket of a server; name another"
+        )
     with socket.socket(socket.AF_UNIX) as line:
         line.settimeout(REQUEST_SECONDS)
         try:
@@ -403,4 +418,6 @@ def _clear(path: Path) -> None:
 
 def _shown(opened: socket.socket) -> str:
     name = opened.getsockname()
-    return name if isinstance(name, str) else f"{name[0]}:{name[1]}"
+    if isinstance(name, str):
+        return name
+    return f"[{name[0]}]:{name[1]}" if ":" in name[0] else f"{name[0]}:{name[1]}"

@@ -293,6 +293,10 @@ class OpsConfig(ConfigTable):
 
     host: str = Field("127.0.0.1", min_length=1)
     port: int = Field(ge=0, le=65535)
+    hosts: list[str] = Field(
+        default_factory=list,
+        description="further names that requests may be for: the one by which Prometheus comes",
+    )
 
 
 class HistoryConfig(ConfigTable):

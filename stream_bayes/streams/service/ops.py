@@ -5,7 +5,8 @@
     GET /readyz     200 while the engine also reads, and its snapshots are written; 503 otherwise
 
 The engine's own thread records the figures after each commit. So a request never returns half of a batch, and never
-delays the stream. Labels hold the pipeline's name, sources, partitions and reasons; never anything from the data.
+delays the stream. A request for another host's name is refused, so that no web page reads the port through its own
+DNS. Labels hold the pipeline's name, sources, partitions and reasons; never anything from the data.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import platform
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http.server import ThreadingHTTPServer
 from threading import Thread
@@ -25,6 +26,8 @@ from stream_bayes._build import VERSION, is_compiled
 from stream_bayes.core.events.event import Partition
 from stream_bayes.core.events.pending import OUTCOMES, Pending
 from stream_bayes.door.connections import AdmittedTo, ConnectionLimits, Connections
+from stream_bayes.door.host_names import HostNames
+from stream_bayes.door.refusals import Refusals
 from stream_bayes.drift.log import KINDS
 from stream_bayes.errors import BadConfig
 from stream_bayes.saving.snapshots.store import SnapshotStore
@@ -169,8 +172,17 @@ class Metrics:
 
 
 @contextmanager
-def serving(engine: Engine, host: str, port: int) -> Iterator[int]:
+def serving(engine: Engine, host: str, port: int, hosts: Collection[str] = ()) -> Iterator[int]:
     """Serve an engine's metrics and health inside a `with` block; yield the port, a free one for port 0.
+
+    Parameters
+    ----------
+    engine
+        The engine.
+    host, port
+        The address to listen on.
+    hosts
+        Names that requests may be for, besides the loopback's and `host`: the one by which Prometheus comes.
 
     Raises
     ------
@@ -189,7 +201,7 @@ def serving(engine: Engine, host: str, port: int) -> Iterator[int]:
     ...     answer.status
     200
     """
-    with serving_collector(Metrics(engine), engine, host, port) as bound:
+    with serving_collector(Metrics(engine), engine, host, port, hosts) as bound:
         yield bound
 
 
@@ -203,14 +215,18 @@ class HasHealth(Protocol):
 
 
 @contextmanager
-def serving_collector(collector: Any, engine: HasHealth, host: str, port: int) -> Iterator[int]:
+def serving_collector(
+    collector: Any, engine: HasHealth, host: str, port: int, hosts: Collection[str] = ()
+) -> Iterator[int]:
     """Serve a collector's metrics and the health of an engine, as `serving` does."""
-    registry = CollectorRegistry()
+    registry, refusals = CollectorRegistry(), Refusals("ops")
     registry.register(collector)
+    registry.register(_Refused(refusals))
     registry.register(_Build())
     ProcessCollector(registry=registry)
     refused = dict.fromkeys((f"do_{method}" for method in REFUSED_METHODS), _Handler.refuse)
-    handler = type("Handler", (_Handler,), {"registry": registry, "engine": engine, **refused})
+    own = {"registry": registry, "engine": engine, "names": HostNames(host, hosts), "refusals": refusals}
+    handler = type("Handler", (_Handler,), {**own, **refused})
     try:
         server = _OpsServer((host, port), handler)
     except OSError as error:
@@ -247,6 +263,9 @@ class _OpsServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, address: tuple[str, int], handler: Any) -> None:
+        self.address_family = socket.getaddrinfo(*address, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[
+            0
+        ][0]
         self._connections = Connections(LIMITS)
         self._open: dict[Any, _OpenSocket] = {}
         super().__init__(address, handler)
@@ -274,6 +293,8 @@ class _Handler(MetricsHandler):
     """Metrics and health for GET requests; other methods are refused."""
 
     engine: HasHealth
+    names: HostNames
+    refusals: Refusals
     timeout = REQUEST_TIMEOUT
     server_version = "stream-bayes"
     sys_version = ""
@@ -287,7 +308,15 @@ class _Handler(MetricsHandler):
 
     def do_GET(self) -> None:  # noqa: N802  # the name that http.server calls
         path = self.path.partition("?")[0]
-        if path == "/metrics":
+        asked = self.headers.get_all("Host", [])
+        # A program may send none, as HTTP/1.0 has it; a browser always sends one.
+        if any(host not in self.names for host in asked):
+            detail = (
+                f"this port is not {asked[0][:100]!r}; if requests are for that name, add it to ops.hosts"
+            )
+            self.refusals.add("other-host", str(self.client_address[0]), detail)
+            self._send(421, f"{detail}\n")
+        elif path == "/metrics":
             super().do_GET()
         elif path == "/livez":
             self._send(200, "alive\n")
@@ -313,6 +342,16 @@ class _Handler(MetricsHandler):
 
     def log_message(self, *_: Any) -> None:
         """Log nothing: requests come every few seconds."""
+
+
+class _Refused:
+    """A collector of the refusals at this port."""
+
+    def __init__(self, refusals: Refusals) -> None:
+        self._refusals = refusals
+
+    def collect(self) -> Iterator[Metric]:
+        yield self._refusals.metric({})
 
 
 class _Build:

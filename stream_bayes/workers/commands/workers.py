@@ -77,7 +77,7 @@ def run_worker(
     note(lines, quiet=quiet)
     with ExitStack() as around:
         if config.ops is not None:
-            around.enter_context(serving_worker(worker, config.ops.host, config.ops.port))
+            around.enter_context(serving_worker(worker, config.ops.host, config.ops.port, config.ops.hosts))
         with stopping_on_signals(worker.stop):
             worker.run(until_end=until_end)
     summary = worker.summary()

@@ -53,7 +53,7 @@ def exchanged(address: str, data: bytes) -> bytes:
         line.connect(address)
     else:
         host, _, port = address.rpartition(":")
-        line = socket.create_connection((host, int(port)))
+        line = socket.create_connection((host.strip("[]"), int(port)))
     with line:
         line.settimeout(60)
         line.sendall(data)
@@ -86,7 +86,7 @@ class MailServer:
 
     def __init__(self, address: str, steps: int, actions: int = 0x1FF) -> None:
         host, _, port = address.rpartition(":")
-        self.line = socket.create_connection((host, int(port)))
+        self.line = socket.create_connection((host.strip("[]"), int(port)))
         self.line.settimeout(60)
         self.send(b"O", struct.pack(">III", 6, actions, steps))
         command, data = self.receive()

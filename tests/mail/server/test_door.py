@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.door.connections import ConnectionLimits
+from stream_bayes.errors import SourceError
 from stream_bayes.mail.server import listeners, milter
 from stream_bayes.mail.server.server import SpamServer, WebAccess
 from stream_bayes.mail.start import MOST_TO_SERVER, without_fields
@@ -311,6 +312,43 @@ def test_a_mail_of_headers_alone_takes_a_small_multiple_of_its_size() -> None:
 
     assert peak_of(read) < 6 * len(raw)
     assert b"X-Stream-Bayes" not in without_fields(raw, (b"x-stream-bayes",))
+
+
+# -- sockets ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_file_where_a_socket_should_be_is_never_deleted(home: SpamHome, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("precious")
+    with pytest.raises(SourceError, match="expected no file there, or the socket of a server"):
+        SpamServer(home, {"spamd": str(notes)})
+    assert notes.read_text() == "precious"
+
+
+def test_a_socket_that_took_the_path_of_this_one_stays_when_this_one_ends(
+    home: SpamHome, tmp_path: Path
+) -> None:
+    path = tmp_path / "s"
+    with socket.socket(socket.AF_UNIX) as other, serving(home, {"spamd": str(path)}) as server:
+        assert exchanged(str(path), check(CERTAIN_SPAM)).startswith(b"SPAMD/1.1 0 EX_OK")
+        path.unlink()
+        other.bind(str(path))
+        assert server.answered == 1
+    assert path.is_socket()
+    with serving(home, {"spamd": str(path)}):  # the one that died there is replaced
+        assert exchanged(str(path), check(CERTAIN_SPAM)).startswith(b"SPAMD/1.1 0 EX_OK")
+    assert not path.exists()
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="no IPv6")
+def test_every_protocol_takes_addresses_of_ipv6(home: SpamHome) -> None:
+    with serving(home, dict.fromkeys(ANYWHERE, "[::1]:0")) as server:
+        assert all(server.addresses()[name].startswith("[::1]:") for name in ANYWHERE)
+        assert exchanged(server.addresses()["spamd"], check(CERTAIN_SPAM)).startswith(b"SPAMD/1.1 0 EX_OK")
+        postfix = MailServer(server.addresses()["milter"], 0x1FFFFF)
+        assert postfix.deliver(CERTAIN_SPAM)[-1] == (b"a", b"")
+        postfix.close()
+        assert over_http(server, "GET", "/ping")[0] == 200
 
 
 def test_packets_of_any_bytes_end_in_an_answer_or_the_end(server: SpamServer) -> None:

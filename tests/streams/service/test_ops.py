@@ -40,10 +40,12 @@ from stream_bayes.streams.sources.iterable import IterableSource
 from tests.ports import free_ports
 
 
-def fetch(port: int, path: str, verb: str = "GET") -> tuple[int, str]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+def fetch(
+    port: int, path: str, verb: str = "GET", host: str | None = None, at: str = "127.0.0.1"
+) -> tuple[int, str]:
+    connection = http.client.HTTPConnection(at, port, timeout=60)
     try:
-        connection.request(verb, path)
+        connection.request(verb, path, headers={} if host is None else {"Host": host})
         answer = connection.getresponse()
         return answer.status, answer.read().decode()
     finally:
@@ -163,6 +165,25 @@ def test_it_is_served_to_this_machine_only_unless_told_otherwise() -> None:
     source = {"kind": "csv", "path": "days.csv", "target": "rain"}
     ops = checked({"name": "days", "source": source, "model": {"kind": "nb"}, "ops": {"port": 9464}}).ops
     assert ops is not None and ops.host == "127.0.0.1"
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/livez", "/readyz"])
+def test_a_page_that_reaches_the_port_by_a_name_of_its_own_reads_nothing(path: str) -> None:
+    with serving(engine_of(SAMPLES), "0.0.0.0", 0, ["bayes.monitoring.svc"]) as port:
+        status, text = fetch(port, path, host=f"evil.example:{port}")
+        assert status == 421 and "evil.example" in text and "ops.hosts" in text and "stream_bayes" not in text
+        for host in ("bayes.monitoring.svc", f"Bayes.Monitoring.svc:{port}", "10.0.0.7:9464", "localhost"):
+            assert fetch(port, path, host=host)[0] in (200, 503)
+        assert 'refusals_total{port="ops",reason="other-host"} 1.0' in fetch(port, "/metrics")[1]
+        with socket.create_connection(("127.0.0.1", port)) as line:  # a probe of HTTP/1.0 sends no name
+            line.sendall(b"GET /livez HTTP/1.0\r\n\r\n")
+            assert b" 200 " in line.recv(1000)
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="no IPv6")
+def test_it_is_served_at_addresses_of_ipv6() -> None:
+    with serving(engine_of(SAMPLES), "::1", 0) as port:
+        assert fetch(port, "/livez", at="::1")[0] == 200
 
 
 def test_it_is_ready_while_it_runs_and_alive_all_the_time() -> None:
