@@ -26,6 +26,7 @@ from stream_bayes.cli.commands.compare import DATASETS
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.store.home import SpamHome
 from stream_bayes.mail.store.identity import id_of_mail
+from stream_bayes.private_files import write_private
 from stream_bayes.testing.mails import made_up_mails
 
 MODELS = ("nb", "tan", "aode", "live-choice", "river-gaussian-nb", "river-hoeffding-tree")
@@ -109,7 +110,7 @@ def judge_mails(number: int, into: Path) -> None:
     home.state.unlink(missing_ok=True)  # of the demo before
     with home.changing(lambda: model):
         pass  # as it is
-    (into / "mail.eml").write_bytes(raw)
+    write_private(into / "mail.eml", raw)
     mail, home_is = into / "mail.eml", into / "spam"
     say(f"{mail}    a mail to try: stream-bayes spam classify --home {home_is} {mail}\n\n")
 

@@ -5,6 +5,7 @@ Graphs are laid out and written as SVG without any other program; their PNG and 
 
 from __future__ import annotations
 
+import io
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,6 +32,7 @@ from stream_bayes.evaluation.comparison import Comparison
 from stream_bayes.evaluation.evaluation import Evaluation
 from stream_bayes.learners.base.explanation import Explanation
 from stream_bayes.networks.drawing import Queried, drawn_network
+from stream_bayes.private_files import write_private
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -157,7 +159,7 @@ def evaluation(
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside right upper", frameon=False, handlelength=2.8)
         if path is not None:
-            figure.savefig(path, dpi=150, metadata=metadata)
+            _save(figure, path, dpi=150, metadata=metadata)
     return figure
 
 
@@ -176,6 +178,13 @@ def check_can_draw(path: str | PathLike[str]) -> dict[str, None]:
         raise BadFormat(f"a picture's name ends in one of {', '.join(METADATA)}; got {str(path)!r}")
     _matplotlib("plots.evaluation")
     return dict(METADATA[suffix])
+
+
+def _save(figure: Figure, path: str | PathLike[str], **settings: Any) -> None:
+    """Write a figure to a private file, in the format of its name."""
+    content = io.BytesIO()
+    figure.savefig(content, format=Path(path).suffix[1:].lower(), **settings)
+    write_private(Path(path), content.getvalue())
 
 
 def _matplotlib(wanted: str) -> tuple[Any, Any]:
@@ -317,7 +326,7 @@ class Drawing:
         if suffix == ".png":
             _write_png(self.picture, path)
         else:
-            Path(path).write_text(self.svg if suffix == ".svg" else f"{self.dot}\n", encoding="utf-8")
+            write_private(Path(path), (self.svg if suffix == ".svg" else f"{self.dot}\n").encode())
 
 
 def check_drawing(path: str | PathLike[str]) -> None:
@@ -630,7 +639,7 @@ def _new_figure(name: str, path: str | PathLike[str] | None, size: tuple[float, 
         figure: Figure = new_figure(figsize=size, layout="constrained")
         yield figure
         if path is not None:
-            figure.savefig(path, dpi=150, metadata=metadata)
+            _save(figure, path, dpi=150, metadata=metadata)
 
 
 def _plain(text: str) -> str:
@@ -707,7 +716,7 @@ def _write_png(picture: Picture, path: str | PathLike[str]) -> None:
                         zorder=order,
                     )
                 )
-        figure.savefig(path, metadata=METADATA[".png"])
+        _save(figure, path, metadata=METADATA[".png"])
 
 
 def drift_marks(entries: Iterable[Mapping[str, Any]], name: str = "") -> list[tuple[int, str]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from stream_bayes.errors import BadFormat
-from stream_bayes.saving.snapshots.file_system import write_private
+from stream_bayes.private_files import write_private
 
 __all__ = ["Checkpoint", "Figures", "read_checkpoints", "write_checkpoints"]
 

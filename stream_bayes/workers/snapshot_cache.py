@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from stream_bayes.private_files import open_private
 from stream_bayes.workers.publication import End, digest_of
 from stream_bayes.workers.state_parts import pieces
 
@@ -48,7 +49,7 @@ class SnapshotCache:
         writing = self.path.with_name(f"{self.path.name}.{os.getpid()}")
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with open(writing, "wb", opener=_for_the_owner) as file:
+            with os.fdopen(open_private(writing), "wb") as file:
                 file.writelines([len(end).to_bytes(LENGTH_BYTES, "big"), end, snapshot])
             writing.replace(self.path)
             self._has_failed = False
@@ -81,7 +82,3 @@ class SnapshotCache:
             logger.warning("%s is damaged, and the topic is read instead", self.path)
             return None
         return snapshot
-
-
-def _for_the_owner(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

@@ -30,6 +30,7 @@ errors
 bugs
 names
 unpacking
+private_files
 registry
 core.values
 core.drawing
@@ -134,8 +135,9 @@ CORE_BUILTINS = {"open", "print", "input", "exec", "eval", "__import__"}
 
 # Only these rooms touch files, sockets, clocks and threads.
 OUTSIDE = """
-_build masking registry door networks.files saving.model_files saving.snapshots.file saving.snapshots.file_system
-saving.snapshots.store streams evaluation plots testing serve cli kafka workers
+_build masking private_files registry door networks.files saving.model_files
+saving.snapshots.file saving.snapshots.file_system saving.snapshots.store
+streams evaluation plots testing serve cli kafka workers
 mail.store mail.streams mail.server mail.commands mail.start demo
 """.split()
 EFFECTS = {
@@ -676,3 +678,56 @@ def test_an_idle_constant_is_found() -> None:
     sources = {"one": "A = 1\nB = 2\nB = 3\nC = A\n", "two": "from one import B\nprint(B)\n"}
     found = idle_names({place: ast.parse(source) for place, source in sources.items()})
     assert found == ["one: B is set 2 times", "one: C is read nowhere"]
+
+
+# These write files: one for its owner only, one through a file system that tests can make fail, one that imitates it.
+WRITERS = ("private_files.py", "saving/snapshots/file_system.py", "testing/faults.py")
+
+
+def writings(tree: ast.Module) -> Iterator[int]:
+    """Yield the lines that write a file with the permissions that the umask leaves."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        given = [*node.args[:2], *(each.value for each in node.keywords if each.arg == "mode")]
+        texts = [each.value for each in given if isinstance(each, ast.Constant)]
+        modes = [text for text in texts if isinstance(text, str) and re.fullmatch("[rwaxbt+]+", text)]
+        is_open = name in ("open", "ZipFile", "GzipFile", "TarFile") and any(
+            set("wax+") & set(mode) for mode in modes
+        )
+        is_write = isinstance(node.func, ast.Attribute) and name in (
+            "write_text",
+            "write_bytes",
+            "touch",
+            "tofile",
+        )
+        is_raw = (
+            name == "open"
+            and isinstance(node.func, ast.Attribute)
+            and getattr(node.func.value, "id", "") == "os"
+        )
+        creates = is_raw and "O_CREAT" in ast.unparse(node)
+        if is_open or is_write or creates:
+            yield node.lineno
+
+
+def test_every_file_that_is_written_is_for_its_owner() -> None:
+    bare = [
+        f"{path.relative_to(PACKAGE)}:{line}: write it with private_files"
+        for path in PACKAGE.rglob("*.py")
+        if str(path.relative_to(PACKAGE)) not in WRITERS
+        for line in writings(ast.parse(path.read_text("utf-8")))
+    ]
+    assert not bare
+
+
+def test_a_file_that_is_written_otherwise_is_found() -> None:
+    lines = ["open(p, 'w')", "p.open(mode='ab')", "p.write_text('x')", "os.open(p, os.O_WRONLY | os.O_CREAT)"]
+    lines += [
+        "os.fdopen(open_private(p), 'w')",
+        "open(p, 'rb')",
+        "write_bytes(p, b'x')",
+        "files.open(p, O_CREAT)",
+    ]
+    assert [*writings(ast.parse("\n".join(lines)))] == [1, 2, 3, 4]

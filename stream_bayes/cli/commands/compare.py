@@ -57,8 +57,8 @@ from stream_bayes.evaluation.regression import evaluate_regression
 from stream_bayes.evaluation.report import report
 from stream_bayes.learners.catalogue import REGRESSION, class_named
 from stream_bayes.names import Imported, closest
+from stream_bayes.private_files import write_private
 from stream_bayes.saving.model_files import save as save_model
-from stream_bayes.saving.snapshots.file_system import write_private
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.sources.binned_labels import BinnedLabels
 from stream_bayes.streams.sources.iterable import IterableSource

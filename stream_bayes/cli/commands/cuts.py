@@ -17,7 +17,7 @@ from stream_bayes.core.events.event import Event
 from stream_bayes.data.declarations import features_table
 from stream_bayes.data.schema import Amount, Numeric, Schema
 from stream_bayes.errors import BadState, BadValue, Exhausted
-from stream_bayes.saving.snapshots.file_system import write_private
+from stream_bayes.private_files import write_private
 from stream_bayes.streams.contracts.source import EndlessSource, Source
 from stream_bayes.streams.sources.constructors import DATA_SUFFIXES
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import webbrowser
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from stream_bayes.cli.commands.service import service_of
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import note
 from stream_bayes.errors import BadValue
+from stream_bayes.private_files import open_private
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.pipelines.config import parse_config
 from stream_bayes.streams.pipelines.pipeline import build
@@ -93,7 +95,9 @@ def demo(
         threads: list[Thread] = []
         engines: list[Engine] = []
         for name, text, lines, per_second, own_port in streams:
-            file = around.enter_context((into / f"{name}.jsonl").open("w", encoding="utf-8"))
+            file = around.enter_context(
+                os.fdopen(open_private(into / f"{name}.jsonl"), "w", encoding="utf-8")
+            )
             for _ in range(50):
                 file.write(next(lines))
             file.flush()

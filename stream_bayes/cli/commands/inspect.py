@@ -16,7 +16,7 @@ from stream_bayes.cli.options import arguments_of
 from stream_bayes.cli.output import JSON, checked_output, print_json, print_table
 from stream_bayes.data.declarations import features_table
 from stream_bayes.data.schema import Nominal
-from stream_bayes.saving.snapshots.file_system import write_private
+from stream_bayes.private_files import write_private
 from stream_bayes.streams.files.column_profile import ColumnProfile
 
 __all__ = ["inspect"]

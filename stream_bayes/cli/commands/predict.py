@@ -38,8 +38,8 @@ from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.base.samples import process_samples
 from stream_bayes.learners.factory import Learner
 from stream_bayes.networks.bayes_net import BayesNet
+from stream_bayes.private_files import open_private
 from stream_bayes.saving.model_files import load_answering, load_learner, load_sets
-from stream_bayes.saving.snapshots.file_system import open_private
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.files.column_profile import inferred_schema, profile_of
 from stream_bayes.streams.files.csv_format import CSVFormat

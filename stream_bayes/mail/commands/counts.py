@@ -25,7 +25,7 @@ from stream_bayes.mail.start import number_of
 from stream_bayes.mail.streams.mailbox import mails
 from stream_bayes.mail.text.structure import head_and_body
 from stream_bayes.mail.text.transformer import EmailTokens
-from stream_bayes.saving.snapshots.file_system import write_private
+from stream_bayes.private_files import write_private
 
 __all__ = ["export", "import_", "merge"]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from stream_bayes.errors import BadFormat, BadValue
 from stream_bayes.networks.files.bif_tokens import line_and_column
+from stream_bayes.private_files import write_private
 from stream_bayes.unpacking import unpacked
 
 __all__ = ["as_text", "read_bytes", "write_bytes"]
@@ -31,8 +32,8 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file, compressed if its name ends in `.gz`: without a time stamp, so equal networks give equal files."""
-    Path(path).write_bytes(gzip.compress(data, mtime=0) if os.fspath(path).endswith(".gz") else data)
+    """Write a private file, compressed if its name ends in `.gz`, without a time: equal networks are equal files."""
+    write_private(Path(path), gzip.compress(data, mtime=0) if os.fspath(path).endswith(".gz") else data)
 
 
 def as_text(data: bytes, source: str) -> str:

@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from stream_bayes.errors import NotSupported
+from stream_bayes.private_files import FOR_THE_OWNER
 
-__all__ = ["FileSystem", "open_private", "write_private"]
-
-FOR_THE_OWNER = 0o600
+__all__ = ["FileSystem"]
 
 
 class FileSystem:
@@ -102,17 +101,3 @@ class FileSystem:
         except BlockingIOError:
             return False
         return True
-
-
-def open_private(path: Path) -> int:
-    """Return the descriptor of a new or emptied file that only its owner may read: it holds data."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, FOR_THE_OWNER)
-    if stat.S_ISREG(os.fstat(descriptor).st_mode):  # a pipe or /dev/stdout keeps its permissions
-        os.fchmod(descriptor, FOR_THE_OWNER)
-    return descriptor
-
-
-def write_private(path: Path, contents: bytes) -> None:
-    """Create or replace a file that only its owner may read."""
-    with os.fdopen(open_private(path), "wb") as stream:
-        stream.write(contents)

@@ -20,6 +20,7 @@ import msgspec
 from stream_bayes.core.events.event import Event, Partition, Position
 from stream_bayes.core.events.time_merge import merge_ranges
 from stream_bayes.errors import Exhausted, SourceError
+from stream_bayes.private_files import write_private
 from stream_bayes.saving.snapshots.file_system import FileSystem
 from stream_bayes.streams.contracts.source import Record, Source
 from stream_bayes.streams.sources.merged import MergedSource
@@ -260,7 +261,7 @@ class JournaledSource:
             return entries
         data = b"".join(msgspec.json.encode(entry) + b"\n" for entry in kept)
         new = self.path.with_name(f"{self.path.name}.new")
-        new.write_bytes(data)
+        write_private(new, data)
         self._files.rename(new, self.path)
         self._size = len(data)
         return kept
