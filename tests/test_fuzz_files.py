@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import zipfile
 from collections.abc import Callable
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from stream_bayes import NaiveBayes
 from stream_bayes.errors import Exhausted, StreamBayesError
-from stream_bayes.networks.files.bif import parse_bif, read_bif
+from stream_bayes.networks.files.bif import parse_bif
+from stream_bayes.networks.files.network_files import ENDINGS, read_network
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.streams.pipelines.config import parse_config
 from stream_bayes.streams.sources.constructors import from_file
-
-FEW = settings(
-    max_examples=100,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-MANY = settings(
-    max_examples=20_000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+from tests.fuzzing import changed, few, many
 
 CSV = b'id,name,rain\n1,ann,yes\n2,"b\no",no\n3,"c ""d""",yes\n' * 3
 ARFF = (
@@ -78,22 +71,6 @@ def snapshot() -> bytes:
     return Snapshot(learner="NaiveBayes", sections={"model": model.state()}, clock=10).to_bytes()
 
 
-def changed(content: bytes) -> st.SearchStrategy[bytes]:
-    """Return a strategy of the content with pieces replaced, taken out, doubled, or cut off."""
-    places = st.integers(0, len(content))
-
-    def apply(changes: list[tuple[int, int, bytes]]) -> bytes:
-        data = content
-        for start, length, piece in changes:
-            data = data[:start] + piece + data[start + length :]
-        return data
-
-    pieces = st.one_of(
-        st.binary(max_size=6), st.sampled_from([b'"', b",", b"{", b"\0", b"\n", b"9" * 30, b"\xff\xfe"])
-    )
-    return st.lists(st.tuples(places, st.integers(0, 12), pieces), min_size=1, max_size=4).map(apply)
-
-
 def read_file(suffix: str) -> Callable[[bytes, Path], None]:
     def read(data: bytes, directory: Path) -> None:
         path = directory / f"days.{suffix}"
@@ -105,9 +82,26 @@ def read_file(suffix: str) -> Callable[[bytes, Path], None]:
     return read
 
 
-def read_network(data: bytes, directory: Path) -> None:
-    (directory / "coin.bif").write_bytes(data)
-    read_bif(directory / "coin.bif")
+def network(ending: str) -> bytes:
+    """Return a network in a format, as this package writes it."""
+    chosen = ENDINGS[f".{ending}"]
+    return chosen.text(parse_bif(BIF.decode())).encode()
+
+
+def read_coin(ending: str) -> Callable[[bytes, Path], None]:
+    def read(data: bytes, directory: Path) -> None:
+        path = directory / f"coin.{ending}"
+        path.write_bytes(data)
+        read_network(path)
+
+    return read
+
+
+def zipped(name: str, content: bytes) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, content)
+    return file.getvalue()
 
 
 TARGETS: dict[str, tuple[Callable[[], bytes], Callable[[bytes, Path], Any]]] = {
@@ -116,7 +110,11 @@ TARGETS: dict[str, tuple[Callable[[], bytes], Callable[[bytes, Path], Any]]] = {
     "jsonl": (lambda: LINES, read_file("jsonl")),
     "avro": (avro, read_file("avro")),
     "parquet": (parquet, read_file("parquet")),
-    "bif": (lambda: BIF, read_network),
+    "zip": (lambda: zipped("days.csv", CSV), read_file("zip")),
+    "gz": (lambda: gzip.compress(CSV), read_file("csv.gz")),
+    "json": (lambda: b"[" + LINES.strip().replace(b"\n", b",\n") + b"]", read_file("json")),
+    "bif": (lambda: BIF, read_coin("bif")),
+    **{ending: (partial(network, ending), read_coin(ending)) for ending in ("xml", "xdsl", "net")},
     "toml": (lambda: TOML, lambda data, _: parse_config(data.decode("utf-8", "replace"))),
     "snapshot": (
         snapshot,
@@ -125,29 +123,26 @@ TARGETS: dict[str, tuple[Callable[[], bytes], Callable[[bytes, Path], Any]]] = {
 }
 
 
-def check(name: str, directory: Path, how: settings) -> None:
-    content, read = TARGETS[name]
-    sound = content()
+def reading(name: str, directory: Path) -> Callable[[bytes], None]:
+    read = TARGETS[name][1]
 
-    @how
-    @given(data=changed(sound))
-    def run(data: bytes) -> None:
+    def check(data: bytes) -> None:
         with suppress(StreamBayesError, Exhausted):
             read(data, directory)
 
-    run()
+    return check
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_changed_file_is_read_or_refused(name: str, tmp_path: Path) -> None:
-    check(name, tmp_path, FEW)
+    few(changed(TARGETS[name][0]()), reading(name, tmp_path))
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", TARGETS)
 def test_many_changed_files_are_read_or_refused(name: str, tmp_path: Path) -> None:
-    check(name, tmp_path, MANY)
+    many(changed(TARGETS[name][0]()), reading(name, tmp_path))
 
 
 def test_a_sound_network_is_read() -> None:
