@@ -33,7 +33,7 @@ PIECES = [
 
 def few(data: st.SearchStrategy[bytes], check: Callable[[bytes], object], examples: int = 100) -> None:
     """Run a check with the same inputs each time."""
-    given(data)(settings(max_examples=examples, derandomize=True, **ALIKE)(check))()
+    _given(data, check, settings(max_examples=examples, derandomize=True, **ALIKE))()
 
 
 def many(
@@ -43,11 +43,22 @@ def many(
     end, number = time.monotonic() + seconds, int(time.time())
     while time.monotonic() < end:
         try:
-            seed(number)(given(data)(settings(max_examples=200, **ALIKE)(check)))()
+            seed(number)(_given(data, check, settings(max_examples=200, **ALIKE)))()
         except BaseException as error:
             error.add_note(f"found by the seed {number}")
             raise
         number += 1
+
+
+def _given(
+    inputs: st.SearchStrategy[bytes], check: Callable[[bytes], object], how: settings
+) -> Callable[[], None]:
+    @how
+    @given(data=inputs)
+    def run(data: bytes) -> None:
+        check(data)
+
+    return run
 
 
 def changed(content: bytes) -> st.SearchStrategy[bytes]:

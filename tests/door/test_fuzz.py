@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import shutil
-import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+from urllib.parse import quote
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stream_bayes.mail.server.server import SpamServer
 from stream_bayes.mail.store.home import SpamHome
 from tests.door.test_connections import answers_in, serving
+from tests.fuzzing import few, many
 from tests.mail.server import conversations
-from tests.mail.server.conversations import CERTAIN_SPAM, trained_home
-
-FEW = settings(
-    max_examples=200,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-MANY = settings(
-    max_examples=20_000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+from tests.mail.server.conversations import CERTAIN_SPAM, exchanged, trained_home
+from tests.serve.weather import TOKEN, pipeline_text, running, write_days
 
 NUMBERS = st.one_of(
     st.integers(-3, 400).map(str), st.sampled_from(["1_0", "+1", "0x5", "", "9" * 30, "\u0661", "1e3"])
@@ -81,21 +75,6 @@ def mail(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SpamServer]:
         yield server
 
 
-def exchanged(address: str, data: bytes) -> bytes:
-    """Return all that a server sends until it closes; a reset is an end, too."""
-    host, _, port = address.rpartition(":")
-    received = b""
-    with socket.create_connection((host, int(port)), timeout=20) as line:
-        try:
-            line.sendall(data)
-            line.shutdown(socket.SHUT_WR)
-            while part := line.recv(1 << 16):
-                received += part
-        except ConnectionError:
-            pass
-    return received
-
-
 def check_http(port: int, data: bytes) -> None:
     received = exchanged(f"127.0.0.1:{port}", data)
     if data.startswith((b"HEAD", b"CONNECT")) or b"\nHEAD" in data or b"100 Continue" in received:
@@ -143,38 +122,131 @@ PACKETS = st.lists(
 ).map(b"".join)
 
 
-@FEW
-@given(data=REQUESTS)
-def test_http(web: int, data: bytes) -> None:
-    check_http(web, data)
+# What may be said at the Unix socket of the filter: its owner's. It learns there, so that only its end is checked.
+COMMANDS = st.builds(
+    lambda version, words, data: (" ".join(["STREAM-BAYES", version, *words]) + "\n").encode() + data,
+    st.sampled_from(["1", "1", "1", "2", "", "01"]),
+    st.lists(
+        st.one_of(
+            NUMBERS,
+            st.sampled_from(
+                ["classify", "learn", "correct", "forget", "forget-mail", "forget-user", "spam", "ham"]
+            ),
+            st.sampled_from(["user=ann", "user=../x", "user=", "9f86d081", "\x00", "\r"]),
+        ),
+        max_size=4,
+    ),
+    st.binary(max_size=60),
+)
 
 
-@FEW
-@given(data=st.one_of(SPAMD, st.binary(max_size=200)))
-def test_spamd(mail: SpamServer, data: bytes) -> None:
-    check_mail(mail, "spamd", data)
+def check_commands(server: SpamServer, data: bytes) -> None:
+    address = str(server.home.socket)
+    answer = exchanged(address, data)
+    assert answer == b"" or (answer.startswith((b"OK ", b"ERROR ")) and answer.count(b"\n") == 1), (
+        data,
+        answer,
+    )
+    assert server._memory.taken == 0
+    request = b"STREAM-BAYES 1 classify %d\n" % len(CERTAIN_SPAM) + CERTAIN_SPAM
+    assert exchanged(address, request).startswith(b"OK ")
 
 
-@FEW
-@given(data=st.one_of(PACKETS, st.binary(max_size=200)))
-def test_milter(mail: SpamServer, data: bytes) -> None:
-    check_mail(mail, "milter", data)
+# Queries and bodies of the service, whose values decide: what is read from one must be a number, a name or a problem.
+VALUE = st.one_of(
+    NUMBERS, st.text(max_size=6), st.sampled_from(["yes", "sky", "grey", "d1", "main", "\x00", "\ud800"])
+)
+PATHS = st.sampled_from(
+    [
+        "history",
+        "model",
+        "evaluation",
+        "drifts",
+        "drifts/picture",
+        "events",
+        "monitors",
+        "openapi.json",
+        "numbers",
+    ]
+)
+QUERIES = st.builds(
+    lambda path, pairs: (
+        f"GET /v1/{path}?"
+        + "&".join(f"{name}={quote(value, errors='surrogatepass')}" for name, value in pairs)
+        + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    ).encode(),
+    PATHS.filter(lambda path: path != "events"),
+    st.lists(
+        st.tuples(st.sampled_from(["limit", "number", "key", "name", "graph", "label", "since", "x"]), VALUE),
+        max_size=3,
+    ),
+)
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(), st.text(max_size=4)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(
+            st.sampled_from(
+                ["x", "events", "key", "label", "sky", "wind", "evidence", "targets", "id", "kind"]
+            ),
+            inner,
+        ),
+    ),
+    max_leaves=8,
+)
 
 
-@FEW
-@given(data=REQUESTS)
-def test_http_of_the_filter(mail: SpamServer, data: bytes) -> None:
-    check_mail(mail, "http", data)
+def posted(path: str, content: Any) -> bytes:
+    body = json.dumps(content).encode()
+    head = f"POST /v1/{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {TOKEN}\r\n"
+    head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+BODIES = st.builds(posted, st.sampled_from(["predict", "explain", "query", "labels", "check"]), JSON)
+
+
+def check_service(port: int, data: bytes) -> None:
+    status, headers, body = next(iter(answers_in(exchanged(f"127.0.0.1:{port}", data))))
+    assert status != 500, (data, body)
+    assert status < 300 or headers["content-type"] == "application/problem+json", (data, body)
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    directory = tmp_path_factory.mktemp("weather")
+    write_days(directory, 100)
+    with running(directory, pipeline_text()) as (_, client):
+        client.get("/v1/model")
+        yield client.port
+
+
+TARGETS = ["http", "filter-http", "spamd", "milter", "commands", "queries", "bodies"]
+
+
+def target(
+    name: str, request: pytest.FixtureRequest
+) -> tuple[st.SearchStrategy[bytes], Callable[[bytes], None]]:
+    """Return the input of a target, and its check."""
+    if name == "http":
+        return REQUESTS, partial(check_http, request.getfixturevalue("web"))
+    if name in ("queries", "bodies"):
+        inputs = QUERIES if name == "queries" else BODIES
+        return inputs, partial(check_service, request.getfixturevalue("service"))
+    server = request.getfixturevalue("mail")
+    if name == "commands":
+        return st.one_of(COMMANDS, st.binary(max_size=100)), partial(check_commands, server)
+    inputs = {"filter-http": REQUESTS, "spamd": SPAMD, "milter": PACKETS}[name]
+    inputs = inputs if name == "filter-http" else st.one_of(inputs, st.binary(max_size=200))
+    return inputs, partial(check_mail, server, name.removeprefix("filter-"))
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_random_input_gets_an_answer_or_the_end(name: str, request: pytest.FixtureRequest) -> None:
+    few(*target(name, request))
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("protocol", ["http", "spamd", "milter"])
-def test_many_requests(mail: SpamServer, protocol: str) -> None:
-    data = {"http": REQUESTS, "spamd": SPAMD, "milter": PACKETS}[protocol]
-
-    @MANY
-    @given(data=data)
-    def run(data: bytes) -> None:
-        check_mail(mail, protocol, data)
-
-    run()
+@pytest.mark.parametrize("name", TARGETS)
+def test_much_random_input_gets_an_answer_or_the_end(name: str, request: pytest.FixtureRequest) -> None:
+    many(*target(name, request))

@@ -221,7 +221,7 @@ def serving_collector(
     """Serve a collector's metrics and the health of an engine, as `serving` does."""
     registry, refusals = CollectorRegistry(), Refusals("ops")
     registry.register(collector)
-    registry.register(_Refused(refusals))
+    registry.register(_RefusalCollector(refusals))
     registry.register(_Build())
     ProcessCollector(registry=registry)
     refused = dict.fromkeys((f"do_{method}" for method in REFUSED_METHODS), _Handler.refuse)
@@ -344,7 +344,7 @@ class _Handler(MetricsHandler):
         """Log nothing: requests come every few seconds."""
 
 
-class _Refused:
+class _RefusalCollector:
     """A collector of the refusals at this port."""
 
     def __init__(self, refusals: Refusals) -> None:

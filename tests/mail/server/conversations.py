@@ -8,7 +8,7 @@ import socket
 import struct
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,7 @@ def serving(home: SpamHome, listen: dict[str, str], **settings: Any) -> Iterator
 
 
 def exchanged(address: str, data: bytes) -> bytes:
-    """Return the answer of a server until it closes the connection."""
+    """Return the answer of a server until it closes the connection; a reset is an end, too."""
     if "/" in address:
         line = socket.socket(socket.AF_UNIX)
         line.connect(address)
@@ -56,11 +56,12 @@ def exchanged(address: str, data: bytes) -> bytes:
         line = socket.create_connection((host.strip("[]"), int(port)))
     with line:
         line.settimeout(60)
-        line.sendall(data)
-        line.shutdown(socket.SHUT_WR)
         answer = b""
-        while more := line.recv(1 << 16):
-            answer += more
+        with suppress(ConnectionError):
+            line.sendall(data)
+            line.shutdown(socket.SHUT_WR)
+            while more := line.recv(1 << 16):
+                answer += more
         return answer
 
 
