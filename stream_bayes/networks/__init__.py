@@ -19,6 +19,8 @@ Networks as values
 Infer
     Inference               exact (junction tree), likelihood weighting, Gibbs sampling, most probable explanation
     Posterior, MostProbable, Sampled    its answers
+    InfluenceDiagram        decisions and utilities over a network: the best policy, what knowing more is worth;
+    Decision, Utility       its parts
     average_effect          what setting a variable does to another; adjustment_set, the variables to adjust for
     table_sensitivities, finding_impacts    how an answer follows the tables, and each finding of the evidence:
     TableSensitivity, FindingImpact         their answers
@@ -59,6 +61,7 @@ from stream_bayes.fronts import front
 if TYPE_CHECKING:
     from stream_bayes.core.inference.effects import adjustment_set, average_effect
     from stream_bayes.core.inference.inference import Inference
+    from stream_bayes.core.inference.influence_diagram import Decision, InfluenceDiagram, Utility
     from stream_bayes.core.inference.posterior import MostProbable, Posterior, Sampled
     from stream_bayes.core.inference.sensitivity import (
         FindingImpact,
@@ -101,6 +104,7 @@ __all__ = [
     "BayesNetClassifier",
     "ConditionalTable",
     "ConstraintResult",
+    "Decision",
     "Difference",
     "DiscreteNetwork",
     "DynamicNetwork",
@@ -111,6 +115,7 @@ __all__ = [
     "GTest",
     "HillClimbing",
     "Inference",
+    "InfluenceDiagram",
     "K2Search",
     "LogLikelihood",
     "MixedNetwork",
@@ -123,6 +128,7 @@ __all__ = [
     "SearchResult",
     "Structure",
     "TableSensitivity",
+    "Utility",
     "adjustment_set",
     "average_effect",
     "chow_liu_tree",
@@ -153,6 +159,11 @@ __getattr__, __dir__ = front(
             "average_effect",
         ),
         "core.inference.inference": ("Inference",),
+        "core.inference.influence_diagram": (
+            "Decision",
+            "InfluenceDiagram",
+            "Utility",
+        ),
         "core.inference.sensitivity": (
             "FindingImpact",
             "TableSensitivity",
