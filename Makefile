@@ -123,6 +123,10 @@ docs: setup  ## build the documentation into build/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo build/site/index.html
 
+.PHONY: sbom
+sbom: setup  ## list the package and what it needs in build/stream_bayes.cdx.json, a CycloneDX bill of materials
+	@mkdir -p build && $(BIN)/python docker/make_sbom.py >build/stream_bayes.cdx.json && echo build/stream_bayes.cdx.json
+
 .PHONY: bench
 bench: setup  ## measure speed and accuracy, on the compiled build
 	$(call say,benchmarks)

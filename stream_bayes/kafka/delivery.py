@@ -33,6 +33,7 @@ __all__ = ["AtLeastOnce", "Delivery"]
 logger = logging.getLogger(__name__)
 
 RETRY_PAUSE = 0.5  # seconds before a batch is sent again
+COMMIT_SECONDS = 1.0  # between commits of the group's positions, where no transaction has them
 
 
 class Delivery(ABC):
@@ -148,6 +149,14 @@ class Delivery(ABC):
         """Send a batch until brokers accept it."""
 
     @abstractmethod
+    def sync(self) -> None:
+        """Commit positions that wait for their time, before a snapshot goes beyond them."""
+
+    @abstractmethod
+    def commit_due(self) -> None:
+        """Commit positions that have waited long enough."""
+
+    @abstractmethod
     def commit_offsets(self, positions: Mapping[Partition, Position]) -> None:
         """Commit the group's positions outside of a batch."""
 
@@ -172,12 +181,17 @@ class Delivery(ABC):
 class AtLeastOnce(Delivery):
     """Sends results first and commits positions after them: a crash in between repeats results.
 
+    A start resumes from the snapshot, so positions of the group are for other programs, which show the lag. A commit
+    takes longer than a batch: there is one a second, one before each snapshot and one at the end.
+
     Parameters
     ----------
     connection, name, max_message_bytes, sleep
         As of a `Delivery`.
     stores_positions
         True if the source reads this cluster too, so that its positions are committed for the group.
+    clock
+        Returns seconds.
     """
 
     def __init__(
@@ -187,9 +201,14 @@ class AtLeastOnce(Delivery):
         *,
         stores_positions: bool = True,
         max_message_bytes: int = MAX_MESSAGE_BYTES,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(connection, name, max_message_bytes=max_message_bytes)
+        super().__init__(connection, name, max_message_bytes=max_message_bytes, sleep=sleep)
         self.stores_positions = stores_positions
+        self._clock = clock
+        self._uncommitted: dict[Partition, Position] = {}
+        self._committed_at = clock() - COMMIT_SECONDS
 
     def _open(self) -> None:
         self._writer = make_writer(self.connection, None, TRANSACTION_SECONDS, self.max_message_bytes)
@@ -202,15 +221,30 @@ class AtLeastOnce(Delivery):
                 assert self._writer is not None
                 self._writer.send_all(sends)
                 self._writer.flush()
-                self.commit_offsets(positions_after(slices))
-                self.waiting = False
-                return
+                break
             except (Interrupted, BrokerAway) as error:
                 self._record_retry(error)
                 reason = str(error)  # not the error itself, which would keep the client alive
             self._drop_writer()
             self._raise_if_interrupted(reason)
             self._sleep(RETRY_PAUSE)
+        self.waiting = False
+        self._uncommitted |= positions_after(slices)
+        self.commit_due()
+
+    def commit_due(self) -> None:
+        if self._clock() - self._committed_at >= COMMIT_SECONDS:
+            self.sync()
+
+    def sync(self) -> None:
+        if not self._uncommitted:
+            return
+        self._committed_at = self._clock()
+        try:
+            self.commit_offsets(self._uncommitted)
+            self._uncommitted = {}
+        except (Interrupted, BrokerAway) as error:  # results are there, and a snapshot has the positions
+            logger.warning("the positions of %s are not committed yet: %s", self.name, error)
 
     def commit_offsets(self, positions: Mapping[Partition, Position]) -> None:
         if self.stores_positions and positions:

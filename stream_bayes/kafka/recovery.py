@@ -16,7 +16,7 @@ from typing import Any
 
 from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.core.events.time_merge import merge_ranges
-from stream_bayes.errors import BrokerAway, CannotResume
+from stream_bayes.errors import BrokerAway, BrokerError, CannotResume
 from stream_bayes.kafka.aligned_reader import AlignedReader
 from stream_bayes.kafka.clients.client import Interrupted, Message
 from stream_bayes.kafka.clients.factory import make_reader
@@ -131,6 +131,11 @@ class OffsetRecovery:
         # All topics at once, so that the error names every missing one.
         written = [] if self._delivery is None else self._delivery.topics
         self.source.cluster.check_topics(self.source.decoders, written)
+        if self._delivery is not None and self.source.cluster.has_members(self._delivery.group):
+            raise BrokerError(
+                f"the group {self._delivery.group!r} has members: workers of a pipeline with [workers], or "
+                "other consumers, use this name, and go on when this one starts. Stop them, or give it another name"
+            )
         self._plan(point, rebuild)
         if point is not None and not rebuild:
             self.source.trail.load(point.identity, point.positions)
@@ -148,6 +153,7 @@ class OffsetRecovery:
         """Commit unchanged positions again before they expire."""
         if self._delivery is None:
             return
+        self._delivery.commit_due()
         now = self._clock()
         if positions != self._positions:
             self._positions, self._positions_since = dict(positions), now
@@ -163,7 +169,8 @@ class OffsetRecovery:
         pass  # without a journal, nothing grows
 
     def finish(self, positions: Mapping[Partition, Position]) -> None:
-        pass  # each batch was committed
+        if self._delivery is not None:
+            self._delivery.sync()
 
     def interrupt(self) -> None:
         if self._delivery is not None:

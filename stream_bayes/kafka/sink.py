@@ -95,7 +95,7 @@ class KafkaSink:
         self.delivery.abort()
 
     def sync(self) -> None:
-        pass  # a committed transaction is replicated
+        self.delivery.sync()
 
     def close(self) -> None:
         self.delivery.close()

@@ -137,6 +137,12 @@ class Transactions(Delivery):
         )
         self._commit_once(Transaction(sends, entry, positions))
 
+    def sync(self) -> None:
+        pass  # each transaction commits its positions
+
+    def commit_due(self) -> None:
+        pass  # likewise
+
     def _log_state(self) -> dict[str, Any]:
         """Return the fields of an entry that say which log is read, and from where on."""
         origins = tuple((*part, at) for part, at in sorted(self._log.trail.origins.items()))

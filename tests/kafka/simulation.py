@@ -304,8 +304,7 @@ class World:
 
         source = make_source()
         if self.mode.delivery == "at-least-once":
-            delivery = AtLeastOnce(connection, NAME)
-            delivery._sleep = self.sleep
+            delivery = AtLeastOnce(connection, NAME, sleep=self.sleep, clock=self.clock)
             recovery = OffsetRecovery(source, NAME, delivery, accept_gap=accept_gap, clock=self.clock)
         else:
             delivery = Transactions(connection, NAME, source, sleep=self.sleep, clock=self.clock)

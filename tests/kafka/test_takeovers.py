@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from stream_bayes.core.events.event import Partition, Slice
-from stream_bayes.errors import CannotResume, Fenced
+from stream_bayes.errors import BrokerAway, CannotResume, Fenced
 from stream_bayes.kafka.clients.client import Interrupted
 from stream_bayes.kafka.clients.connection import Connection
 from stream_bayes.workers.shard import ShardTransactions
@@ -270,3 +270,43 @@ def test_positions_that_a_slower_worker_moved_back_are_committed_again(
     pipeline.broker.groups[NAME][partition] = 20  # by an operator's tool
     with pytest.raises(CannotResume, match="they were moved back"):
         pipeline.run()
+
+
+def test_positions_wait_for_their_second_and_are_committed_before_each_snapshot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = FakePipeline(tmp_path, monkeypatch, delivery="at-least-once", every_events=20)
+    pipeline.broker.put(pipeline.topic, days(SAMPLES, partitions=1))
+    committed: list[int] = []
+    commit = FakeCluster.commit_offsets
+
+    def record(self: FakeCluster, group: str, positions: Mapping[Partition, int]) -> None:
+        committed.extend(positions.values())
+        commit(self, group, positions)
+
+    monkeypatch.setattr(FakeCluster, "commit_offsets", record)
+    engine: Any = pipeline.engine()
+    delivery = engine.recovery._delivery
+    delivery._clock, delivery._committed_at = (lambda: 0.0), 0.0
+    engine.run(until_end=True)
+    assert committed == [20, 40]
+
+
+def test_a_commit_of_positions_that_fails_repeats_no_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = FakePipeline(tmp_path, monkeypatch, delivery="at-least-once")
+    pipeline.broker.put(pipeline.topic, days(SAMPLES, partitions=1))
+    engine: Any = pipeline.engine()
+    commit, failures = FakeCluster.commit_offsets, iter([BrokerAway("no answer in 15 seconds")])
+
+    def fail_once(self: FakeCluster, group: str, positions: Mapping[Partition, int]) -> None:
+        for error in failures:
+            raise error
+        commit(self, group, positions)
+
+    monkeypatch.setattr(FakeCluster, "commit_offsets", fail_once)
+    engine.run(until_end=True)
+    assert next(failures, None) is None
+    answered_once(pipeline, SAMPLES)
+    assert pipeline.broker.groups[NAME][Partition(pipeline.topic)] == SAMPLES

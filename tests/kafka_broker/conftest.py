@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.kafka_broker.broker import Broker, NoBroker, jars
-from tests.kafka_broker.security import Security
+from tests.kafka_broker.security import Security, allow_users
 from tests.kafka_broker.topics import KafkaTopics, Pipeline
 from tests.ports import free_ports
 
@@ -86,6 +86,8 @@ def security(cluster: Cluster) -> Security:
 def kafka_topics(cluster: Cluster) -> Iterator[KafkaTopics]:
     kafka_topics = KafkaTopics(cluster.address)
     kafka_topics.warm_up()
+    if cluster.security is not None:
+        allow_users(kafka_topics.admin)
     yield kafka_topics
     kafka_topics.close()
 

@@ -3,7 +3,8 @@
     TLS    the client shows a certificate too
     SASL   over TLS: PLAIN, SCRAM and OAUTHBEARER, the last with tokens that nobody signed
 
-Who comes without either, over plain text, may do everything; the user may do what no rule forbids.
+Who comes without either, over plain text, may do everything. The user and the holder of the certificate may do what no
+rule forbids. The narrow user may do what rules allow.
 """
 
 from __future__ import annotations
@@ -14,11 +15,23 @@ import subprocess
 import time
 from pathlib import Path
 
+from kafka import KafkaAdminClient
+from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
+
 USER = "weather"
+NARROW = "narrow"
+ALLOWED = (f"User:{USER}", "User:CN=client")
 PASSWORD = "sesame"
 SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 MECHANISMS = ("PLAIN", *SCRAM, "OAUTHBEARER")
 DAYS = "2"  # that certificates last
+
+EVERY = {
+    ResourceType.TOPIC: "*",
+    ResourceType.GROUP: "*",
+    ResourceType.TRANSACTIONAL_ID: "*",
+    ResourceType.CLUSTER: "kafka-cluster",
+}
 
 MODULES = "org.apache.kafka.common.security"
 
@@ -66,7 +79,8 @@ class Security:
             "ssl.truststore.type=PEM",
             f"ssl.truststore.location={self.path('ca.pem')}",
             f"sasl.enabled.mechanisms={','.join(MECHANISMS)}",
-            f'{jaas("plain")}={MODULES}.plain.PlainLoginModule required user_{USER}="{PASSWORD}";',
+            f"{jaas('plain')}={MODULES}.plain.PlainLoginModule required"
+            f' user_{USER}="{PASSWORD}" user_{NARROW}="{PASSWORD}";',
             *[f"{jaas(name.lower())}={MODULES}.scram.ScramLoginModule required;" for name in SCRAM],
             f"{jaas('oauthbearer')}={MODULES}.oauthbearer.OAuthBearerLoginModule required"
             ' unsecuredLoginStringClaim_sub="broker";',
@@ -74,7 +88,6 @@ class Security:
             f"{MODULES}.oauthbearer.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler",
             "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
             "super.users=User:ANONYMOUS",
-            "allow.everyone.if.no.acl.found=true",
         ]
 
     @property
@@ -90,6 +103,16 @@ class Security:
             ["openssl", *arguments], cwd=self.directory, capture_output=True, text=True, timeout=60
         )
         assert done.returncode == 0, done.stderr
+
+
+def allow_users(admin: KafkaAdminClient) -> None:
+    """Let the user and the holder of the certificate do all that no rule forbids."""
+    rules = [
+        ACL(principal, "*", ACLOperation.ALL, ACLPermissionType.ALLOW, ResourcePattern(kind, name))
+        for principal in ALLOWED
+        for kind, name in EVERY.items()
+    ]
+    assert not admin.create_acls(rules)["failed"]
 
 
 def jaas(mechanism: str) -> str:

@@ -118,16 +118,13 @@ def test_a_wrong_password_is_told_in_a_line_without_it(
 
 
 def deny(kafka_topics: KafkaTopics, topic: str, operation: ACLOperation) -> None:
-    """Let the user do all but this with a topic, and everyone else all."""
-    place = ResourcePattern(ResourceType.TOPIC, topic)
-    denied = ACL(f"User:{USER}", "*", operation, ACLPermissionType.DENY, place)
-    allowed = ACL("User:*", "*", ACLOperation.ALL, ACLPermissionType.ALLOW, place)
-    assert not kafka_topics.admin.create_acls([denied, allowed])["failed"]
-    # They are written by the controller, and the broker learns of them later.
-    until(
-        "the rules to hold",
-        lambda: all(kafka_topics.admin.describe_acls(rule)[0] for rule in (denied, allowed)),
+    """Let the user do all but this with a topic."""
+    denied = ACL(
+        f"User:{USER}", "*", operation, ACLPermissionType.DENY, ResourcePattern(ResourceType.TOPIC, topic)
     )
+    assert not kafka_topics.admin.create_acls([denied])["failed"]
+    # It is written by the controller, and the broker learns of it later.
+    until("the rule to hold", lambda: kafka_topics.admin.describe_acls(denied)[0])
 
 
 @pytest.mark.parametrize("operation", [ACLOperation.READ, ACLOperation.WRITE], ids=lambda kind: kind.name)

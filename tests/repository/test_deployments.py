@@ -15,6 +15,7 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT7
 from typer.testing import CliRunner
 
+from stream_bayes._build import VERSION
 from stream_bayes.cli.app import app
 from stream_bayes.streams.pipelines.config import checked, load_config
 from stream_bayes.workers.pipeline.parts import build_worker
@@ -38,6 +39,7 @@ def test_each_worker_of_the_compose_file_has_an_instance_id_of_its_own() -> None
 @pytest.fixture
 def parts(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
     monkeypatch.setenv("KAFKA_SERVERS", "kafka:9092")
+    monkeypatch.setenv("KAFKA_PASSWORD", "sesame")
     text = (ROOT / "deploy/kubernetes/workers.yaml").read_text("utf-8")
     return {part["kind"]: part for part in yaml.safe_load_all(text)}
 
@@ -74,6 +76,7 @@ def test_the_parts_match_the_schemas_of_kubernetes(parts: dict[str, dict[str, An
         "Service": "service-v1",
         "StatefulSet": "statefulset-apps-v1",
         "PodDisruptionBudget": "poddisruptionbudget-policy-v1",
+        "NetworkPolicy": "networkpolicy-networking-v1",
     }
     definitions = json.loads((schemas / "_definitions.json").read_text("utf-8"))
     registry = Registry().with_resource("_definitions.json", DRAFT7.create_resource(definitions))
@@ -92,5 +95,42 @@ def test_the_parts_select_the_same_pods(parts: dict[str, dict[str, Any]]) -> Non
     assert parts["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"] == labels
     assert parts["Service"]["spec"]["selector"] == labels
     assert spec["serviceName"] == parts["Service"]["metadata"]["name"]
+    assert parts["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"] == labels
+    for spread in spec["template"]["spec"]["topologySpreadConstraints"]:
+        assert spread["labelSelector"]["matchLabels"] == labels
     (volume,) = spec["template"]["spec"]["volumes"]
     assert volume["configMap"]["name"] == parts["ConfigMap"]["metadata"]["name"]
+
+
+def test_the_pods_have_no_rights_that_they_do_not_need(parts: dict[str, dict[str, Any]]) -> None:
+    pod = parts["StatefulSet"]["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert container["image"] == f"stream_bayes:{VERSION}" and not pod["automountServiceAccountToken"]
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    uid = pod["securityContext"]["runAsUser"]
+    assert f"--uid {uid} " in (ROOT / "docker/Dockerfile").read_text("utf-8")
+
+
+def test_the_network_policy_lets_through_what_the_pipeline_needs(parts: dict[str, dict[str, Any]]) -> None:
+    config = checked(tomllib.loads(parts["ConfigMap"]["data"]["pipeline.toml"]))
+    policy = parts["NetworkPolicy"]["spec"]
+    assert config.ops is not None and config.kafka is not None
+    (ingress,) = policy["ingress"]
+    assert ingress["ports"] == [{"port": config.ops.port, "protocol": "TCP"}]
+    ports = {entry["port"] for rule in policy["egress"] for entry in rule["ports"]}
+    assert ports == {53, *(int(server.rpartition(":")[2]) for server in config.kafka.connection().servers)}
+
+
+def test_the_secret_is_wired_to_the_pipeline(parts: dict[str, dict[str, Any]]) -> None:
+    (container,) = parts["StatefulSet"]["spec"]["template"]["spec"]["containers"]
+    (entry,) = [entry for entry in container["env"] if entry["name"] == "KAFKA_PASSWORD"]
+    reference = entry["valueFrom"]["secretKeyRef"]
+    text = (ROOT / "deploy/kubernetes/workers.yaml").read_text("utf-8")
+    command = f"kubectl create secret generic {reference['name']} --from-literal={reference['key']}="
+    assert command in text
+    assert 'password = "${KAFKA_PASSWORD}"' in parts["ConfigMap"]["data"]["pipeline.toml"]

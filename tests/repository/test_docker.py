@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 import tomllib
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +15,11 @@ import pytest
 import typer.main
 import yaml
 
+from stream_bayes._build import VERSION
 from stream_bayes.cli.app import app
 from stream_bayes.streams.pipelines.config import load_config
 from stream_bayes.streams.pipelines.pipeline import build
+from stream_bayes.streams.service.ops import serving
 from tests.repository.schemas import follows_schema
 
 ROOT = Path(__file__).parents[2]
@@ -129,6 +135,7 @@ def test_prometheus_asks_where_the_worker_answers() -> None:
     assert "worker" in ops.hosts
 
 
+WORKERS: dict[str, Any] = yaml.safe_load((DOCKER / "workers.yaml").read_text(encoding="utf-8"))
 SPAM: dict[str, Any] = yaml.safe_load((DOCKER / "spam.yaml").read_text(encoding="utf-8"))
 
 
@@ -158,3 +165,44 @@ def test_the_pipeline_of_the_spam_services_is_the_example() -> None:
         load_config(ROOT / path).settings() for path in ("docker/spam.toml", "examples/spam_kafka.toml")
     )
     assert own == example
+
+
+def test_the_image_is_of_one_digest() -> None:
+    (digest,) = re.findall(r"^ARG DIGEST=(sha256:[0-9a-f]{64})$", DOCKERFILE, re.MULTILINE)
+    assert digest
+    bases = re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)
+    assert bases == ["python:${PYTHON}-slim@${DIGEST}"] * 2
+
+
+@pytest.mark.parametrize(("path", "code"), [("/livez", 0), ("/gone", 1)])
+def test_the_health_check_passes_while_the_pipeline_lives(path: str, code: int) -> None:
+    (command,) = re.findall(r"^HEALTHCHECK .*CMD (\[.+?\])$", DOCKERFILE.replace("\\\n", ""), re.MULTILINE)
+    program, *arguments = json.loads(command)
+    assert program == "python" and "127.0.0.1:9464/livez" in arguments[1]
+    engine = build(load_config(DOCKER / "weather.toml"), DOCKER)
+    with serving(engine, "127.0.0.1", 0) as port:
+        arguments[1] = arguments[1].replace(":9464/livez", f":{port}{path}")
+        done = subprocess.run([sys.executable, *arguments], capture_output=True, timeout=60)
+    assert done.returncode == code
+
+
+def test_services_without_ops_are_not_checked() -> None:
+    for name, file in (
+        ("producer", COMPOSE),
+        ("producer", WORKERS),
+        *((name, SPAM) for name in ("filter", "ham", "spam")),
+    ):
+        assert file["services"][name]["healthcheck"] == {"disable": True}, name
+
+
+def test_the_bill_of_materials_lists_what_the_package_needs() -> None:
+    done = subprocess.run(
+        [sys.executable, str(DOCKER / "make_sbom.py")], capture_output=True, text=True, timeout=60, check=True
+    )
+    bill = json.loads(done.stdout)
+    listed = {part["name"]: part["version"] for part in bill["components"]}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for requirement in [*project["dependencies"], *project["optional-dependencies"]["fast"]]:
+        name = re.sub(r"[-_.]+", "-", re.split(r"[^\w.-]", requirement, maxsplit=1)[0]).lower()
+        assert listed[name] == version(name)
+    assert "ruff" not in listed and bill["metadata"]["component"]["version"] == VERSION

@@ -135,7 +135,7 @@ class ConfluentReader:
             self._positions[self._partitions[record.topic(), record.partition()]] = record.offset()
         elif error.code() in GONE:
             raise position_lost()
-        else:
+        elif error.code() != KafkaError.GROUP_AUTHORIZATION_FAILED:  # of the group that is named and not used
             fault = translated(self._connection, error)
             if not isinstance(fault, Interrupted):
                 raise fault

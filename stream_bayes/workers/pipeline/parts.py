@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadConfig, BrokerError
-from stream_bayes.kafka.cluster import Cluster
+from stream_bayes.kafka.cluster import Cluster, Topic
 from stream_bayes.kafka.pipeline.config import KafkaSinkConfig, KafkaSourceConfig
 from stream_bayes.kafka.pipeline.parts import kafka_source
 from stream_bayes.kafka.sink import KafkaDeadLetters, KafkaSink
@@ -159,18 +159,35 @@ class WorkerParts:
     def create_topics(self, cluster: Cluster) -> None:
         """Check the topics of the shards, then create those that are missing."""
         shards, topics = self.own.shards, self.topics
-        for topic, described in cluster.topics(topics.names).items():
+        for topic, described in self.present_topics(cluster).items():
             if described.partitions != shards:
                 raise BrokerError(
-                    f"topic {topic!r} has {described.partitions} partitions, and [workers] has {shards} shards: "
-                    f"the pipeline has {described.partitions}, or began without [workers]. Set the number back to "
-                    f"{described.partitions}; `stream-bayes rescale` changes it to {shards}"
+                    f"topic {topic!r} has {described.partitions} partitions, and [workers] has {shards} shards. Set "
+                    f"the number back to {described.partitions}; `stream-bayes rescale` changes it to {shards}"
                 )
             if topic != topics.journal:
                 cluster.check_compacted(topic)
         for topic in (topics.model, topics.state):
             cluster.create_compacted(topic, self.kafka.replication_factor, shards)
         cluster.create_journal(topics.journal, self.kafka.replication_factor, shards)
+
+    def present_topics(self, cluster: Cluster) -> dict[str, Topic]:
+        """Return those of the topics of the shards that exist.
+
+        Raises
+        ------
+        BrokerError
+            If the pipeline began without [workers].
+        """
+        topics = self.topics
+        present = cluster.topics(topics.names)
+        if topics.journal in present and topics.state not in present:
+            raise BrokerError(
+                f"topic {topics.journal!r} exists, and {topics.state!r} does not: {self.config.name!r} began without "
+                "[workers], and the state of one process is not taken apart; or its topic was deleted. Take [workers] "
+                "out, or give the pipeline with [workers] another name, and it learns its topics from their beginnings"
+            )
+        return present
 
     @property
     def origin(self) -> Origin:

@@ -115,7 +115,8 @@ class _Rescale:
                 "name with the new number of shards, and it learns its topics again"
             )
         topics = present_topics(cluster, self._name, self._new.key)
-        described = cluster.topics(topics.names)
+        self._new.topics = topics
+        described = self._new.present_topics(cluster)
         if len(described) < len(topics.names):
             raise NoSnapshot(
                 f"there is no pipeline {self._name!r} with [workers] at {cluster.connection}: start its workers with "

@@ -21,6 +21,9 @@ from stream_bayes.errors import (
 )
 from stream_bayes.kafka import in_doubt
 from stream_bayes.kafka.clients.client import Interrupted
+from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.pipelines.config import checked
+from stream_bayes.streams.pipelines.pipeline import build
 from stream_bayes.workers.follower import Follower
 from stream_bayes.workers.pipeline import rescale as module
 from stream_bayes.workers.pipeline.rescale import rescale
@@ -251,3 +254,43 @@ def test_numbers_of_shards_that_do_not_fit_are_refused_and_nothing_changes(
         shards.run(2)
     shards.run(1)
     shards.check()
+
+
+def one_process(shards: FakeShards, directory: Path) -> Engine:
+    tables = {name: table for name, table in shards.pipeline.items() if name != "workers"}
+    return build(checked(tables | {"snapshots": {"directory": str(directory)}}), directory)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_pipeline_that_began_without_workers_is_refused_by_name_and_changes_nothing(
+    number: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    shards = FakeShards(FakeBroker(), monkeypatch, number, 4)
+    shards.put_days(20)
+    one_process(shards, tmp_path).run(until_end=True)
+    topics = set(shards.broker.counts)
+    for start in (shards.run, lambda: rescale(shards.config(), 2)):
+        with pytest.raises(
+            BrokerError, match=r"began without \[workers\].* give the pipeline .* another name"
+        ):
+            start()
+    assert set(shards.broker.counts) == topics
+    assert one_process(shards, tmp_path).run(until_end=True).processed == 20
+
+
+def test_one_process_does_not_rebuild_a_pipeline_whose_workers_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    shards = FakeShards(FakeBroker(), monkeypatch, 2, 4)
+    shards.put_days(20)
+    shards.run()
+    shards.broker.groups_with_members.add(NAME)
+    with pytest.raises(BrokerError, match=r"the group 'days' has members: workers of a pipeline"):
+        one_process(shards, tmp_path).run(rebuild=True, until_end=True)
+    shards.check()
+
+
+def test_shards_of_a_spam_filter_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    shards = FakeShards(FakeBroker(), monkeypatch, 2, 4, model={"kind": "spam-filter"})
+    with pytest.raises(BadConfig, match=r"the shards of a spam-filter cannot be moved .* another name"):
+        rescale(shards.config(), 4)
