@@ -149,7 +149,7 @@ class ServedRegressor(ServedLearner):
 
     def unlearning_fault(self, *, is_read_again: bool) -> str | None:
         if not isinstance(self.model, SummedRegressor):
-            return f"{self.name} cannot unlearn; take bayesian-regression"
+            return f"in a pipeline, {self.name} cannot unlearn; take bayesian-regression"
         if is_read_again and self.model.half_life is not None:
             return (
                 f"a {self.name} with half_life unlearns a sample by the moment at which it was learned, which only "
@@ -159,7 +159,7 @@ class ServedRegressor(ServedLearner):
 
     def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
         if not isinstance(self.model, SummedRegressor):
-            raise NotSupported(f"{self.name} cannot unlearn; take bayesian-regression")
+            raise NotSupported(f"in a pipeline, {self.name} cannot unlearn; take bayesian-regression")
         moment: float | None = None
         if self.is_timed and clock is not None:
             moment = clock * MICROSECOND
