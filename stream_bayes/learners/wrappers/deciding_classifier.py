@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
@@ -10,13 +11,14 @@ from river import base, compose
 
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.frames import Native, is_frame, iter_dicts, like_series
-from stream_bayes.errors import BadValue, NotSupported
-from stream_bayes.learners.base.arguments import ReadOnlyArguments
+from stream_bayes.errors import BadValue, NotLearned, NotSupported
+from stream_bayes.learners.base.arguments import ReadOnlyArguments, check_number
 from stream_bayes.learners.base.batches import row_count
 from stream_bayes.learners.base.explanation import Explanation
 from stream_bayes.learners.base.intervals import Intervals
 from stream_bayes.learners.base.predictions import Probabilities
 from stream_bayes.learners.wrappers.decision_rules import Costs, Rule, Thresholds
+from stream_bayes.learners.wrappers.value_of_information import least_risk, value_of_feature, value_of_label
 
 __all__ = ["DecidingClassifier", "check_classifier"]
 
@@ -114,6 +116,67 @@ class DecidingClassifier(ReadOnlyArguments, base.Wrapper[base.Estimator], base.M
     def explain_one(self, x: dict[Any, Any]) -> Explanation:
         """Return the classifier's evidence for each class; raise `NotSupported` if it explains nothing."""
         return cast("Explanation", self._verb("explain_one")(x))
+
+    # -- the value of information -------------------------------------------------------------------------------------
+
+    def risk_one(self, x: dict[Any, Any]) -> float:
+        """Return the expected cost of the decision about an event, by `Costs`; NaN before any learning."""
+        answer = self.predict_proba_one(x)
+        return least_risk(self._costs(), answer) if answer else math.nan
+
+    def value_of_one(self, x: dict[Any, Any], feature: Any = None) -> float:
+        """Return the expected cost that knowing a feature of an event would save: what it is worth to learn it.
+
+        Each value weighs with its probability given the event; the decision after it is the best one then. It is never
+        below 0, and 0 where no value would change the decision.
+
+        Parameters
+        ----------
+        x
+            The event, without the feature.
+        feature
+            A nominal feature; None for the label itself.
+
+        Raises
+        ------
+        NotSupported
+            If the rule is not `Costs`; of a feature, if it is a number, or the classifier is a mixture or not of this
+            package.
+
+        Examples
+        --------
+        >>> from stream_bayes import Costs, DecidingClassifier, NaiveBayes
+        >>> model = DecidingClassifier(NaiveBayes(), Costs.zero_one(["rain", "dry"]))
+        >>> for number in range(40):
+        ...     x = {"sky": "grey" if number % 2 else "blue", "day": "odd" if number % 4 > 1 else "even"}
+        ...     model.learn_one(x, "rain" if number % 2 else "dry")
+        >>> round(model.value_of_one({}, "sky"), 3), model.value_of_one({}, "day")
+        (0.455, 0.0)
+        >>> model.value_of_one({}), model.ask_one({}, price=0.2), model.ask_one({"sky": "grey"}, price=0.2)
+        (0.5, True, False)
+        """
+        costs = self._costs()
+        if feature is not None:
+            return value_of_feature(costs, self.classifier, x, feature)
+        answer = self.predict_proba_one(x)
+        if not answer:
+            raise NotLearned("no class is known yet, so that nothing can be worth anything")
+        return value_of_label(costs, answer)
+
+    def ask_one(self, x: dict[Any, Any], price: float) -> bool:
+        """Return True if the label of an event is worth its price: if knowing it saves more than that.
+
+        Raises `BadValue` for a price that is no finite number of at least 0.
+        """
+        check_number("price", price)
+        return self.value_of_one(x) > price
+
+    def _costs(self) -> Costs:
+        if not isinstance(self.rule, Costs):
+            raise NotSupported(
+                f"{type(self.rule).__name__} has no costs, so that nothing has a value; make it with Costs(...)"
+            )
+        return self.rule
 
     def predict_many(self, X: Native, **kwargs: Any) -> Any:  # a series of X's library, or a list
         """Return the decision of each row: a series for a data frame, a list for anything else.
