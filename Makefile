@@ -162,6 +162,21 @@ soak: setup  ## run the tests that take minutes each
 	$(call say,soak tests)
 	@$(BIN)/python $(PYTEST) --build=compiled --hypothesis-profile=soak -m soak
 
+# As CI does for the lowest and the highest versions. pip-audit finds no fault in packages that its database
+# does not have, so those are counted.
+.PHONY: audit
+audit: setup  ## compare the installed versions with a database of advisories, if one can be reached
+	$(call say,audit: known faults of the installed packages)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --target build/pip-audit pip-audit
+	@$(BIN)/python -m pip freeze --exclude-editable >build/versions.txt
+	@PYTHONPATH=build/pip-audit $(BIN)/python -m pip_audit --requirement build/versions.txt --no-deps --disable-pip \
+		>build/audit.log 2>&1; cat build/audit.log; \
+		all=$$(wc -l <build/versions.txt); skipped=$$(grep -c 'could not be audited' build/audit.log); \
+		if grep -qE 'Found [0-9]+ known' build/audit.log; then exit 1; fi; \
+		if grep -q 'No known vulnerabilities' build/audit.log && [ $$skipped -lt $$all ]; then \
+			echo "audit: $$((all - skipped)) of $$all packages were compared"; exit 0; fi; \
+		echo 'audit: nothing was compared: no database of advisories could be reached'; exit 2
+
 .PHONY: lint
 lint: $(DEV)  ## check style, format and types
 	$(call say,lint: style)
