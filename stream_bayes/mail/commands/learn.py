@@ -9,7 +9,7 @@ import typer
 
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.errors import BadValue
-from stream_bayes.mail.commands.options import UserHomeOptions, report_waiting
+from stream_bayes.mail.commands.options import ATTACHED, UserHomeOptions, report_waiting
 from stream_bayes.mail.commands.train import refusals
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.server.filter_service import FilterService
@@ -18,7 +18,7 @@ from stream_bayes.mail.start import (
     report_error,
     summary_of,
 )
-from stream_bayes.mail.streams.mailbox import mails
+from stream_bayes.mail.streams.mailbox import mails, mails_attached
 
 __all__ = ["correct", "forget", "learn"]
 
@@ -30,6 +30,7 @@ def learn(
     label: Label,
     files: Annotated[list[str] | None, typer.Argument(help="Messages or mailboxes; - reads stdin.")] = None,
     *,
+    attached: ATTACHED = False,
     home: UserHomeOptions,
 ) -> None:
     """Learn a few messages, and save each at once. For folders use `train`.
@@ -42,7 +43,7 @@ def learn(
         if not place.exists():
             with place.changing(lambda: SpamFilter(key=place.key), report_waiting):
                 pass
-        _learn_mails(FilterService(place), label, files or ["-"], home.user)
+        _learn_mails(FilterService(place), label, files or ["-"], home.user, attached=attached)
 
 
 def correct(
@@ -74,11 +75,14 @@ def correct(
             _learn_mails(service, label, what or ["-"], home.user)
 
 
-def _learn_mails(service: FilterService, label: str, files: list[str], user: str | None) -> None:
+def _learn_mails(
+    service: FilterService, label: str, files: list[str], user: str | None, *, attached: bool = False
+) -> None:
     """Learn the messages of some files, and print the number of those learned before."""
     outcomes: list[str] = []
     refused: dict[str, str] = {}
-    for mail in (mail for path in files for mail in mails(path, label)):
+    read = mails_attached if attached else mails
+    for mail in (mail for path in files for mail in read(path, label)):
         if mail.refusal:
             refused[mail.place] = mail.refusal
         else:

@@ -19,7 +19,15 @@ from stream_bayes.mail.store.home import SpamHome
 from stream_bayes.mail.store.users import Quota, UserHome, checked_user
 from stream_bayes.masking import remember_secret
 
-__all__ = ["CostOptions", "HomeOptions", "UserHomeOptions", "report_waiting", "user_home"]
+__all__ = ["ATTACHED", "CostOptions", "HomeOptions", "UserHomeOptions", "report_waiting", "user_home"]
+
+ATTACHED = Annotated[
+    bool,
+    typer.Option(
+        "--attached",
+        help="Learn the mails attached to these (forwarded ones, feedback reports) in place of these themselves.",
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,13 @@ from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, console, print_json
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.factory import make_learner
-from stream_bayes.mail.commands.options import CostOptions, UserHomeOptions, report_waiting, user_home
+from stream_bayes.mail.commands.options import (
+    ATTACHED,
+    CostOptions,
+    UserHomeOptions,
+    report_waiting,
+    user_home,
+)
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.start import (
     number_of,
@@ -24,7 +30,7 @@ from stream_bayes.mail.start import (
 )
 from stream_bayes.mail.store.home import SpamHome
 from stream_bayes.mail.store.identity import id_of_mail
-from stream_bayes.mail.streams.mailbox import Mail, mails, size_of, subfolders_of
+from stream_bayes.mail.streams.mailbox import Mail, mails, mails_attached, size_of, subfolders_of
 
 __all__ = ["refusals", "train"]
 
@@ -41,6 +47,7 @@ def train(
         typer.Option("--spam", help="Spam to learn: a message, mbox, Maildir, directory or -. Repeatable."),
     ] = [],
     ham: Annotated[list[str], typer.Option("--ham", help="Ham (wanted mail) to learn. Repeatable.")] = [],
+    attached: ATTACHED = False,
     home: UserHomeOptions,
     learn: Annotated[
         str, typer.Option(help="Messages a new filter learns: everything or near-errors.")
@@ -103,7 +110,7 @@ def train(
                 model.set_costs(new_costs)
             before, learned, corrected = model.clock, 0, 0
             refused: dict[str, str] = {}
-            for label, mail in _alternating(given):
+            for label, mail in _alternating(given, mails_attached if attached else mails):
                 if mail.refusal:
                     refused[mail.place] = mail.refusal
                     continue
@@ -166,10 +173,12 @@ def _check_settings(model: SpamFilter, settings: dict[str, Any], learner: str | 
         raise BadValue("the filter was made with another learner, which cannot be changed")
 
 
-def _alternating(given: Sequence[tuple[str, str]]) -> Iterator[tuple[str, Mail]]:
-    """Yield the mails of several files evenly mixed, so that no label comes all at once."""
+def _alternating(
+    given: Sequence[tuple[str, str]], mails_of: Callable[[str, str], Iterator[Mail]]
+) -> Iterator[tuple[str, Mail]]:
+    """Yield the mails that are read from several files evenly mixed, so that no label comes all at once."""
     sizes = [max(size_of([path]) or 1, 1) for path, _ in given]
-    sources = {number: mails(path, label) for number, (path, label) in enumerate(given)}
+    sources = {number: mails_of(path, label) for number, (path, label) in enumerate(given)}
     done = dict.fromkeys(sources, 0)
     read = dict.fromkeys(sources, 0)
     while sources:

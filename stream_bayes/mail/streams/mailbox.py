@@ -25,11 +25,12 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
 from stream_bayes.errors import SourceError
+from stream_bayes.mail.streams.attached_mails import attached_mails
 from stream_bayes.mail.streams.dbox import dbox_mails, is_dbox
 from stream_bayes.mail.streams.tables import csv_mails, is_object, json_mails
 from stream_bayes.streams.files.byte_file import ReplayableFile, decompressed_zstd
 
-__all__ = ["MAX_BYTES", "Mail", "mails", "refusal_of", "size_of", "subfolders_of"]
+__all__ = ["MAX_BYTES", "Mail", "mails", "mails_attached", "refusal_of", "size_of", "subfolders_of"]
 
 MAX_BYTES = 1 << 26  # of one message; the rest of a longer one is skipped
 MAX_GROWTH, MIN_PACKED = 200, 1 << 18  # of a packed file as it expands, once so many bytes of it were read
@@ -91,6 +92,16 @@ class Mail(NamedTuple):
     done: int
     place: str
     refusal: str = ""
+
+
+def mails_attached(path: str | Path, label: str | None = None) -> Iterator[Mail]:
+    """Yield the mails attached to those of a path, as `mails` does; one without any is refused."""
+    for mail in mails(path, label):
+        inner, refusal = ([], mail.refusal) if mail.refusal else attached_mails(mail.raw, label)
+        if refusal:
+            yield mail._replace(refusal=refusal)
+        for raw in inner:
+            yield mail._replace(raw=raw)
 
 
 def mails(path: str | Path, label: str | None = None) -> Iterator[Mail]:
