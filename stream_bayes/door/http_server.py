@@ -30,6 +30,8 @@ MOST_UNREAD = 64_000_000  # bytes of answers that clients have not read yet
 LARGE = 65_536  # bytes of an answer from which the unread bytes of all are added up
 SEND_BUFFER = 262_144  # bytes that the system holds for a slow reader; on its own it takes megabytes for each
 LARGEST_HEAD = 16_384  # bytes of a request's line and headers
+ACCEPTED_TOGETHER = 64  # connections, before the door turns any of them away
+MOST_WAITING = 2_048  # connections that wait in the kernel
 
 
 def make_server(app: ASGIApp, door: Door) -> uvicorn.Server:
@@ -53,8 +55,22 @@ def make_server(app: ASGIApp, door: Door) -> uvicorn.Server:
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=2,
         h11_max_incomplete_event_size=LARGEST_HEAD,
+        backlog=ACCEPTED_TOGETHER,
     )
-    return uvicorn.Server(config)
+    return _Server(config)
+
+
+class _Server(uvicorn.Server):
+    """A server that accepts few connections in one turn of its loop, while many may wait in the kernel.
+
+    The loop takes the length of the queue for the number to accept before anything else runs; those that the door
+    turns away would all be open until then.
+    """
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for line in sockets or ():
+            line.listen(MOST_WAITING)
 
 
 class _HTTPConnection(H11Protocol):
