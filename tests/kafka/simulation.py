@@ -145,7 +145,7 @@ class Worker:
         self.error: BaseException | None = None
         self.engine: Engine | None = None
         self.rebuild = rebuild
-        self._arguments = {"rebuild": rebuild, "until_end": until_end}
+        self.until_end = until_end
         self._told = told
         self.thread = threading.Thread(target=self._run, name=f"simulated-{number}", daemon=True)
         self.thread.start()
@@ -155,7 +155,7 @@ class Worker:
         try:
             if not self.is_killed:
                 self.engine = self.world.make_engine(self, **self._told)
-                self.engine.run(**self._arguments)
+                self.engine.run(rebuild=self.rebuild, until_end=self.until_end)
         except Killed:
             pass
         except BaseException as error:
@@ -488,7 +488,10 @@ class World:
         """Run until all workers have ended."""
         while self.alive():
             for worker in self.alive():
-                if worker.engine is not None and worker.wakes_at > self.now + 60:
+                # One that was paused while it started had no engine yet to be stopped.
+                if worker.engine is not None and (
+                    not worker.until_end or worker.wakes_at > self.now + 60
+                ):
                     worker.engine.stop()
             self.turn()
 
