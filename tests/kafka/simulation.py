@@ -489,9 +489,7 @@ class World:
         while self.alive():
             for worker in self.alive():
                 # One that was paused while it started had no engine yet to be stopped.
-                if worker.engine is not None and (
-                    not worker.until_end or worker.wakes_at > self.now + 60
-                ):
+                if worker.engine is not None and (not worker.until_end or worker.wakes_at > self.now + 60):
                     worker.engine.stop()
             self.turn()
 

@@ -85,7 +85,7 @@ class NumberPosterior(NamedTuple):
     >>> round(posterior.mean, 2), round(posterior.variance, 2)
     (21.0, 1.23)
     >>> posterior.interval(0.9), posterior.deviation_interval(0.9)
-    ((18.9..., 23.0...), (1.5..., 4.2...))
+    ((19.2..., 22.7...), (1.4..., 3.9...))
     """
 
     location: float

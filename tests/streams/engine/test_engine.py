@@ -276,9 +276,10 @@ def test_it_is_not_healthy_while_snapshots_cannot_be_written(tmp_path: Path) -> 
     healthy: list[bool] = []
 
     def on_progress(progress: Progress) -> None:
-        while (
-            sum(engine.snapshots) < progress.processed
-        ):  # the first one, and one after each event before this
+        # The first one, and one after each event before this; while the thread ends, the next would be left out.
+        writer = engine._writer
+        assert writer is not None
+        while sum(engine.snapshots) < progress.processed or writer.busy:
             time.sleep(0.001)
         healthy.append(engine.healthy)
         files.refusal = errno.ENOSPC if progress.processed < 5 else None
