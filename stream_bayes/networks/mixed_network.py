@@ -519,4 +519,5 @@ def declared_variables(schema: Schema | None) -> Declared:
         max_values={v: spec.max_values for v, spec in names.items() if spec.max_values is not None},
         closed=frozenset(v for v, spec in names.items() if spec.closed),
         cuts={v: spec.cuts for v, spec in numbers.items() if spec.cuts is not None},
+        refuses=schema.unknown == "refuse",
     )

@@ -222,6 +222,16 @@ def test_a_schema_that_closes_or_limits_names_is_kept_to() -> None:
     assert model.query("b") == pytest.approx({"<other>": 7 / 15, "one": 4 / 15, "two": 4 / 15})
 
 
+def test_a_schema_that_refuses_other_features_is_kept_to() -> None:
+    schema = Schema({"a": Nominal(), "x": Numeric()}, unknown="refuse")
+    for model in (MixedNetwork({"a": [], "x": ["a"]}, schema=schema), MixedNetwork(schema=schema)):
+        model.learn_one({"a": "u", "x": 1.0})
+        for event in ({"a": "u", "windd": 2.0}, {"x": 1.0, "b": "v"}):
+            with pytest.raises(stream_bayes.errors.UnknownFeature, match="not declared"):
+                model.learn_one(event)
+        assert model.clock == 1
+
+
 def test_a_sample_has_the_names_of_its_numbers() -> None:
     drawn = trained(600).sample(1_500, np.random.default_rng(2))
     inside = [row["s"] == "warm" for row in drawn if 0.5 <= row["x"] < 2.0]

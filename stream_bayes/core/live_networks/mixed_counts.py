@@ -29,7 +29,7 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.inputs import is_number, no_features, read_number
 from stream_bayes.core.values.values import Value, canonical, is_missing, name_order, shown, tagged, untagged
-from stream_bayes.errors import BadValue, CannotMerge, KindChanged, StreamBayesError
+from stream_bayes.errors import BadValue, CannotMerge, KindChanged, StreamBayesError, UnknownFeature
 
 __all__ = ["LARGEST_NUMBER", "Declared", "Marginal", "MixedCounts", "Sums"]
 
@@ -50,6 +50,7 @@ class Declared(NamedTuple):
     max_values: Mapping[Value, int] = {}
     closed: frozenset[Value] = frozenset()
     cuts: Mapping[Value, Cuts] = {}
+    refuses: bool = False  # features that are not declared
 
 
 NOTHING_DECLARED = Declared()
@@ -196,11 +197,15 @@ class MixedCounts:
         ------
         BadValue
             If a number is infinite or beyond 1e100, or a value is of no kind that is counted.
+        UnknownFeature
+            If a feature is not declared, and others than the declared ones are refused.
         KindChanged
             If a variable with names gets a number, or one with numbers a name.
         """
         if not isinstance(x, Mapping):
             raise no_features(x)
+        if self.declared.refuses and (undeclared := [name for name in x if name not in self.declared.kinds]):
+            raise UnknownFeature(f"feature {shown(undeclared[0])} is not declared in the schema")
         values: dict[Value, Any] = {}
         for v in self.structure.variables:
             value = x.get(v)
