@@ -8,8 +8,6 @@ from typing import Any, NoReturn
 
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, NotSupported, NoValueKnown, UnknownFeature
-from stream_bayes.learners.sequences.hidden_markov import HiddenMarkov
-from stream_bayes.learners.sequences.markov_chain import MarkovChain
 from stream_bayes.names import closest
 from stream_bayes.networks.dynamic_network import DynamicNetwork
 from stream_bayes.networks.mixed_network import MixedNetwork
@@ -17,7 +15,8 @@ from stream_bayes.serve.graphs import graph_of
 from stream_bayes.serve.plain_values import as_json, by_text, label_name
 from stream_bayes.serve.surprises import described_surprise
 from stream_bayes.serve.views import MOST_VALUES, Copy
-from stream_bayes.streams.served_models.events import LEVEL, EventModel, ServedEvents
+from stream_bayes.streams.served_models.events import EventModel, ServedEvents, variables_of
+from stream_bayes.streams.served_models.regressor import LEVEL
 
 __all__ = ["EventCopy"]
 
@@ -135,7 +134,7 @@ class EventCopy(Copy):
         return self._bars[name]
 
     def _forecasts(self, evidence: Mapping[str, Any], targets: Sequence[str] | None) -> dict[str, Any]:
-        variables = _variables(self.model)
+        variables = variables_of(self.model)
         wanted = [f"{v}@+1" for v in variables] if targets is None else list(targets)
         for name in wanted:
             variable, _, ahead = name.rpartition("@+")
@@ -168,7 +167,7 @@ class EventCopy(Copy):
     def _features_described(self) -> list[dict[str, Any]]:
         model = self.model
         if not isinstance(model, MixedNetwork):
-            return [{"name": label_name(v), "kind": "nominal", "values": []} for v in _variables(model)]
+            return [{"name": label_name(v), "kind": "nominal", "values": []} for v in variables_of(model)]
         features = []
         for v, kind in model.kinds.items():
             try:
@@ -201,12 +200,6 @@ class EventCopy(Copy):
             },
             "events": model.clock,
         }
-
-
-def _variables(model: DynamicNetwork | MarkovChain | HiddenMarkov) -> Sequence[Any]:
-    if isinstance(model, MarkovChain):
-        return [model.variable]
-    return model._names if isinstance(model, HiddenMarkov) else model.variables
 
 
 def _texts(edges: Sequence[float]) -> list[str]:

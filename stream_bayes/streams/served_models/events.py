@@ -35,6 +35,7 @@ from stream_bayes.names import closest
 from stream_bayes.networks.dynamic_network import DynamicNetwork
 from stream_bayes.networks.mixed_network import MixedNetwork
 from stream_bayes.streams.served_models.answers import Answer, Decide
+from stream_bayes.streams.served_models.regressor import LEVEL, mean_of
 
 __all__ = [
     "EVENT_CLASSES",
@@ -44,13 +45,13 @@ __all__ = [
     "UnlabelledModel",
     "parameters_of",
     "value_of",
+    "variables_of",
 ]
 
 logger = logging.getLogger(__name__)
 
 EventModel = MixedNetwork | DynamicNetwork | MarkovChain | HiddenMarkov
 EVENT_CLASSES = (MixedNetwork, DynamicNetwork, MarkovChain, HiddenMarkov)
-LEVEL = 0.9  # of the intervals of numbers, by default
 STATE = "state"  # the hidden state of an event
 
 
@@ -329,7 +330,7 @@ class ServedEvents(UnlabelledModel):
 
     def decide(self, answer: Answer, /) -> Any:
         """Return the most probable value, or the mean of a number."""
-        return answer["mean"] if set(answer) == {"mean", "low", "high"} else most_probable(answer)
+        return mean_of(answer) if set(answer) == {"mean", "low", "high"} else most_probable(answer)
 
     @property
     def clock(self) -> int | None:
@@ -349,8 +350,8 @@ class ServedEvents(UnlabelledModel):
 
 def _anticipated(model: EventModel, name: Any) -> Anticipated:
     """Read what is to be predicted. Raise `BadValue` if the model cannot predict that."""
-    variables = _variables(model)
-    if name == STATE and isinstance(model, HiddenMarkov) and STATE not in (variables or ()):
+    variables = variables_of(model)
+    if name == STATE and isinstance(model, HiddenMarkov) and STATE not in variables:
         return Anticipated(name, None, 1, True)
     variable, _, ahead = name.rpartition("@+") if isinstance(name, str) else ("", "", "")
     variable, k = (variable, int(ahead)) if variable and ahead.isdecimal() and int(ahead) else (name, 0)
@@ -358,7 +359,7 @@ def _anticipated(model: EventModel, name: Any) -> Anticipated:
         raise BadValue(
             f"predict: {shown(name)} is a later event, and a MixedNetwork does not follow events in time"
         )
-    if variables is not None and variable not in variables:
+    if variable not in variables and not getattr(model, "is_growing", False):
         raise BadValue(
             f"predict: the model has no variable {shown(variable)}{closest(str(variable), map(str, variables))} It "
             f"has {shown([*variables])}"
@@ -366,14 +367,12 @@ def _anticipated(model: EventModel, name: Any) -> Anticipated:
     return Anticipated(str(name), variable, k)
 
 
-def _variables(model: EventModel) -> Sequence[Any] | None:
-    """Return the variables that a model can predict; None if they come with the events."""
+def variables_of(model: EventModel) -> Sequence[Any]:
+    """Return the variables of a model's events, as far as they have come."""
     if isinstance(model, MarkovChain):
         return [model.variable]
     if isinstance(model, HiddenMarkov):
         return model._names
-    if model.is_growing:
-        return None
     return [*model.structure] if isinstance(model, MixedNetwork) else model.variables
 
 
