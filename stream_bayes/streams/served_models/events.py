@@ -284,6 +284,8 @@ class ServedEvents(UnlabelledModel):
     def _predict(self, x: Any, wanted: Anticipated, at: float | None) -> Answer:
         """Return the answer for a variable of an event that is not learned yet; empty if nothing is known."""
         model, variable = self.model, wanted.variable
+        if not self._has_come(wanted):
+            return {}
         rest = {v: value for v, value in x.items() if v not in self._hidden} if isinstance(x, Mapping) else x
         try:
             if isinstance(model, MixedNetwork):
@@ -300,11 +302,22 @@ class ServedEvents(UnlabelledModel):
         """Return the answer for an event to come, or for the hidden state, once the event is learned."""
         if wanted.is_state:
             return {str(state): p for state, p in self.model.filter_one(x, at).items()}
+        if not self._has_come(wanted):
+            return {}
         try:
             return self._ahead(x, wanted.ahead, wanted.variable, at)
         except (BudgetExceeded, NoValueKnown) as error:
             self._warn(f"no forecast of {wanted.name}; its events are learned all the same: %s", error)
             return {}
+
+    def _has_come(self, wanted: Anticipated) -> bool:
+        """Return True if an event had the variable, or the model names it; warn once if not."""
+        if wanted.variable in variables_of(self.model):
+            return True
+        self._warn(
+            f"no prediction of {wanted.name}: no event has had {wanted.variable} yet; it may be misspelt in predict"
+        )
+        return False
 
     def _ahead(self, x: Any, k: int, variable: Any, at: float | None) -> Answer:
         model = self.model

@@ -100,6 +100,21 @@ def test_each_event_is_scored_and_predicted_as_the_model_does_it_alone(tmp_path:
     assert answers(mixed)[-1]["prediction"]["wind"] == wind[-1]["mean"]
 
 
+def test_a_variable_that_no_event_had_yet_has_no_prediction_and_holds_nothing_up(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for made in (lambda: DynamicNetwork({"sky": [1]}), MixedNetwork):
+        model = served(made(), predict=["sky", "sly"])
+        events = [{"sky": "dw"[k % 2]} for k in range(30)]
+        answers, refused = model.process(events, [None] * 30, [1.0] * 30)
+        assert (refused, len(answers)) == (None, 30)
+        shares: list[Any] = answers.named(str)
+        assert shares[0]["sky"] == shares[-1]["sly"] == {}
+        assert sum(shares[-1]["sky"].values()) == pytest.approx(1.0)
+        assert "no prediction of sly" in caplog.text
+        caplog.clear()
+
+
 def test_names_are_scored_by_their_predictions_and_new_ones_are_named(tmp_path: Path) -> None:
     rows = [*weather(150), {"at": 9e3, "city": "Rome", "sky": "foggy", "wind": 4.0}]
     for kind in MODELS:
