@@ -22,9 +22,10 @@ from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.values.inputs import read_number
 from stream_bayes.core.values.unknown_names import check_variables, unknown_label, unknown_variable
 from stream_bayes.core.values.values import OTHER, Value, canonical, is_missing, shown
-from stream_bayes.errors import BadValue, ImpossibleEvidence, NoValueKnown, UnknownFeature
+from stream_bayes.errors import BadValue, ImpossibleEvidence, NoValueKnown
 from stream_bayes.learners.base.intervals import odds_interval
 from stream_bayes.networks.conditional_table import ConditionalTable, checked_level
+from stream_bayes.networks.ignored_features import check_has_variable
 from stream_bayes.networks.surprise import Surprise
 
 __all__ = [
@@ -166,10 +167,8 @@ def log_likelihood(
     if reading is not None and reading.observed == len(x) and not math.isnan(found):
         return found, {}
     network = live.network()
-    if x and encoder.declared and not any(name in network.structure for name in x):
-        raise UnknownFeature(
-            f"the event has none of the network's variables, {shown(list(network.structure))}: {shown(dict(x))}"
-        )
+    if encoder.declared:
+        check_has_variable(x, network.structure)
     if math.isnan(found):
         found = float(live.engine().log_likelihoods(network.codes_of(row))[0])
     novel = _novel(network, x, unseen)
@@ -229,6 +228,8 @@ def probabilities(
 def explain(live: LiveInference, x: X, unseen: str) -> Surprise:
     """Return the surprise of each value of an event."""
     engine, network = live.engine(), live.network()
+    if network.counts.encoder.declared:
+        check_has_variable(x, network.structure)
     novel = _novel(network, {v: value for v, value in x.items() if not isinstance(value, Mapping)}, unseen)
     given = {
         name: _value(network, name, value)

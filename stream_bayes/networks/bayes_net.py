@@ -36,7 +36,6 @@ from stream_bayes.errors import (
     BadValue,
     BadWeight,
     CountsForgotten,
-    FeaturesIgnored,
     NeverMet,
     NotSupported,
     NoValueKnown,
@@ -44,7 +43,6 @@ from stream_bayes.errors import (
 from stream_bayes.learners.base.arguments import check_choice, check_count, check_number
 from stream_bayes.learners.base.batches import check_batch, encode_batch, row_count, row_weights
 from stream_bayes.learners.base.state import CountLearner
-from stream_bayes.names import closest
 from stream_bayes.networks import answers
 from stream_bayes.networks.answers import UNSEEN
 from stream_bayes.networks.conditional_table import ConditionalTable
@@ -58,6 +56,7 @@ from stream_bayes.networks.growth import (
     JointGrowth,
     with_variables,
 )
+from stream_bayes.networks.ignored_features import IgnoredFeatures
 from stream_bayes.networks.surprise import Surprise
 from stream_bayes.networks.view import BayesNetView
 
@@ -209,8 +208,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
             else _read_structure(structure, network)
         )
         self._check()
-        self._names = self._known_names()
-        self._has_warned = self.is_growing and schema is None  # then no feature is ignored
+        self._ignored = IgnoredFeatures(self._structure, schema, takes_all=self.is_growing and schema is None)
         self._store: FamilyCounts = self._make_store()
         self._live = LiveInference(self._read_network, memory_budget)
         self._joint_growth: JointGrowth | None = None
@@ -359,7 +357,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         before, kept = self.structure, self._store.window is not None or self._store.weight == 0.0
         self._store.change_structure(wanted)
         self._structure = wanted
-        self._names = self._known_names()
+        self._ignored.expect(wanted)
         self._live.reset()
         if self._growth is not None:
             self._growth.drop()
@@ -421,8 +419,8 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         row = store.encode(x, EVENT, w)
         counted = row.entries + (row.numbers if store.tables.bins is None else 0)
         self._learn_row(row)
-        if counted != len(x) and not self._has_warned and not x.keys() <= self._names:
-            self._warn_of_ignored(x)
+        if counted != len(x):
+            self._ignored.warn(x)
 
     def _learn_row(self, row: Row) -> None:
         """Learn an encoded event, for whose codes there is room."""
@@ -466,24 +464,6 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
             if hidden := [v for v in hidden if v not in met]:
                 raise NoValueKnown(f"no event has {shown(hidden)}; {_HOW_MANY.format(name=shown(hidden[0]))}")
 
-    def _warn_of_ignored(self, names: Iterable[Any]) -> None:
-        """Warn once of features that are neither in the structure nor declared: they may be misspelt."""
-        known = list(self.structure)
-        ignored = [name for name in names if name not in self._names]
-        if not ignored:
-            return
-        self._has_warned = True
-        hint = closest(str(ignored[0]), [str(one) for one in known])
-        warnings.warn(
-            f"features outside the structure are ignored: {shown(ignored)}{hint} The variables are {shown(known)}",
-            FeaturesIgnored,
-            stacklevel=3,
-        )
-
-    def _known_names(self) -> frozenset[Any]:
-        """Return the names that events may have: variables of the structure, and features of the schema."""
-        return frozenset((*self._structure, *(() if self.schema is None else self.schema.features)))
-
     def unlearn_one(self, x: X, w: float = 1.0, at: int | None = None) -> None:
         """Unlearn an event with the weight that it was learned with.
 
@@ -520,8 +500,8 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
             rows = row_count(X)
             learn_rows(store, encode_batch(store, X, [EVENT] * rows, w, learning=True))
         self._live.invalidate()
-        if not self._has_warned:
-            self._warn_of_ignored(_names_in(X))
+        if not self._ignored.is_done:
+            self._ignored.warn(_names_in(X))
 
     def rows_to_learn(self, X: Native, w: Native = None) -> Iterator[tuple[Mapping[Any, Any], float]]:
         """Return the rows of a batch, each with its weight; raise if one would be refused."""
@@ -641,7 +621,9 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         >>> model.predict_proba_one({"rain": "no"}, "lawn")
         {'wet': 0.333..., 'dry': 0.666...}
         """
-        return answers.probabilities(self._live, self._store.encoder, variable, x, hidden, self.unseen)
+        shares = answers.probabilities(self._live, self._store.encoder, variable, x, hidden, self.unseen)
+        self._ignored.warn(x)
+        return shares
 
     def predict_proba(self, X: Native, variable: Any) -> list[dict[Any, float]]:
         """Return `predict_proba_one` of each row of a data frame, or of a list of dicts."""
@@ -688,7 +670,9 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
 
     def _judge(self, x: X) -> tuple[float, dict[Any, Any]]:
         """Return the log-likelihood of an event, and the values in it that were never learned."""
-        return answers.log_likelihood(self._live, self._store.encoder, x, self.unseen)
+        judged = answers.log_likelihood(self._live, self._store.encoder, x, self.unseen)
+        self._ignored.warn(x)
+        return judged
 
     def _novel(self, x: X) -> dict[Any, Any]:
         """Return the values of an event that were never learned, without inference."""
@@ -723,7 +707,9 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         >>> model.explain_one({"user": "eve", "country": "FR"})
         Surprise({'user': 7.601, 'country': 0.693}, total=8.294, novel=('user',))
         """
-        return answers.explain(self._live, x, self.unseen)
+        surprise = answers.explain(self._live, x, self.unseen)
+        self._ignored.warn(x)
+        return surprise
 
     def log_evidence(self) -> float:
         """Return the log-probability of everything learned under this structure, tables integrated out.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Container, Mapping
+from functools import partial
 from typing import Any, Self
 
 from stream_bayes.core.inference.inference import Inference
@@ -31,7 +32,7 @@ from stream_bayes.errors import (
     NoValueKnown,
     UnknownFeature,
 )
-from stream_bayes.learners.base.arguments import check_count, warn_of_moved_numbers
+from stream_bayes.learners.base.arguments import check_count, warn_of_absent, warn_of_moved_numbers
 from stream_bayes.learners.base.base import X
 from stream_bayes.learners.base.binning import Binning
 from stream_bayes.learners.base.pair_classifier import PairClassifier
@@ -229,7 +230,7 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
     def _make_reading(self, store: Any, class_prior: str) -> Reading:
         settings = self._settings(class_prior)
         if not self.is_growing:
-            return ClassReading(store, **settings)
+            return ClassReading(store, partial(warn_of_absent, "the variable"), **settings)
         search = HillClimbing() if self.search is None else self.search
         return GrowingReading(store, search, self.seed, **settings)
 

@@ -30,6 +30,7 @@ from stream_bayes.learners.base.arguments import check_count, check_number
 from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.names import closest
 from stream_bayes.networks.growth import LEARN
+from stream_bayes.networks.ignored_features import IgnoredFeatures, check_has_variable
 from stream_bayes.networks.surprise import Surprise
 
 __all__ = ["MixedNetwork", "declared_variables"]
@@ -53,7 +54,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
     ----------
     structure
         The parents of each variable: a `Structure`, or `{variable: [parent, ...]}`. Other features of events are
-        ignored. `"learn"`, the default: all features are variables,
+        ignored, with the warning `FeaturesIgnored`. `"learn"`, the default: all features are variables,
         at most 64. The structure is searched by marginal likelihood after 50 events, after twice as many each time, and
         from `window` events on after every further `window`. New families are counted over the window.
     strength
@@ -132,6 +133,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         graph = structure if isinstance(structure, Structure) else Structure(structure)
         cut_over = 0 if self.is_growing else window
         self._store = MixedCounts(graph, declared, max_values, float(strength), cut_over)
+        self._ignored = IgnoredFeatures(graph, schema, takes_all=self.is_growing and schema is None)
         self._families = MixedFamilies(self._store, float(strength))
         self._inference = MixedInference(self._families)
         self._recent: deque[tuple[dict[Any, Any], float]] = deque(maxlen=window)  # events and weights
@@ -172,6 +174,8 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             self._recent.append((values, weight))
             if self.clock >= self._next_search:
                 self._search()
+        if len(values) != len(x):
+            self._ignored.warn(x)
 
     def _take_variables(self, x: X) -> None:
         """Make variables of the features that are new, up to MOST_VARIABLES."""
@@ -279,6 +283,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
     def predict_proba_one(self, x: X, variable: Any) -> dict[Any, float]:
         """Return P(variable | the other values of an event) of a variable with names; new names count as missing."""
         answer = self._answer(x, variable)
+        self._ignored.warn(x)
         if isinstance(answer, StudentMixture):
             raise BadValue(
                 f"{shown(variable)} has numbers: predict_one and predict_interval_one forecast them"
@@ -289,11 +294,13 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
     def predict_one(self, x: X, variable: Any) -> Any:
         """Return the most probable name, or the mean, of a variable given the other values of an event."""
         answer = self._answer(x, variable)
+        self._ignored.warn(x)
         return answer.mean if isinstance(answer, StudentMixture) else max(answer, key=answer.__getitem__)
 
     def predict_interval_one(self, x: X, variable: Any, level: float = 0.95) -> tuple[float, float]:
         """Return the interval that holds a number with a probability, given the other values of an event."""
         answer = self._answer(x, variable)
+        self._ignored.warn(x)
         if not isinstance(answer, StudentMixture):
             raise BadValue(f"{shown(variable)} has names: predict_proba_one forecasts them")
         check_number("level", level, above=True)
@@ -313,8 +320,13 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         values are left out: what depends on them is predicted as in a configuration without events, as it is below a
         name that was never learned. Such a name counts with the share of names held once, at least half a one.
         Densities depend on the units of numbers: events with the same variables compare.
+
+        Raises
+        ------
+        UnknownFeature
+            If the event is not empty and has none of the network's variables.
         """
-        return 0.0 - self._score(self._store.read(x))
+        return self._judge(x)[0]
 
     def _score(self, read: Mapping[Any, Any]) -> float:
         values = self._known(read)
@@ -322,8 +334,16 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
 
     def _judge(self, x: X) -> tuple[float, Iterable[Any]]:
         """Return the log-density of an event, and the variables whose name was never learned."""
-        values = self._store.read(x)
+        values = self._read(x)
+        self._ignored.warn(x)
         return 0.0 - self._score(values), self._novel(values)
+
+    def _read(self, x: X) -> dict[Any, Any]:
+        """Return the values of an event to be judged. Raise `UnknownFeature` if it has none of the variables."""
+        values = self._store.read(x)
+        if not (values or self._ignored.takes_all):
+            check_has_variable(x, self._store.structure)
+        return values
 
     def score_one(self, x: X) -> float:
         """Return minus the log-density of an event, in nats: the larger, the more unexpected.
@@ -331,7 +351,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         Numbers have no last bin: the farther out one is, the larger is the score. `river.anomaly.QuantileFilter` finds
         quantiles.
         """
-        return self._score(self._store.read(x))
+        return 0.0 - self._judge(x)[0]
 
     def score_learn_one(self, x: X, w: float = 1.0) -> float:
         """Return `score_one` of an event, then learn it."""
@@ -361,7 +381,8 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             raise NotSupported(
                 f"a quantile needs the window of structure={LEARN!r}; or take river.anomaly.QuantileFilter"
             )
-        values = self._store.read(x)
+        values = self._read(x)
+        self._ignored.warn(x)
         scores = self._scores_of(frozenset(values))
         return bisect_left(scores, self._score(values)) / len(scores) if scores else 0.0
 
@@ -381,7 +402,8 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         `excess` compares each with the mean surprise of its variable there, so names and numbers compare. Where numbers
         are missing whose variables have observed children, a part is by Gaussians and the sum differs a little.
         """
-        values = self._known(self._store.read(x))
+        values = self._known(self._read(x))
+        self._ignored.warn(x)
         novel = self._novel(values)
         nats: dict[Any, float] = {}
         expected: dict[Any, float] = {}

@@ -64,6 +64,7 @@ def test_answers_are_sums_over_all_rows(events, data):
         made = oracle.network(PARENTS, events)
 
 
+@pytest.mark.filterwarnings("ignore::stream_bayes.errors.FeaturesIgnored")
 def test_what_the_network_does_not_know_is_no_evidence():
     model = learned(START)
     with pytest.raises(UnknownFeature, match="'id'"):

@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from stream_bayes import BayesNet, BayesNetClassifier, DriftAdaptive, Nominal, Schema, plots
-from stream_bayes.errors import BadStructure, BadValue, NeverMet, NoValueKnown, StreamBayesError
+from stream_bayes import (
+    BayesNet,
+    BayesNetClassifier,
+    DriftAdaptive,
+    DynamicNetwork,
+    HiddenMarkov,
+    MarkovChain,
+    MixedNetwork,
+    Nominal,
+    Schema,
+    plots,
+)
+from stream_bayes.errors import (
+    BadStructure,
+    BadValue,
+    FeaturesIgnored,
+    NeverMet,
+    NoValueKnown,
+    StreamBayesError,
+    UnknownFeature,
+)
 from stream_bayes.networks import (
     PC,
     Difference,
@@ -190,6 +209,66 @@ def test_a_name_that_may_come_yet_is_warned_of_once_with_the_nearest_one() -> No
         growing.learn_many(EVENTS)
     assert len(caught) == 1
     assert growing.structure.edges
+
+
+MISSPELT: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+    "network learns": lambda x: BayesNet(PARENTS).learn_one(x),
+    "network predicts": lambda x: model().predict_proba_one(x, "cause"),
+    "network scores": lambda x: model().score_one(x),
+    "network explains": lambda x: model().explain_one(x),
+    "mixed network learns": lambda x: MixedNetwork(PARENTS).learn_one(x),
+    "mixed network predicts": lambda x: mixed().predict_proba_one(x, "cause"),
+    "mixed network scores": lambda x: mixed().score_one(x),
+    "mixed network explains": lambda x: mixed().explain_one(x),
+    "growing mixed network learns": lambda x: MixedNetwork(
+        schema=Schema({v: Nominal() for v in ROWS})
+    ).learn_one(x),
+    "network over time learns": lambda x: DynamicNetwork(
+        {"cause": [1]}, {"cause": ["cause@-1"], "effect": ["cause"]}
+    ).learn_one(x),
+}
+
+
+def mixed() -> MixedNetwork:
+    made = MixedNetwork(PARENTS)
+    made.learn_many(EVENTS)
+    return made
+
+
+@pytest.mark.parametrize("way", MISSPELT)
+def test_a_feature_that_no_variable_takes_is_warned_of_with_the_nearest_one(way: str) -> None:
+    with pytest.warns(FeaturesIgnored, match="'Effect'.*; did you mean 'effect'") as caught:
+        MISSPELT[way]({"other": "on", "Effect": "wet"})
+    assert len(caught) == 1
+
+
+def test_an_event_without_any_variable_is_not_judged() -> None:
+    for judged in (model(), mixed()):
+        for judge in (judged.score_one, judged.explain_one, judged.score_learn_one):
+            with pytest.raises(UnknownFeature, match="none of the network's variables"):
+                judge({"Effect": "wet"})
+        assert judged.score_one({}) == judged.score_one({"effect": None}) == 0.0
+
+
+@pytest.mark.parametrize(
+    "absent",
+    [MarkovChain("Effect"), HiddenMarkov(["other", "Effect"])],
+    ids=lambda learner: type(learner).__name__,
+)
+def test_a_variable_that_no_event_has_is_named_after_a_hundred(absent: Any) -> None:
+    with pytest.warns(
+        NeverMet, match=r"none of 100 events had \['Effect'\].*did you mean 'effect'"
+    ) as caught:
+        absent.learn_many(EVENTS)
+    assert len(caught) == 1
+
+
+def test_a_variable_that_no_labelled_event_has_is_named_after_a_thousand() -> None:
+    asked = BayesNetClassifier({"cause": [], "Effect": ["cause"], "other": []}, target="cause")
+    rows, labels = [{k: v for k, v in event.items() if k != "cause"} for event in EVENTS], ROWS["cause"]
+    with pytest.warns(NeverMet, match="'Effect' has not come in 1,000 events") as caught:
+        asked.learn_many(3 * rows, 3 * labels)
+    assert len(caught) == 1
 
 
 def test_tiers_hold_once_their_variables_have_come() -> None:

@@ -190,6 +190,7 @@ def test_it_goes_on_from_a_file_as_if_nothing_had_happened(tmp_path: Path) -> No
         model.merge(loaded)
 
 
+@pytest.mark.filterwarnings("ignore::stream_bayes.errors.FeaturesIgnored")
 def test_no_input_makes_a_density_that_is_no_number() -> None:
     model = MixedNetwork({"k": [], "c": ["k"], "p": ["k"], "q": ["p"], "r": ["p", "q"]})
     first = {"k": "one", "c": 5.0, "p": 1e99, "q": -1e99, "r": 0.0}

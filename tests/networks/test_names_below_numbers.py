@@ -47,6 +47,7 @@ def model() -> MixedNetwork:
     return trained()
 
 
+@pytest.mark.filterwarnings("ignore::stream_bayes.errors.FeaturesIgnored")
 def test_a_name_has_the_share_of_its_bin_and_an_event_the_product(model: MixedNetwork) -> None:
     rows = events(400)
     event = {"a": "u", "x": 0.7, "y": 1.1, "s": "warm", "t": "low"}

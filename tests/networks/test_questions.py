@@ -70,6 +70,7 @@ def test_every_model_answers_every_question_with_soft_evidence(name):
         assert done.query("rain")["yes"] == pytest.approx(model.query("rain")["yes"])
 
 
+@pytest.mark.filterwarnings("ignore::stream_bayes.errors.FeaturesIgnored")
 @pytest.mark.parametrize("name", ["network", "view"])
 def test_scores_and_predictions_of_events_take_soft_evidence(name):
     model = MODELS[name]

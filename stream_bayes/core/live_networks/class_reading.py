@@ -21,6 +21,7 @@ from stream_bayes.core.live_networks.labelled_network import LabelledNetwork
 from stream_bayes.core.live_networks.subnetwork import Subnetwork
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.readings._smoothing import pseudocount
+from stream_bayes.core.readings.named_features import PATIENCE, ExpectedFeatures, OnAbsent
 from stream_bayes.core.values.values import Value, name_order
 
 __all__ = ["ClassReading"]
@@ -29,13 +30,23 @@ MOST_SUBNETWORKS = 100  # each for one set of observed variables
 
 
 class ClassReading(BlanketReading):
-    """Scores of the class given all other variables; without a structure every feature depends on the class alone."""
+    """Scores of the class given all other variables; without a structure every feature depends on the class alone.
+
+    Parameters
+    ----------
+    store, settings
+        The counts, and as `BlanketReading` takes them.
+    on_absent
+        As `ExpectedFeatures` takes it, for the variables of a given structure.
+    """
 
     _network: LabelledNetwork | None = None  # the network whose tables the engine has
 
-    def __init__(self, store: LabelledCounts, **settings: Any) -> None:
+    def __init__(self, store: LabelledCounts, on_absent: OnAbsent | None = None, **settings: Any) -> None:
         super().__init__(store.tables, store.encoder.labels, **settings)
         self.store = store
+        self.expected = ExpectedFeatures([], on_absent)
+        self.due = PATIENCE
         self._engine: Inference | None = None
         self._steady = False  # True while nothing is learned
         self._ready = False  # True if the engine has the present tables, while nothing is learned
@@ -43,6 +54,12 @@ class ClassReading(BlanketReading):
         self._subnetworks: dict[frozenset[Value], Subnetwork] = {}  # by the observed variables
         store.followers.append(self.arrange)
         self.arrange()
+
+    def derive(self) -> None:
+        """Report the variables of the structure that have not come; nothing is derived."""
+        super().derive()
+        self.expected.names = [v for v in self.structure if v != self.store.target]
+        self.expected.check(self.store.encoder, int(self.tables.clock))
 
     # -- structure ----------------------------------------------------------------------------------------------------
 
@@ -251,4 +268,5 @@ class ClassReading(BlanketReading):
     def load_derived(self, saved: Mapping[str, Any]) -> None:
         """Continue after the store was loaded."""
         super().load_derived(saved)
+        self.expected.checked_at = int(self.tables.clock)
         self.arrange()

@@ -12,6 +12,7 @@ from stream_bayes.core.live_networks.hidden_chain import MISSING, HiddenChain, H
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, UnknownFeature
+from stream_bayes.learners.base.absent_variables import AbsentVariables
 from stream_bayes.learners.base.arguments import check_count, check_name, check_number
 from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences, name_in
@@ -122,6 +123,7 @@ class HiddenMarkov(CountLearner):
             lag,
             lambda numbers: np.random.default_rng([seed, *numbers]),
         )
+        self._absent = AbsentVariables(self._names)
         self._sequences: KeyedSequences[HiddenWindow] = KeyedSequences(
             key, pause, max_sequences, HiddenWindow, self._store.count
         )
@@ -143,6 +145,7 @@ class HiddenMarkov(CountLearner):
         codes = tuple(MISSING if v is None else self._store.create(k, v) for k, v in enumerate(values))
         self._store.learn(window, codes)
         self._sequences.remember(name, window, moment)
+        self._absent.look(x)
 
     def learn_many(self, X: Iterable[X], at: Iterable[float] | None = None) -> None:
         """Learn many events in their order: all of them, or none if one is refused."""

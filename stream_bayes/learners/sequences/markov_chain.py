@@ -12,6 +12,7 @@ from stream_bayes.core.readings.chain import ChainReading
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.values import OTHER, canonical, is_missing, shown, tagged, untagged
 from stream_bayes.errors import BadValue, BadWeight
+from stream_bayes.learners.base.absent_variables import AbsentVariables
 from stream_bayes.learners.base.arguments import check_count, check_name, check_number
 from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences, name_in
@@ -138,6 +139,7 @@ class MarkovChain(CountLearner):
             )
         self._store = ContextCounts(order, _declared(values), max_values)
         self._reading = ChainReading(self._store, float(strength))
+        self._absent = AbsentVariables([variable])
         self._sequences: KeyedSequences[RecentValues] = self._no_sequences()
 
     def _no_sequences(self) -> KeyedSequences[RecentValues]:
@@ -164,6 +166,7 @@ class MarkovChain(CountLearner):
             value = self._store.read(value)
             self._store.add(recent.known_context, value, weight)
         self._sequences.remember(name, recent.then(value, self.order), moment)
+        self._absent.look(x)
 
     def learn_many(self, X: Iterable[X], at: Iterable[float] | None = None) -> None:
         """Learn many events in their order: all of them, or none if one is refused."""
