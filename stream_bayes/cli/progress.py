@@ -15,6 +15,7 @@ from stream_bayes.cli.output import console, note, print_json, print_table
 from stream_bayes.streams.engine.challengers import Challenger
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.progress import Progress as Reached
+from stream_bayes.streams.engine.step import Step
 
 __all__ = ["bar_over", "print_summary", "summary"]
 
@@ -90,7 +91,18 @@ def summary(engine: Engine) -> dict[str, Any]:
         "cumulative": step.losses.cumulative.as_dict(),
         "last_1000": step.losses.windowed.as_dict(),
         "surprise": None if step.surprises is None else step.surprises.as_dict(),
+        "errors": _errors(step),
         "challengers": {name: _challenger(each) for name, each in engine.challengers.by_name.items()},
+    }
+
+
+def _errors(step: Step) -> dict[str, Any]:
+    """Return the measures of the numbers that a network without a class predicts, by variable."""
+    if step.errors is None:
+        return {}
+    return {
+        name: {"cumulative": losses.cumulative.as_dict(), "last_1000": losses.windowed.as_dict()}
+        for name, losses in step.errors.by_name.items()
     }
 
 
@@ -104,6 +116,7 @@ def _challenger(each: Challenger) -> dict[str, Any]:
         "cumulative": each.step.losses.cumulative.as_dict(),
         "last_1000": each.step.losses.windowed.as_dict(),
         "surprise": None if each.step.surprises is None else each.step.surprises.as_dict(),
+        "errors": _errors(each.step),
     }
 
 
@@ -166,6 +179,15 @@ def print_summary(engine: Engine, json: bool) -> None:
         )
         if not engine.step.losses.cumulative.weight:
             measures = measures[:1]
+        measures += [
+            {
+                "measure": f"{measure} of {name}",
+                "whole stream": value,
+                "last 1,000": each["last_1000"][measure],
+            }
+            for name, each in result["errors"].items()
+            for measure, value in each["cumulative"].items()
+        ]
     if engine.step.losses.cumulative.weight or (result["surprise"] is not None and run):
         print_table(title, measures, right=("whole stream", "last 1,000"))
     else:

@@ -240,6 +240,9 @@ class Handover:
                     }
                 ),
             },
+            "errors": {}
+            if step.errors is None
+            else {name: as_json(each.fading.as_dict()) for name, each in step.errors.by_name.items()},
             "challengers": {
                 name: {
                     **as_json(each.step.losses.fading.as_dict()),

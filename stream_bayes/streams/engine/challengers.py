@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 SECTION = "challengers"  # the section with the settings of each, by name
 PREFIX = "challenger-"
-PARTS = ("step", "model", "losses", "pending", "surprises")  # sections of a step
+PARTS = ("step", "model", "losses", "pending", "surprises", "errors")  # sections of a step
 SETTINGS = "settings"  # the section with the settings of the pipeline
 
 

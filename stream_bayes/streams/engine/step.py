@@ -30,6 +30,7 @@ from stream_bayes.core.measures.label_sets import LabelSets
 from stream_bayes.core.measures.losses import Losses
 from stream_bayes.core.measures.number_losses import NumberLosses
 from stream_bayes.core.measures.surprises import Surprises
+from stream_bayes.core.measures.variable_errors import VariableErrors
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.errors import BadLabel, BadValue, BudgetExceeded, StreamBayesError, TooManyDeadLetters
 from stream_bayes.learners.base.intervals import ends_of
@@ -57,7 +58,7 @@ from stream_bayes.streams.engine.newest import NewestAnswers
 from stream_bayes.streams.files.json_sink import json_bytes
 from stream_bayes.streams.records.commands import encode_redrive, encode_unlearn
 from stream_bayes.streams.served_models.answers import Answer, AnswerDicts, BatchAnswers
-from stream_bayes.streams.served_models.events import EventAnswers
+from stream_bayes.streams.served_models.events import EventAnswers, UnlabelledModel
 from stream_bayes.streams.served_models.protocol import Served, ServedInTime, ServedNumbers
 from stream_bayes.streams.served_models.served import digest
 from stream_bayes.streams.served_models.unwrapping import answering_model, features_within
@@ -104,6 +105,8 @@ class Step:
         Number of samples learned.
     surprises
         The mean surprise of events, of a network without a class; None for other models.
+    errors
+        The errors of predicted numbers by variable, of a network without a class that predicts some; None for others.
     drifts
         Drift entries since `clear_results`, each with position and time of the record that caused it.
     raw_of
@@ -147,6 +150,8 @@ class Step:
         if isinstance(self.losses, NumberLosses) is not model.predicts_numbers:
             raise BadValue(f"losses: {type(self.losses).__name__} do not score a {model.name}")
         self.surprises = Surprises() if model.is_unsupervised else None
+        level = model.level if isinstance(model, UnlabelledModel) else None
+        self.errors = None if level is None else VariableErrors(level)
         self.pending = pending
         self.intervals = intervals
         self.sets = sets
@@ -285,6 +290,8 @@ class Step:
                 if self.surprises is not None:
                     assert isinstance(answers, EventAnswers)
                     self.surprises.add(answers.surprises, weights[start:stop])
+                    if self.errors is not None:
+                        answers.score_numbers(self.errors, weights[start:stop])
                 self._add_answers(events[start:stop], answers, version, intervals, sets)
                 self._record_drifts(events[stop - 1])
                 self.processed += stop - start
@@ -521,6 +528,7 @@ class Step:
         }
         model, losses = self.model.freeze(), self.losses.state()
         surprises = None if self.surprises is None else self.surprises.state()
+        errors = None if self.errors is None else self.errors.state()
         held = None if self.pending is None else self.pending.content()
         sets = None if self.sets is None else self.sets.state()
 
@@ -528,6 +536,8 @@ class Step:
             states = {"step": own, "model": model(), "losses": losses}
             if surprises is not None:
                 states["surprises"] = surprises
+            if errors is not None:
+                states["errors"] = errors
             if sets is not None:
                 states["sets"] = sets
             return states if held is None else states | {"pending": held.state()}
@@ -549,6 +559,7 @@ class Step:
         """
         kept = {"step", "model", "losses"} | ({"pending"} if self.pending is not None else set())
         kept |= {"surprises"} if self.surprises is not None else set()
+        kept |= {"errors"} if self.errors is not None else set()
         with refusing_bad_state():
             expect(
                 set(sections) - {"sets"} == kept,
@@ -562,6 +573,8 @@ class Step:
         self.losses.load(sections["losses"])
         if self.surprises is not None:
             self.surprises.load(sections["surprises"])
+        if self.errors is not None:
+            self.errors.load(sections["errors"])
         if self.sets is not None and "sets" in sections:
             self.sets.load(sections["sets"])
         if self.pending is not None:

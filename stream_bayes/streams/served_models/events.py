@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from stream_bayes.core.measures.losses import Losses
+from stream_bayes.core.measures.variable_errors import VariableErrors
 from stream_bayes.core.values.payloads import Payload
 from stream_bayes.core.values.values import canonical, is_missing, shown
 from stream_bayes.errors import (
@@ -80,16 +81,27 @@ class EventAnswers:
         self.novel: list[tuple[str, ...]] = []
         self._shares: list[tuple[Answer, ...]] = []  # of each variable to predict
         self._truths: list[tuple[Any, ...]] = []
+        self._numbers: list[tuple[tuple[str, Answer, float], ...]] = []
 
     def add(
-        self, score: float, novel: Iterable[Any], shares: Iterable[Answer], truths: Iterable[Any]
+        self,
+        score: float,
+        novel: Iterable[Any],
+        shares: Iterable[Answer],
+        truths: Iterable[Any],
+        numbers: Iterable[tuple[str, Answer, float]] = (),
     ) -> None:
-        """Add the answer to an event, with the values that it had; a score of NaN could not be computed."""
+        """Add the answer to an event; a score of NaN could not be computed.
+
+        `truths` are the names that it had, None for what is not scored by names; `numbers` are the variables with
+        numbers, with their answers and the numbers that it had.
+        """
         self.scores.append(score + 0.0 if score < math.inf else None)  # never -0.0
         self.surprises.append(score if math.isnan(score) else self.scores[-1])
         self.novel.append(tuple(map(str, novel)))
         self._shares.append(tuple(shares))
         self._truths.append(tuple(truths))
+        self._numbers.append(tuple(numbers))
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -114,6 +126,7 @@ class EventAnswers:
         part.scores, part.novel = self.scores[start:], self.novel[start:]
         part.surprises = self.surprises[start:]
         part._shares, part._truths = self._shares[start:], self._truths[start:]
+        part._numbers = self._numbers[start:]
         return part
 
     def score(self, losses: Losses, labels: Sequence[Any], weights: Sequence[float], /) -> None:
@@ -129,6 +142,11 @@ class EventAnswers:
                     named = {f"{variable}={value}": p for value, p in answer.items()}
                     losses.update(f"{variable}={truth}", named, ..., weight)
 
+    def score_numbers(self, errors: VariableErrors, weights: Sequence[float], /) -> None:
+        """Score the predictions of numbers that the events had."""
+        for numbers, weight in zip(self._numbers, weights, strict=True):
+            errors.add(numbers, weight)
+
 
 class UnlabelledModel(ABC):
     """A model of events without a label: what it has to say to those who ask for labels."""
@@ -136,6 +154,7 @@ class UnlabelledModel(ABC):
     is_unsupervised = True
     predicts_numbers = False
     name: str
+    level: float | None = None  # of the intervals of numbers, of a model that predicts some
 
     @abstractmethod
     def learn(self, x: Any, y: Any, w: float, /) -> None:
@@ -180,6 +199,10 @@ class UnlabelledModel(ABC):
         return f"a {self.name} without a class has no labels to take back"
 
 
+class PredictedNumber(dict[str, float]):
+    """The answer for a number: its mean, and the low and high end of its interval."""
+
+
 class Anticipated(NamedTuple):
     """An entry of `predict`: a variable of the event, or of the event `ahead` of it, or the hidden state."""
 
@@ -216,11 +239,11 @@ class ServedEvents(UnlabelledModel):
     def __init__(self, model: EventModel, predict: Sequence[Any] = (), level: float | None = None) -> None:
         self.name = type(model).__name__
         self.model: Any = model
-        if level is not None:
-            ends_of(level)
-            if not isinstance(model, MixedNetwork):
-                raise BadValue(f"intervals: a {self.name} predicts no numbers; leave the level out")
-        self.level = LEVEL if level is None else level
+        if isinstance(model, MixedNetwork):
+            self.level = LEVEL if level is None else level
+            ends_of(self.level)
+        elif level is not None:
+            raise BadValue(f"intervals: a {self.name} predicts no numbers; leave the level out")
         self.anticipated = [_anticipated(model, name) for name in predict]
         self._hidden = frozenset(each.variable for each in self.anticipated if not each.ahead)
         self.is_timed = getattr(model, "pause", None) is not None
@@ -248,8 +271,13 @@ class ServedEvents(UnlabelledModel):
                     self.forecast(x, each, at) if now is None else now
                     for each, now in zip(self.anticipated, present, strict=True)
                 ]
+                numbers = [
+                    (each.name, answer, number)
+                    for each, answer in zip(self.anticipated, shares, strict=True)
+                    if (number := self._number(x, each)) is not None
+                ]
                 truths = [self._truth(x, each) for each in self.anticipated]
-                answers.add(-log_likelihood, novel, shares, truths)
+                answers.add(-log_likelihood, novel, shares, truths, numbers)
         except StreamBayesError as error:
             return answers, error
         return answers, None
@@ -333,17 +361,27 @@ class ServedEvents(UnlabelledModel):
             return {}
         if model.kinds[variable] == "nominal":
             return model.predict_proba_one(x, variable)
+        assert self.level is not None
         low, high = model.predict_interval_one(x, variable, self.level)
-        return {"mean": model.predict_one(x, variable), "low": low, "high": high}
+        return PredictedNumber(mean=model.predict_one(x, variable), low=low, high=high)
+
+    def _is_number(self, wanted: Anticipated) -> bool:
+        """Return True if a variable of the event is a number, as far as is known."""
+        model = self.model
+        return isinstance(model, MixedNetwork) and model.kinds.get(wanted.variable) == "numeric"
 
     def _truth(self, x: Mapping[Any, Any], wanted: Anticipated) -> Any:
         """Return the name that a prediction of the event is scored by; None if it has none, or a number."""
-        value = None if wanted.ahead else value_of(x.get(wanted.variable))
-        return None if isinstance(value, float) and isinstance(self.model, MixedNetwork) else value
+        return None if wanted.ahead or self._is_number(wanted) else value_of(x.get(wanted.variable))
+
+    def _number(self, x: Mapping[Any, Any], wanted: Anticipated) -> float | None:
+        """Return the number that a prediction of the event is scored by; None if it has none."""
+        value: Any = x.get(wanted.variable) if self._is_number(wanted) else None
+        return None if is_missing(value) else float(value)
 
     def decide(self, answer: Answer, /) -> Any:
         """Return the most probable value, or the mean of a number."""
-        return mean_of(answer) if set(answer) == {"mean", "low", "high"} else most_probable(answer)
+        return mean_of(answer) if isinstance(answer, PredictedNumber) else most_probable(answer)
 
     @property
     def clock(self) -> int | None:

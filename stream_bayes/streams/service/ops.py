@@ -378,9 +378,23 @@ ATTRIBUTES = {"interval_width": "width"}  # of the measures, where the metric ne
 
 def _measures(step: Step, own: Labels) -> list[Metric]:
     fading = step.losses.fading
-    return [
+    measures = [
         gauge(name, f"{text}, fading.", (own, getattr(fading, ATTRIBUTES.get(name, name))))
         for name, text in _measures_of(step).items()
+    ]
+    if step.errors is None:
+        return measures
+    errors = {variable: losses.fading for variable, losses in step.errors.by_name.items()}
+    return measures + [
+        gauge(
+            f"variable_{name}",
+            f"{text}, by variable, fading.",
+            *(
+                (own | {"variable": variable}, getattr(each, ATTRIBUTES.get(name, name)))
+                for variable, each in errors.items()
+            ),
+        )
+        for name, text in MEASURES_OF_NUMBERS.items()
     ]
 
 

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from stream_bayes import DynamicNetwork, HiddenMarkov, MarkovChain, MixedNetwork
+from stream_bayes.cli.progress import summary
+from stream_bayes.core.measures.number_losses import NumberLosses
 from stream_bayes.errors import BadConfig, BadValue, StreamBayesError
 from stream_bayes.learners.catalogue import EVENT_MODELS, class_named
 from stream_bayes.streams.engine.engine import Engine
@@ -18,6 +20,7 @@ from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
 from stream_bayes.streams.served_models.events import ServedEvents
 from stream_bayes.streams.served_models.served import served
+from stream_bayes.streams.service.ops import Metrics
 from tests.serve.weather import running
 from tests.streams.engine.test_step import bytes_of
 
@@ -98,6 +101,36 @@ def test_each_event_is_scored_and_predicted_as_the_model_does_it_alone(tmp_path:
     ]
     assert sum(inside) / 100 == pytest.approx(0.5, abs=0.15)
     assert answers(mixed)[-1]["prediction"]["wind"] == wind[-1]["mean"]
+
+
+def test_errors_of_predicted_numbers_are_measured_by_variable_and_names_apart(tmp_path: Path) -> None:
+    rows = [row | {"wind": 3} if k == 120 else row for k, row in enumerate(weather(150))]
+    engine = pipeline(tmp_path, "mixed-network", rows, intervals=0.8)
+    metrics = Metrics(engine)
+    engine.run()
+    assert engine.step.errors is not None
+    wind = NumberLosses(0.8)
+    for row, answer in zip(rows, answers(tmp_path), strict=True):
+        wind.update(float(row["wind"]), answer["probabilities"]["wind"])
+    assert [*engine.step.errors.by_name] == ["wind"]
+    measured = engine.step.errors.by_name["wind"]
+    assert (measured.unanswered, measured.cumulative.as_dict()) == (
+        wind.unanswered,
+        wind.cumulative.as_dict(),
+    )
+    assert set(engine.step.losses.labels) == {"sky=dry", "sky=wet"}
+    assert summary(engine)["errors"]["wind"]["last_1000"]["rmse"] == wind.windowed.rmse
+    samples = {each.name: each for metric in metrics.collect() for each in metric.samples}
+    assert samples["stream_bayes_variable_rmse"].labels["variable"] == "wind"
+    assert samples["stream_bayes_variable_coverage"].value == pytest.approx(0.8, abs=0.1)
+
+
+def test_names_that_read_like_the_answer_for_a_number_are_decided_as_names() -> None:
+    model = served(MixedNetwork({"level": []}), predict=["level"])
+    events = [{"level": level} for level in ("low", "mean", "high", "high", "high")]
+    answers, refused = model.process(events, [None] * 5, [1.0] * 5)
+    assert refused is None
+    assert answers.decide(model.decide)[-1] == "high"
 
 
 def test_a_variable_that_no_event_had_yet_has_no_prediction_and_holds_nothing_up(
