@@ -37,26 +37,10 @@ MIN_BUFFER_BYTES = 65_536
 class AlignedReader:
     """Reads partitions merged by time. Each `poll` returns a batch in the order of `TimeMerge`.
 
-    Parameters
-    ----------
-    reader
-        Reads the partitions.
-    topics
-        Names of the topics. Of records with equal times, those of an earlier topic come first.
-    decode
-        Returns a message as a record; None to leave it out. After an error it is called again with the same message.
-    fetch_ends
-        Returns the end offsets of partitions.
-    buffer_bytes
-        About the most bytes to buffer.
-    wait_idle
-        Seconds to wait for a partition at its end while others have records.
-    stops
-        The positions at which to stop reading. None to read on as partitions grow.
-    trail
-        Gets the last message of each partition in a batch.
-    clock
-        Returns seconds.
+    Of records with equal times, those of an earlier topic come first. `decode` returns None to leave a message out;
+    after an error it is called again with the same message. `buffer_bytes` is about the most that is buffered. A
+    partition at its end is waited for `wait_idle` seconds while others have records. Reading ends at `stops`; None to
+    read on as partitions grow. `trail` gets the last message of each partition in a batch.
 
     Attributes
     ----------

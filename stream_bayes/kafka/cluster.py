@@ -65,13 +65,7 @@ class GroupMember(NamedTuple):
 
 
 class Cluster:
-    """Requests to a cluster about topics, offsets and transactions, repeated for a while until it answers.
-
-    Parameters
-    ----------
-    connection
-        The cluster.
-    """
+    """Requests to a cluster about topics, offsets and transactions, repeated for a while until it answers."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -189,11 +183,6 @@ class Cluster:
 
     def epoch_ends(self, epochs: Mapping[Partition, int]) -> dict[Partition, tuple[int, Position]]:
         """Return where the log of a leader epoch ends (KIP-320), and in which epoch that is.
-
-        Parameters
-        ----------
-        epochs
-            The epoch to look up of each partition.
 
         Returns
         -------

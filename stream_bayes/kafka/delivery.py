@@ -37,18 +37,8 @@ COMMIT_SECONDS = 1.0  # between commits of the group's positions, where no trans
 
 
 class Delivery(ABC):
-    """Sends the records of a pipeline's sinks, a batch at a time.
-
-    Parameters
-    ----------
-    connection
-        The cluster.
-    name
-        The pipeline's name, from which the consumer group and all other ids derive.
-    max_message_bytes
-        The largest record.
-    sleep
-        Waits for a number of seconds.
+    """Sends the records of a pipeline's sinks, a batch at a time. The consumer group and all other ids derive from
+    `name`, the pipeline's.
 
     Attributes
     ----------
@@ -182,16 +172,8 @@ class AtLeastOnce(Delivery):
     """Sends results first and commits positions after them: a crash in between repeats results.
 
     A start resumes from the snapshot, so positions of the group are for other programs, which show the lag. A commit
-    takes longer than a batch: there is one a second, one before each snapshot and one at the end.
-
-    Parameters
-    ----------
-    connection, name, max_message_bytes, sleep
-        As of a `Delivery`.
-    stores_positions
-        True if the source reads this cluster too, so that its positions are committed for the group.
-    clock
-        Returns seconds.
+    takes longer than a batch: there is one a second, one before each snapshot and one at the end. `stores_positions` is
+    True if the source reads this cluster too, so that its positions are committed for the group.
     """
 
     def __init__(

@@ -24,15 +24,7 @@ POLL_SECONDS = 0.2
 
 
 class HistoryCheck:
-    """Compares marks of records that were read with a log.
-
-    Parameters
-    ----------
-    source
-        Reads the log.
-    open_reader
-        Opens another reader of it.
-    """
+    """Compares marks of records that were read with a log."""
 
     def __init__(self, source: KafkaSource, open_reader: Callable[[], closing[ReconnectingReader]]) -> None:
         self._source = source

@@ -42,14 +42,9 @@ def end_in_doubt(
 ) -> None:
     """End a transaction in doubt in all partitions that it may have written to, by an empty one of its id.
 
-    Parameters
-    ----------
-    make_writer
-        Makes a writer with the transactional id, of the client that can end a transaction without records.
-    partitions, group
-        The partitions, and the consumer group whose offsets it may have written.
-    committed
-        The decision.
+    `make_writer` makes one with the transactional id, of the client that can end a transaction without records. The
+    transaction may have written to `partitions`, and offsets of the consumer group `group`. `committed` is the
+    decision.
 
     Raises
     ------

@@ -37,44 +37,24 @@ FETCH_MAX_BYTES = 2**22
 
 
 class JournalRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One record of a journal.
+    """One record of a journal."""
 
-    Parameters
-    ----------
-    format
-        `FORMAT`, when it was written.
-    worker, number
-        The worker's id, and the entry's number among that worker's entries.
-    slices
-        The input of the commit: topic, partition, start and stop position.
-    positions
-        The next position to read of each partition; only in entries without slices.
-    cluster, topics
-        The source's ids of cluster and topics; only in entries without slices.
-    origins
-        The first position that the pipeline read of each partition; only in entries without slices.
-    marks
-        Of each slice or position, the record before its end: epoch, timestamp and checksum, as in `read_trail`.
-    tape
-        The answers of the batch, if they depend on more than its journal; see `workers.tape`.
-    records
-        The number of records in each slice.
-    offset
-        Its offset in the journal; not written.
-    """
-
-    format: int
+    format: int  # `FORMAT`, when it was written
     worker: str
-    number: int
+    number: int  # of the entry among that worker's entries
+    # the input of the commit: topic, partition, start and stop position
     slices: tuple[tuple[str, int, int, int], ...]
+    # The next position to read of each partition. This and the next three stand only in entries without slices.
     positions: tuple[tuple[str, int, int], ...] = ()
-    cluster: str | None = None
+    cluster: str | None = None  # the source's ids of cluster and topics
     topics: dict[str, str] | None = None
+    # the first position that the pipeline read of each partition
     origins: tuple[tuple[str, int, int], ...] = ()
+    # Of each slice or position, the record before its end: epoch, timestamp and checksum, as in `read_trail`.
     marks: tuple[MarkRow, ...] = ()
-    tape: bytes = b""
-    records: tuple[int, ...] = ()
-    offset: int = 0
+    tape: bytes = b""  # the answers of the batch, if they depend on more than its journal; see `workers.tape`
+    records: tuple[int, ...] = ()  # the number of records in each slice
+    offset: int = 0  # in the journal; not written
 
     @property
     def slices_read(self) -> list[Slice]:

@@ -59,28 +59,17 @@ class Membership(Protocol):
 
 @dataclass(frozen=True)
 class Subscription:
-    """A member's subscription: a group on one topic, whose partitions it assigns.
-
-    Parameters
-    ----------
-    connection
-        The cluster. All members of a group must use one client.
-    group, topic
-        The group, and the topic whose partitions it assigns.
-    instance_id
-        The id of a static member.
-    session_seconds
-        Seconds without a heartbeat after which a member has left.
-    assigned, revoked
-        Called with the numbers of partitions that came and went. A partition is given to another member when `revoked`
-        returns, unless this member was too late for that.
+    """A member's subscription: a group on one topic, whose partitions it assigns. All members of a group must use one
+    client.
     """
 
     connection: Connection
     group: str
-    topic: str
-    instance_id: str | None
-    session_seconds: float
+    topic: str  # whose partitions are assigned
+    instance_id: str | None  # of a static member
+    session_seconds: float  # without a heartbeat after which a member has left
+    # Called with the numbers of partitions that came, as `revoked` with those that went. A partition is given to
+    # another member when `revoked` returns, unless this member was too late for that.
     assigned: Changed
     revoked: Changed
 

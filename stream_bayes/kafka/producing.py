@@ -52,15 +52,8 @@ MAIL_BATCH = 50  # mails between two flushes: they are large
 
 class FileRecords:
     """A source whose events hold whole records of a file: `x` is the record as a dict, with no field taken out.
-
-    Parameters
-    ----------
-    source
-        Reads the file.
-    content
-        Returns the record of one of its events; None if there is none.
-    key, time
-        The fields with a record's key and time: a number of seconds, or ISO 8601.
+    `content` returns the record of one of the source's events; None if there is none. `key` and `time` name the fields
+    with a record's key and its time, a number of seconds or ISO 8601.
     """
 
     medium = "local"
@@ -205,18 +198,10 @@ def _number(text: str) -> int | float | str:
 
 
 class Produced(NamedTuple):
-    """The result of `produce`.
+    """The result of `produce`."""
 
-    Parameters
-    ----------
-    sent
-        The number of records written.
-    skipped
-        The number of entries in the file that are no records.
-    """
-
-    sent: int
-    skipped: int
+    sent: int  # records written
+    skipped: int  # entries in the file that are no records
 
 
 def produce_one(connection: Connection, topic: str, key: bytes | None, value: bytes) -> None:

@@ -67,22 +67,9 @@ REFRESH_SECONDS = 86_400.0  # Kafka deletes the offsets of a group seven days af
 class OffsetRecovery:
     """Checks at a start that a log and a snapshot belong together; for sinks without transactions.
 
-    Nothing is replayed: events after the snapshot are processed again, and their results are repeated.
-
-    Parameters
-    ----------
-    source
-        Reads the log.
-    pipeline
-        The pipeline's name.
-    delivery
-        Shared by the pipeline's sinks, if any write to Kafka.
-    accept_gap
-        True to go on where positions after the snapshot have expired.
-    refresh_seconds
-        Seconds without a commit after which the group's positions are committed again.
-    clock
-        Returns seconds.
+    Nothing is replayed: events after the snapshot are processed again, and their results are repeated. `delivery` is
+    shared by the pipeline's sinks, if any write to Kafka. With `accept_gap` it goes on where positions after the
+    snapshot have expired. The group's positions are committed again after `refresh_seconds` without a commit.
 
     Attributes
     ----------
@@ -312,14 +299,7 @@ def _reached_by(point: ResumePoint | None) -> Reached:
 class JournalRecovery(OffsetRecovery):
     """Replays what was committed in transactions after the snapshot, batch by batch in the order of the journal.
 
-    Results of replayed events are not written again.
-
-    Parameters
-    ----------
-    source, pipeline, accept_gap, refresh_seconds, clock
-        As of an `OffsetRecovery`.
-    delivery
-        Shared by the sinks; writes the journal.
+    Results of replayed events are not written again. The sinks share `delivery`, which writes the journal.
     """
 
     name = "journal"

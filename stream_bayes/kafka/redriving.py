@@ -32,20 +32,11 @@ MAX_GAP = 2000  # offsets that are read through, rather than sought
 
 
 class Redriven(NamedTuple):
-    """The result of `redrive`.
+    """The result of `redrive`."""
 
-    Parameters
-    ----------
-    sent
-        The number of records written again, by the reason in their letters.
-    gone
-        The number of records that their topics no longer hold.
-    skipped
-        The number of letters that are not of unused records: of outputs that were too large, or no letters at all.
-    """
-
-    sent: Mapping[str, int]
-    gone: int
+    sent: Mapping[str, int]  # records written again, by the reason in their letters
+    gone: int  # records that their topics no longer hold
+    # letters that are not of unused records: of outputs that were too large, or no letters at all
     skipped: int
 
 
@@ -67,22 +58,9 @@ def redrive(
     max_message_bytes: int,
     dry_run: bool = False,
 ) -> Redriven:
-    """Write the records behind a pipeline's dead letters again, those up to the present end that were not yet.
-
-    Parameters
-    ----------
-    connection
-        The cluster.
-    name
-        Name of the pipeline.
-    letters
-        The topic of its dead letters.
-    topics
-        The topics that it reads.
-    max_message_bytes
-        The most bytes of a record.
-    dry_run
-        True to count only, and write nothing.
+    """Write the records behind a pipeline's dead letters again, those up to the present end that were not yet. `name`
+    is the pipeline's, `letters` the topic of its dead letters and `topics` those that it reads. With `dry_run` they are
+    counted, and nothing is written.
 
     Raises
     ------

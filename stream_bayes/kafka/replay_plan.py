@@ -19,18 +19,8 @@ class ReplayPlan:
     taken over, it is there twice. Then the first entry counts: each record is learned once, and its results are there
     twice, which the log says.
 
-    Parameters
-    ----------
-    starts
-        The first position of each partition.
-    committed
-        The committed positions before the entries. What no entry holds is replayed first, merged by time.
-    entries
-        The journal's entries after that.
-    state
-        The cluster's state: a replay does not wait for what the log has lost.
-    length
-        The journal's length.
+    What lies between `starts` and `committed` is in no entry, and is replayed first, merged by time; `entries` come
+    after that. A replay does not wait for what the log has lost, which `state` shows. `length` is the journal's.
 
     Attributes
     ----------

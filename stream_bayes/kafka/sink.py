@@ -31,18 +31,9 @@ class KafkaSink:
 
     Outputs of one input partition go to one output partition, in order; if both topics have the same number of
     partitions, to the one of the same number. An output that is too large becomes a dead letter. With at-least-once
-    delivery, headers hold the event's source, partition and position, by which repeated outputs can be recognised.
-
-    Parameters
-    ----------
-    delivery
-        Shared by the pipeline's sinks.
-    topic
-        The topic. It must exist.
-    dead_letters
-        The sink of outputs that are too large. If not given, they are only logged and counted.
-    name
-        Its name in snapshots.
+    delivery, headers hold the event's source, partition and position, by which repeated outputs can be recognised. The
+    topic must exist. Without `dead_letters`, outputs that are too large are only logged and counted. `name` is the
+    sink's in snapshots.
 
     Attributes
     ----------
@@ -136,11 +127,6 @@ class KafkaDeadLetters(KafkaSink):
     """Writes dead letters to a topic as JSON, with topic, partition, offset and error in the headers.
 
     If a letter is too large, its record is truncated and, if need be, its key dropped.
-
-    Parameters
-    ----------
-    delivery, topic, name
-        As of a `KafkaSink`.
     """
 
     def __init__(self, delivery: Delivery, topic: str, name: str = "dead_letters") -> None:

@@ -19,14 +19,8 @@ MAX_BUFFERED = 5000  # messages of a partition, while another one is waited for
 
 
 class SliceReader:
-    """Reads each partition once, front to back, and returns the messages of batch after batch.
-
-    Parameters
-    ----------
-    reader
-        Reads the partitions. Its maker closes it.
-    positions
-        The first position of each partition.
+    """Reads each partition once, front to back, and returns the messages of batch after batch. The maker of the reader
+    closes it.
     """
 
     def __init__(self, reader: Reader, positions: Mapping[Partition, Position]) -> None:

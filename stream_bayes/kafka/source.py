@@ -44,19 +44,12 @@ FETCH_MAX_BYTES = 2**24
 
 
 class Share(NamedTuple):
-    """The partitions of every topic that one shard reads: those whose number is `shard` modulo `shards`.
-
-    Parameters
-    ----------
-    shard, shards
-        The shard's number, and the number of shards.
-    partitions
-        The number of partitions that every topic has to keep, because others would move keys to other shards; None if
-        keys have no meaning, as without labels.
-    """
+    """The partitions of every topic that one shard reads: those whose number is `shard` modulo `shards`."""
 
     shard: int
     shards: int
+    # The number that every topic has to keep, because others would move keys to other shards; None if keys have no
+    # meaning, as without labels.
     partitions: int | None
 
 
@@ -70,18 +63,10 @@ def keys_moved(what: str, before: int, now: int) -> str:
 
 
 class Labels(NamedTuple):
-    """A second topic, with labels and corrections for the samples of the first.
-
-    Parameters
-    ----------
-    topic
-        Its name.
-    decoder
-        Decodes its records. Set its fields' `default_kind` to `Kind.LABEL`, unless each record holds its kind.
-    """
+    """A second topic, with labels and corrections for the samples of the first."""
 
     topic: str
-    decoder: Decoder
+    decoder: Decoder  # Set its fields' `default_kind` to `Kind.LABEL`, unless each record holds its kind.
 
 
 class KafkaSource:
@@ -93,36 +78,17 @@ class KafkaSource:
     returns nothing, and reading resumes by itself. A recreated topic, or records that expire before they are read,
     raise an error.
 
-    Parameters
-    ----------
-    connection
-        The cluster.
-    topic
-        The topic. It must exist.
-    decoder
-        Decodes its records. A record's key and timestamp become the event's, unless fields hold others.
-    labels
-        The topic of labels.
-    start
-        The start of a first run: `"earliest"`, `"latest"`, or seconds since 1970.
-    tombstones
-        True to withdraw the sample with the key of a record without value; False to skip such records.
-    fetch_max_bytes
-        About the most bytes buffered per broker.
-    stuck_seconds
-        Seconds without progress in a partition that has records, after which the reader is replaced.
-    share
-        The partitions to read; None for all.
-    commands
-        A topic of commands to the pipeline, read as soon as it exists; None for none.
-    max_skew
-        The most seconds by which the time of an event may be after the timestamp of its record. No event happens after
-        it was written, so one beyond, such as milliseconds read as seconds, is processed with that timestamp.
-    wait_idle
-        Seconds to wait for a partition at its end while others have records, as Kafka's `max.task.idle.ms`. A partition
-        with records that were not fetched yet is always waited for.
-    clock
-        Returns seconds. Only checks of the cluster and `wait_idle` depend on it.
+    The topic must exist. A record's key and timestamp become the event's, unless fields hold others. A first run starts
+    at `start`: `"earliest"`, `"latest"`, or seconds since 1970. With `tombstones`, a record without value withdraws the
+    sample with its key; otherwise it is skipped. About `fetch_max_bytes` are buffered per broker. The reader is
+    replaced after `stuck_seconds` without progress in a partition that has records. `share` names the partitions to
+    read; None for all. `commands` is a topic of commands to the pipeline, read as soon as it exists.
+
+    The time of an event may be at most `max_skew` seconds after the timestamp of its record. No event happens after it
+    was written, so one beyond, such as milliseconds read as seconds, is processed with that timestamp. A partition at
+    its end is waited for `wait_idle` seconds while others have records, as with Kafka's `max.task.idle.ms`; one with
+    records that were not fetched yet is always waited for. Only checks of the cluster and `wait_idle` depend on
+    `clock`.
 
     Attributes
     ----------
@@ -362,12 +328,8 @@ class KafkaSource:
             return False
 
     def starts(self, origins: Mapping[Partition, Position] | None = None) -> dict[Partition, Position]:
-        """Return the positions at which a first run begins.
-
-        Parameters
-        ----------
-        origins
-            Where it has begun already; those of the trail, if not given.
+        """Return the positions at which a first run begins. `origins` are those where it has begun already; those of
+        the trail, if not given.
         """
         origins = self.trail.origins if origins is None else origins
         partitions = self.partitions()

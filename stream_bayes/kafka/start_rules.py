@@ -44,21 +44,11 @@ logger = logging.getLogger(__name__)
 
 
 class RebuildCost(NamedTuple):
-    """The price of a rebuild: the part of the present state that the log no longer holds.
+    """The price of a rebuild: the part of the present state that the log no longer holds."""
 
-    Parameters
-    ----------
-    total
-        The number of positions that the state was made of.
-    left
-        Those of them that the log still holds.
-    gone
-        The partitions that have lost some, each with the reason.
-    """
-
-    total: int
-    left: int
-    gone: Mapping[Partition, str]
+    total: int  # positions that the state was made of
+    left: int  # those of them that the log still holds
+    gone: Mapping[Partition, str]  # the partitions that have lost some, each with the reason
 
     def __str__(self) -> str:
         if not self.gone:
@@ -69,52 +59,24 @@ class RebuildCost(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """Positions that earlier runs have reached, and the log they are of.
+    """Positions that earlier runs have reached, and the log they are of."""
 
-    Parameters
-    ----------
-    positions
-        The newest known positions: C, or S without a journal.
-    identity
-        The ids of cluster and topics then; empty if unknown.
-    origins
-        The positions at which they began, where known.
-    marks
-        The records before the positions, where known.
-    """
-
-    positions: Mapping[Partition, Position]
-    identity: Mapping[str, Any]
-    origins: Mapping[Partition, Position]
-    marks: Mapping[Partition, Mark]
+    positions: Mapping[Partition, Position]  # the newest known ones: C, or S without a journal
+    identity: Mapping[str, Any]  # the ids of cluster and topics then; empty if unknown
+    origins: Mapping[Partition, Position]  # the positions at which they began, where known
+    marks: Mapping[Partition, Mark]  # the records before the positions, where known
 
 
 class ClusterState(NamedTuple):
-    """The state of the cluster at a start.
-
-    Parameters
-    ----------
-    pipeline
-        The pipeline's name.
-    identity
-        The ids of the cluster and of each topic.
-    beginnings, ends
-        The first position that each partition holds, and the one after its last.
-    committed
-        The positions stored for the pipeline's consumer group.
-    cost
-        What a rebuild would cost; None if that is unknown.
-    can_rebuild
-        False for a shard: its pipeline can only begin anew.
-    """
+    """The state of the cluster at a start."""
 
     pipeline: str
-    identity: Mapping[str, Any]
-    beginnings: Mapping[Partition, Position]
-    ends: Mapping[Partition, Position]
-    committed: Mapping[Partition, Position]
-    cost: RebuildCost | None = None
-    can_rebuild: bool = True
+    identity: Mapping[str, Any]  # the ids of the cluster and of each topic
+    beginnings: Mapping[Partition, Position]  # the first position that each partition holds
+    ends: Mapping[Partition, Position]  # the position after the last of each partition
+    committed: Mapping[Partition, Position]  # stored for the consumer group of the pipeline
+    cost: RebuildCost | None = None  # of a rebuild; None if that is unknown
+    can_rebuild: bool = True  # False for a shard: its pipeline can only begin anew
 
     def rebuild_remedy(self) -> str:
         """Return the advice to rebuild, and its price, as the end of a sentence."""
@@ -142,17 +104,7 @@ def rebuild_cost(
     starts: Mapping[Partition, Position],
     tails: Mapping[Partition, Position | None],
 ) -> RebuildCost:
-    """Return what a rebuild costs.
-
-    Parameters
-    ----------
-    state, reached
-        The cluster's state, and what earlier runs have reached.
-    starts
-        Where the rebuild would begin.
-    tails
-        What `check_history` takes.
-    """
+    """Return what a rebuild costs. It would begin at `starts`. `tails` are those that `check_history` takes."""
     total = left = 0
     gone: dict[Partition, str] = {}
     for partition, position in sorted(reached.positions.items()):
@@ -207,16 +159,8 @@ def check_first(state: ClusterState, committed: Mapping[Partition, Position]) ->
 def check_history(
     state: ClusterState, positions: Mapping[Partition, Position], tails: Mapping[Partition, Position | None]
 ) -> None:
-    """Refuse a log that lost its end and grew again.
-
-    Parameters
-    ----------
-    state
-        The cluster's state.
-    positions
-        The positions that were reached.
-    tails
-        Partitions that do not hold what was read, and from where on; None if that is unknown.
+    """Refuse a log that lost its end and grew again. `tails` are the partitions that do not hold what was read, and
+    from where on; None if that is unknown.
     """
     if not tails:
         return
@@ -272,16 +216,8 @@ def expired_positions(state: ClusterState, point: ResumePoint, accept: bool) -> 
 
 
 def check_journal(state: ClusterState, point: ResumePoint, beginning: Position | None, end: Position) -> None:
-    """Refuse a journal that does not hold everything after the snapshot.
-
-    Parameters
-    ----------
-    state
-        The cluster's state.
-    point
-        The snapshot's part.
-    beginning, end
-        The offsets of the journal's first entry and after its last; `beginning` is None without a journal.
+    """Refuse a journal that does not hold everything after the snapshot. `beginning` and `end` are the offsets of the
+    journal's first entry and after its last; `beginning` is None without a journal.
     """
     length = point.length or 0
     if beginning is None or end < length:
@@ -316,13 +252,7 @@ def check_not_below(
 
 def check_not_above(state: ClusterState, committed: Mapping[Partition, Position]) -> None:
     """Refuse positions of the group above those of the journal: either may be wrong, and a guess would repeat results.
-
-    Parameters
-    ----------
-    state
-        The cluster's state.
-    committed
-        The committed positions according to the journal, or to a snapshot after it.
+    `committed` is according to the journal, or to a snapshot after it.
     """
     above = [part for part, at in committed.items() if part in state.committed and state.committed[part] > at]
     if not above:
@@ -342,16 +272,9 @@ def check_not_above(state: ClusterState, committed: Mapping[Partition, Position]
 def check_agreement(
     state: ClusterState, committed: Mapping[Partition, Position], repeated: Sequence[Slice] = ()
 ) -> bool:
-    """Refuse positions of the group that differ from the journal's. Return True if they are to be stored again.
-
-    Parameters
-    ----------
-    state
-        The cluster's state, after other workers were fenced.
-    committed
-        The committed positions according to the journal.
-    repeated
-        Ranges that are in the journal twice: the group may have the end of the second.
+    """Refuse positions of the group that differ from the journal's. Return True if they are to be stored again. `state`
+    must be that after other workers were fenced. `committed` is according to the journal. `repeated` are the ranges
+    that are in it twice: the group may have the end of the second.
     """
     check_not_above(state, committed)
     ends = {(part.partition, part.stop) for part in repeated}

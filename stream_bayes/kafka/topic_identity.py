@@ -12,16 +12,8 @@ __all__ = ["check_identity", "check_not_recreated"]
 
 
 def check_identity(state: ClusterState, recorded: Mapping[str, Any], where: str) -> None:
-    """Refuse another cluster, other topics, and topics that were recreated.
-
-    Parameters
-    ----------
-    state
-        The cluster's state.
-    recorded
-        The identity recorded earlier.
-    where
-        Where it was recorded, for the error.
+    """Refuse another cluster, other topics, and topics that were recreated. `where` says in the error where the
+    identity was recorded.
     """
     if not recorded:
         return

@@ -68,21 +68,10 @@ class Transactions(Delivery):
     whose commit was not answered is sent again, the journal is searched for its entry, and for entries of another
     worker, which show that it has taken over.
 
-    Parameters
-    ----------
-    connection, name, max_message_bytes, sleep
-        As of a `Delivery`.
-    log
-        The log that is read: its identity and its trail are written into the journal.
-    journal
-        The journal's topic, created if it does not exist; `NAME.journal`, if not given.
-    replication_factor
-        The journal's. If not given, the number of brokers, up to three.
-    transaction_seconds
-        Seconds after which the cluster aborts the transaction of a worker that died without a successor. Until then
-        no consumer can read past it.
-    clock
-        Returns seconds. Only the time limit on retries depends on it.
+    The identity and the trail of `log`, which is read, are written into the journal. Its topic, `NAME.journal` if not
+    given, is created if it does not exist, with as many replicas as there are brokers, up to three, if no number is
+    given. After `transaction_seconds` the cluster aborts the transaction of a worker that died without a successor;
+    until then no consumer can read past it. Only the time limit on retries depends on `clock`.
 
     Attributes
     ----------

@@ -24,18 +24,8 @@ CHECKS = 4  # for each session's time
 
 
 class AssignmentCheck:
-    """Makes a group rebalance that leaves shards unassigned for longer than a session's time.
-
-    Parameters
-    ----------
-    cluster
-        The cluster.
-    group, topic, shards
-        The group, the topic whose partitions it assigns, and their number.
-    session_seconds
-        The time-out of the group's sessions.
-    clock
-        Returns seconds.
+    """Makes a group rebalance that leaves shards unassigned for longer than a session's time. `topic` is the one whose
+    partitions the group assigns; `shards` is their number.
     """
 
     def __init__(

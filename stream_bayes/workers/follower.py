@@ -22,18 +22,8 @@ __all__ = ["Follower"]
 class Follower:
     """The sum of all shards of a pipeline, as its workers publish it: it predicts and never learns.
 
-    A thread reads the topic and updates the model. Predictions are those of the newest publications.
-
-    Parameters
-    ----------
-    connection
-        The cluster.
-    name
-        The pipeline's name.
-    key
-        The key under which its workers publish, if they sign.
-    filter_key
-        The key of a spam filter's tokens, if they are hashed.
+    A thread reads the topic and updates the model. Predictions are those of the newest publications. `key` is the one
+    under which its workers publish, if they sign; `filter_key` that of a spam filter's tokens, if they are hashed.
 
     Raises
     ------

@@ -12,18 +12,9 @@ SHOWN = 3  # names in an error
 
 
 def check_budget(budget: int | None, held: int, shards: int, sizes: Iterable[tuple[str, int]]) -> None:
-    """Raise `BudgetExceeded` if the counts of all shards and their sum take more than the budget.
-
-    Parameters
-    ----------
-    budget
-        The most bytes; None: no limit.
-    held
-        The bytes.
-    shards
-        The number of shards with counts.
-    sizes
-        What takes the memory: names, and the number of values of each. The largest ones are named.
+    """Raise `BudgetExceeded` if the counts of all shards and their sum take more than the budget. A budget of None has
+    no limit. `shards` is the number of shards with counts. `sizes` says what takes the memory: names, and the number of
+    values of each. The largest ones are named.
 
     Examples
     --------

@@ -23,13 +23,7 @@ __all__ = ["WorkerMetrics", "serving_worker"]
 
 
 class WorkerMetrics:
-    """The figures of a worker; a collector for a Prometheus registry.
-
-    Parameters
-    ----------
-    worker
-        The worker to watch.
-    """
+    """The figures of a worker; a collector for a Prometheus registry."""
 
     def __init__(self, worker: Worker) -> None:
         self.worker = worker

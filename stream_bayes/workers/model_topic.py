@@ -16,24 +16,9 @@ __all__ = ["ModelPublisher"]
 
 
 class ModelPublisher:
-    """Publishes the counts of one shard when they are due.
-
-    Parameters
-    ----------
-    topic
-        The topic.
-    model
-        The shard's model.
-    total
-        The sum, whose lock the shards share.
-    publisher
-        Finds the parts that changed.
-    every_seconds, every_events
-        The interval between two publications; the first one reached counts.
-    part_bytes
-        The size of a record.
-    clock, wall_clock
-        Return seconds, monotonic and since 1970.
+    """Publishes the counts of one shard when they are due. They are due after `every_seconds` or `every_events`,
+    whichever is reached first. The shards share the lock of `total`. `publisher` finds the parts that changed; a record
+    takes `part_bytes`. `clock` is monotonic, `wall_clock` in seconds since 1970.
 
     Attributes
     ----------

@@ -10,14 +10,8 @@ MOST_SHARE = 0.05  # of a worker's time; where a model is large, the work is don
 
 
 class Pace:
-    """Intervals of a repeated piece of work, so that it takes no more than its share of the time.
-
-    Parameters
-    ----------
-    clock
-        Returns seconds.
-    least
-        Seconds between two pieces at least.
+    """Intervals of a repeated piece of work, so that it takes no more than its share of the time. Two pieces are at
+    least `least` seconds apart.
     """
 
     def __init__(self, clock: Callable[[], float], least: float = 0.0) -> None:

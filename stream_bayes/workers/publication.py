@@ -31,54 +31,24 @@ DIGEST_BYTES = 16
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """The origin of publications: readers refuse those of another.
-
-    Parameters
-    ----------
-    pipeline
-        The pipeline's name.
-    settings
-        A digest of all its settings that counts depend on.
-    shards
-        The number of shards.
-    partitions
-        The number of partitions of each input topic; 0 if it may change, as without labels.
-    """
+    """The origin of publications: readers refuse those of another."""
 
     pipeline: str
-    settings: str
+    settings: str  # a digest of all settings that counts depend on
     shards: int
-    partitions: int
+    partitions: int  # of each input topic; 0 if the number may change, as without labels
 
 
 class End(msgspec.Struct, frozen=True):
-    """The last record of a publication.
+    """The last record of a publication."""
 
-    Parameters
-    ----------
-    format
-        `FORMAT`, when it was written.
-    source
-        The pipeline, its settings and its shards.
-    shard
-        The shard's number.
-    parts
-        The digest of each part.
-    events
-        Number of records that the shard has processed.
-    written
-        The time of writing, in seconds since 1970.
-    signature
-        The HMAC of all other fields; empty without a key.
-    """
-
-    format: int
+    format: int  # `FORMAT`, when it was written
     source: Origin
     shard: int
-    parts: dict[str, str]
-    events: int
-    written: float
-    signature: str = ""
+    parts: dict[str, str]  # the digest of each part
+    events: int  # records that the shard has processed
+    written: float  # seconds since 1970
+    signature: str = ""  # the HMAC of all other fields; empty without a key
 
     def signed(self, key: bytes | None) -> End:
         """Return it with its signature under a key."""
@@ -86,25 +56,13 @@ class End(msgspec.Struct, frozen=True):
 
 
 class Moved(msgspec.Struct, frozen=True):
-    """The last record of a partition whose pipeline was rescaled.
+    """The last record of a partition whose pipeline was rescaled."""
 
-    Parameters
-    ----------
-    format
-        `FORMAT`, when it was written.
-    pipeline
-        The pipeline's name.
-    generation, shards
-        Its next topics, and the number of shards there.
-    signature
-        As of an `End`.
-    """
-
-    format: int
+    format: int  # `FORMAT`, when it was written
     pipeline: str
-    generation: int
-    shards: int
-    signature: str = ""
+    generation: int  # of its next topics
+    shards: int  # the number of shards there
+    signature: str = ""  # as of an `End`
 
     def signed(self, key: bytes | None) -> Moved:
         """Return it with its signature under a key."""
@@ -141,18 +99,8 @@ def digest_of(part: bytes) -> str:
 
 
 class Publisher:
-    """Publishes the parts of one shard that changed since its last publication.
-
-    Parameters
-    ----------
-    source
-        The pipeline.
-    shard
-        The shard's number.
-    key
-        A secret to sign with; None for no signature.
-    published
-        The digests of the parts that the topic holds already.
+    """Publishes the parts of one shard that changed since its last publication. It signs with `key`; None for no
+    signature. `published` are the digests of the parts that the topic holds already.
 
     Examples
     --------
@@ -192,14 +140,8 @@ class Publisher:
 
 
 class Assembly:
-    """The parts of one shard, read from a topic in its order.
-
-    Parameters
-    ----------
-    shard
-        The shard's number.
-    key
-        The secret of the signatures; None to take unsigned ends.
+    """The parts of one shard, read from a topic in its order. `key` is the secret of the signatures; None to take
+    unsigned ends.
 
     Attributes
     ----------

@@ -22,16 +22,8 @@ POLL_SECONDS = 0.1
 
 
 class Replicas:
-    """Keeps the sum up to date with the shards that others own.
-
-    Parameters
-    ----------
-    reader
-        Reads the model's topic. It is closed with this.
-    total
-        The sum.
-    clock, wall_clock
-        Return seconds, monotonic and since 1970.
+    """Keeps the sum up to date with the shards that others own. The reader, of the model's topic, is closed with this.
+    `clock` is monotonic, `wall_clock` in seconds since 1970.
 
     Attributes
     ----------

@@ -40,18 +40,10 @@ SECTIONS = {"step", "model", "losses", "pending", SETTINGS, HISTORY, LOG}
 
 
 class NewShard(NamedTuple):
-    """A shard as it begins.
+    """A shard as it begins."""
 
-    Parameters
-    ----------
-    snapshot
-        Its first snapshot.
-    learner
-        The counts in it.
-    """
-
-    snapshot: Snapshot
-    learner: BayesClassifier
+    snapshot: Snapshot  # its first
+    learner: BayesClassifier  # the counts in it
 
 
 def reshard(
@@ -63,18 +55,9 @@ def reshard(
 ) -> dict[int, NewShard]:
     """Return the new shards. Each state is loaded once, so that one that a worker would refuse is refused here.
 
-    Parameters
-    ----------
-    before
-        The newest snapshot of each present shard, at its committed positions.
-    shards
-        The number of new shards.
-    settings
-        Those of the pipeline with the new shards.
-    make_step
-        Makes a step without events, as a shard has it.
-    empty
-        A learner without counts.
+    `before` is the newest snapshot of each present shard, at its committed positions. `settings` are those of the
+    pipeline with the new shards. `make_step` makes a step without events, as a shard has it. `empty` is a learner
+    without counts.
 
     Raises
     ------

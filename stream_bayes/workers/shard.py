@@ -35,14 +35,8 @@ logger = logging.getLogger(__name__)
 
 
 class ShardTransactions(Transactions):
-    """Transactions of one shard, which also hold its counts and its snapshots when these are due.
-
-    Parameters
-    ----------
-    connection, name, identity, others
-        As of `Transactions`; the journal is the shard's partition.
-    shard
-        The shard's number.
+    """Transactions of one shard, which also hold its counts and its snapshots when these are due. The journal is the
+    shard's partition.
 
     Attributes
     ----------
@@ -96,15 +90,7 @@ class ShardTransactions(Transactions):
 
 
 class ShardRecovery(JournalRecovery):
-    """Replays a shard's journal with the answers that it holds.
-
-    Parameters
-    ----------
-    source, pipeline, delivery, others
-        As of `JournalRecovery`.
-    model
-        The shard's model.
-    """
+    """Replays a shard's journal with the answers that it holds."""
 
     def __init__(
         self,
@@ -145,13 +131,7 @@ class ShardRecovery(JournalRecovery):
 
 
 class JournalSink:
-    """A sink that drops results, and commits the journal of a pipeline that writes none.
-
-    Parameters
-    ----------
-    delivery
-        The shard's delivery.
-    """
+    """A sink that drops results, and commits the journal of a pipeline that writes none."""
 
     name = "journal_only"
     medium = "kafka"
@@ -183,18 +163,8 @@ class JournalSink:
 
 
 class Shard:
-    """Runs a shard's engine in a thread.
-
-    Parameters
-    ----------
-    number
-        The shard's number.
-    engine, delivery, publisher
-        Its parts.
-    prepare
-        Called once its predecessor is fenced, before the engine starts.
-    until_end
-        True to end where the topics ended at the start.
+    """Runs a shard's engine in a thread. `prepare` is called once its predecessor is fenced, before the engine starts.
+    With `until_end` it ends where the topics ended at the start.
 
     Attributes
     ----------

@@ -12,29 +12,15 @@ __all__ = ["ShardCounts"]
 
 @dataclass
 class ShardCounts:
-    """Counts of one shard, or of several. They begin at 0 with the run: a shard that comes brings none along.
-
-    Parameters
-    ----------
-    records
-        Records that were processed.
-    publications, published_bytes
-        Publications, and their bytes.
-    failed_snapshots
-        Snapshots that could not be written.
-    dead_letters, incidents
-        Dead letters by reason, incidents by name.
-    timings
-        How long records and batches took.
-    """
+    """Counts of one shard, or of several. They begin at 0 with the run: a shard that comes brings none along."""
 
     records: int = 0
     publications: int = 0
     published_bytes: int = 0
     failed_snapshots: int = 0
-    dead_letters: Counter[str] = field(default_factory=Counter)
-    incidents: Counter[str] = field(default_factory=Counter)
-    timings: Timings = field(default_factory=Timings)
+    dead_letters: Counter[str] = field(default_factory=Counter)  # by reason
+    incidents: Counter[str] = field(default_factory=Counter)  # by name
+    timings: Timings = field(default_factory=Timings)  # how long records and batches took
 
     def add(self, other: ShardCounts) -> None:
         """Add the counts of another shard."""

@@ -25,14 +25,7 @@ class ShardModel:
     sum answers and learns, the counts learn what the sum accepted, and the answers are recorded for `take_tape`.
     The state that the engine saves is the shard's counts.
 
-    Parameters
-    ----------
-    shard
-        The shard's number.
-    learner
-        A learner without counts: the shard's.
-    total
-        The sum of all shards, which the shards of a worker share.
+    `learner` has no counts; it becomes the shard's. The shards of a worker share `total`.
 
     Attributes
     ----------

@@ -22,13 +22,6 @@ __all__ = ["ShardTopics", "present_topics", "rescale_id", "shard_id"]
 class ShardTopics(NamedTuple):
     """The topics of a pipeline's shards.
 
-    Parameters
-    ----------
-    pipeline
-        The pipeline's name.
-    generation
-        Their number: 1, and one more after each rescale.
-
     Examples
     --------
     >>> ShardTopics("days").journal, ShardTopics("days", 2).model
@@ -36,7 +29,7 @@ class ShardTopics(NamedTuple):
     """
 
     pipeline: str
-    generation: int = 1
+    generation: int = 1  # 1, and one more after each rescale
 
     @property
     def journal(self) -> str:

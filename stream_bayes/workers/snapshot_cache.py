@@ -27,16 +27,8 @@ LENGTH_BYTES = 8
 
 
 class SnapshotCache:
-    """The copy of one shard's snapshot in a directory.
-
-    Parameters
-    ----------
-    directory
-        The directory, made by the first write.
-    name, shard
-        The pipeline and the number of the shard.
-    part_bytes
-        The size of a record of the topic.
+    """The copy of one shard's snapshot in a directory. The first write makes the directory. `part_bytes` is the size of
+    a record of the topic.
     """
 
     def __init__(self, directory: Path, name: str, shard: int, part_bytes: int) -> None:

@@ -28,22 +28,9 @@ logger = logging.getLogger(__name__)
 
 
 class SnapshotTopic:
-    """The newest snapshot of one shard, with the methods of a `SnapshotStore` that the engine calls.
-
-    Parameters
-    ----------
-    open_reader
-        Returns a reader of the shard's partition.
-    topic, shard
-        The topic and the partition.
-    source
-        The pipeline.
-    part_bytes
-        The size of a record.
-    key
-        A secret to sign with; None for no signature.
-    cache
-        A local copy of the newest snapshot; None for none.
+    """The newest snapshot of one shard, with the methods of a `SnapshotStore` that the engine calls. `topic` has a
+    partition for each shard, which the readers of `open_reader` read. `part_bytes` is the size of a record. It signs
+    with `key`; None for no signature. `cache` is a local copy of the newest snapshot; None for none.
     """
 
     def __init__(

@@ -17,12 +17,8 @@ class SumUpdates(Generic[L]):
 
     A worker that starts brings many shards at once. A new sum for each would be a product of shards and names.
 
-    Parameters
-    ----------
-    lock
-        Held while the sum changes.
-    apply
-        Replaces shards and takes the sum, under the lock. If it raises, nothing has changed.
+    `lock` is held while the sum changes. `apply` replaces shards and takes the sum, under the lock. If it raises,
+    nothing has changed.
 
     Examples
     --------

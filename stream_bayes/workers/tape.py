@@ -86,12 +86,7 @@ def tape_of(calls: list[Rows]) -> bytes:
 
 
 class Tape:
-    """The answers of a batch that is replayed, in the order in which they were given.
-
-    Parameters
-    ----------
-    recorded
-        What `tape_of` returned.
+    """The answers of a batch that is replayed, in the order in which they were given. `tape_of` made `recorded`.
 
     Raises
     ------

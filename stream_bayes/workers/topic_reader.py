@@ -38,22 +38,9 @@ def record_key(shard: int, name: str) -> bytes:
 
 
 class TopicReader:
-    """Reads shards' publications.
-
-    Parameters
-    ----------
-    connection
-        The cluster.
-    topic
-        The topic. Each shard is the partition of its number.
-    shards
-        The numbers of the shards to read.
-    key
-        The secret of the signatures; None to take unsigned publications.
-    source
-        The pipeline whose publications these must be; None to take those of any.
-    cluster
-        The cluster's requests, left open by `close`; None for its own.
+    """Reads shards' publications. Each shard is the partition of its number. `key` is the secret of the signatures;
+    None to take unsigned publications. `source` is the origin that these must have; None to take those of any.
+    `cluster` is left open by `close`; None for one of its own.
     """
 
     def __init__(

@@ -27,14 +27,7 @@ def summed(empty: L, shards: Mapping[int, L]) -> L:
     """Return the sum of learners: what one learner would hold that had learned the samples of all.
 
     It is taken in the order of the shards' numbers, so equal shards make equal sums, bit by bit. What is derived from
-    counts is derived from the sum.
-
-    Parameters
-    ----------
-    empty
-        A learner of the same class and arguments. It stays unchanged.
-    shards
-        The learners by number. They stay unchanged.
+    counts is derived from the sum. `empty`, of the same class and arguments, and `shards`, by number, stay unchanged.
 
     Examples
     --------
@@ -58,14 +51,8 @@ class Total:
     A sample of an own shard is added at once. When other shards were published, the sum is taken again over all; so no
     difference is ever added up, and no rounding either.
 
-    Parameters
-    ----------
-    empty
-        A learner without counts.
-    decide, max_names, max_skew
-        As `ServedLearner` takes them.
-    memory_budget
-        The most bytes of the counts of all shards and their sum, checked when the sum is taken; None: no limit.
+    `empty` has no counts. `decide`, `max_names` and `max_skew` are as `ServedLearner` takes them. `memory_budget` is
+    the most bytes of the counts of all shards and their sum, checked when the sum is taken; None: no limit.
 
     Attributes
     ----------

@@ -32,27 +32,11 @@ RESTART_SECONDS = 1.0  # after a start at which no broker answered
 class Worker:
     """One of the workers of a pipeline.
 
-    Parameters
-    ----------
-    name
-        The pipeline's name: its group.
-    connection
-        The cluster.
-    shards
-        The number of shards.
-    total
-        The sum of all shards.
-    prepare
-        Checks and creates the topics, and returns the one whose partitions are the shards. Called first; what it
-        refuses changes nothing.
-    make_replicas
-        Makes what follows the other shards.
-    make_shard
-        Makes the shard of a number.
-    instance_id
-        The worker's id in the group, which keeps its shards over a crash; None for a member without one.
-    session_seconds
-        Seconds without a sign of life after which the group gives a worker's shards to others.
+    Its group is the pipeline's `name`. `prepare` is called first: it checks and creates the topics, and returns the one
+    whose partitions are the shards; what it refuses changes nothing. `make_replicas` makes what follows the other
+    shards, `make_shard` the shard of a number. `instance_id`, in the group, keeps the worker's shards over a crash;
+    None for a member without one. After `session_seconds` without a sign of life the group gives a worker's shards to
+    others.
 
     Attributes
     ----------

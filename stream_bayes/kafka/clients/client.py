@@ -36,28 +36,14 @@ MAX_MESSAGE_BYTES = 1_000_000  # of a record with its headers; by default topics
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
-    """One record of a topic, as it was read.
-
-    Parameters
-    ----------
-    partition
-        Its topic and partition.
-    offset
-        Its offset there.
-    time
-        Its timestamp in seconds since 1970; None if the topic keeps none.
-    key, value
-        Its bytes. A value of None is a tombstone for the key.
-    epoch
-        The epoch of the partition's leader that wrote it; -1 if it is unknown.
-    """
+    """One record of a topic, as it was read."""
 
     partition: Partition
     offset: int
-    time: float | None
+    time: float | None  # timestamp in seconds since 1970; None if the topic keeps none
     key: bytes | None
-    value: bytes | None
-    epoch: int = -1
+    value: bytes | None  # None is a tombstone for the key
+    epoch: int = -1  # of the leader of the partition that wrote it; -1 if it is unknown
 
 
 class Interrupted(BrokerError):

@@ -49,31 +49,7 @@ class Masked(str):
 
 @dataclass(frozen=True, kw_only=True)
 class Connection:
-    """Settings to reach a cluster. Making one opens no connection.
-
-    Parameters
-    ----------
-    servers
-        `host:port` of some brokers.
-    client
-        The client for records: `"kafka-python"`, or `"confluent-kafka"`, which is installed with the extra `fast` and
-        takes 0.4 of the time per record, end to end. Default: confluent-kafka if it is installed, else kafka-python.
-        All other requests use kafka-python.
-    tls
-        True to encrypt.
-    ca_file, cert_file, key_file, key_password
-        For TLS: the certificate authorities to trust, by default the system's; and a client certificate, if brokers
-        require one.
-    mechanism
-        For SASL: `"PLAIN"`, `"SCRAM-SHA-256"`, `"SCRAM-SHA-512"` or `"OAUTHBEARER"`.
-    user, password
-        For PLAIN and SCRAM.
-    token
-        For OAUTHBEARER: returns a token, and is called for every connection.
-    settings
-        Further settings of the client, by Kafka's names, such as `"socket.keepalive.enable"`; see `check_settings`.
-    seconds
-        Seconds to try before raising that no broker answers.
+    """Settings to reach a cluster. Making one opens no connection. All requests but those for records use kafka-python.
 
     Raises
     ------
@@ -86,19 +62,23 @@ class Connection:
     Connection(servers=('localhost:9092',), client=..., tls=False, ... mechanism='PLAIN', user='me', ...)
     """
 
-    servers: tuple[str, ...]
+    servers: tuple[str, ...]  # `host:port` of some brokers
+    # "kafka-python", or "confluent-kafka", which is installed with the extra `fast` and takes 0.4 of the time per
+    # record, end to end. Default: confluent-kafka if it is installed.
     client: str = field(default_factory=lambda: default_client())
     tls: bool = False
-    ca_file: str | None = None
-    cert_file: str | None = None
+    ca_file: str | None = None  # the authorities to trust; None: the system's
+    cert_file: str | None = None  # a client certificate, if brokers require one
     key_file: str | None = None
     key_password: str | None = field(default=None, repr=False)
-    mechanism: str | None = None
-    user: str | None = None
+    mechanism: str | None = None  # of SASL: "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512" or "OAUTHBEARER"
+    user: str | None = None  # user and password for PLAIN and SCRAM
     password: str | None = field(default=None, repr=False)
+    # for OAUTHBEARER; called for every connection
     token: Callable[[], str] | None = field(default=None, repr=False)
+    # Further settings of the client, by Kafka's names, such as "socket.keepalive.enable"; see `check_settings`.
     settings: Mapping[str, str | bool | int | float] = field(default_factory=dict, repr=False)
-    seconds: float = SECONDS
+    seconds: float = SECONDS  # to try before raising that no broker answers
 
     def __post_init__(self) -> None:
         if isinstance(self.servers, str) or not self.servers:

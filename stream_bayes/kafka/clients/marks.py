@@ -15,24 +15,12 @@ NO_MARK: MarkRow = (-1, -1, -1)
 
 
 class Mark(NamedTuple):
-    """The record before a position.
+    """The record before a position."""
 
-    Parameters
-    ----------
-    offset
-        Its offset: the position less one.
-    epoch
-        The leader epoch in which it was written; -1 if the client does not report it.
-    time
-        Its timestamp in milliseconds; -1 without one.
-    checksum
-        CRC-32 of its key and value.
-    """
-
-    offset: Position
-    epoch: int
-    time: int
-    checksum: int
+    offset: Position  # the position less one
+    epoch: int  # of the leader that wrote it; -1 if the client does not report it
+    time: int  # timestamp in milliseconds; -1 without one
+    checksum: int  # CRC-32 of key and value
 
     @property
     def row(self) -> MarkRow:

@@ -27,20 +27,9 @@ class _Answer(msgspec.Struct):
 
 
 class ClientCredentials:
-    """A source of tokens: fetches one from a provider, and again before it expires. Thread-safe.
-
-    Parameters
-    ----------
-    token_url
-        The provider's token endpoint; https, except on this machine.
-    client_id, client_secret
-        The credentials, sent by HTTP basic authentication.
-    scope
-        The requested scope; None for the provider's default.
-    seconds
-        Time-out of a request.
-    clock
-        Returns seconds, monotonic.
+    """A source of tokens: fetches one from a provider, and again before it expires. Thread-safe. `token_url` must be
+    https, except on this machine. The credentials are sent by HTTP basic authentication. A `scope` of None is the
+    provider's default. A request times out after `seconds`.
     """
 
     def __init__(

@@ -25,15 +25,9 @@ class ReconnectingReader:
     The log may lose its end and grow again while nobody reads it. So after a failure the last record of each partition
     is read once more, and compared: if it is another one, the position is lost.
 
-    Parameters
-    ----------
-    make
-        Makes a reader. Its error is raised by the call that needed the reader, and the next call tries again.
-    silent_seconds
-        Seconds without a record after which the reader counts as failed: a client may lose a thread, or look for a
-        partition where it no longer is, and raise nothing. None for no limit.
-    clock
-        Returns seconds. Only `silent_seconds` depends on it.
+    An error of `make` is raised by the call that needed the reader, and the next call tries again. After
+    `silent_seconds` without a record the reader counts as failed: a client may lose a thread, or look for a partition
+    where it no longer is, and raise nothing. None for no limit. Only this depends on `clock`.
     """
 
     def __init__(

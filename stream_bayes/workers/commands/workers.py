@@ -90,20 +90,9 @@ def run_worker(
 def run_processes(
     file: Path, count: int, instance_id: str | None, options: list[str], port: int | None
 ) -> int:
-    """Start workers as processes, and end them together. Return the first exit code that is not 0.
-
-    Parameters
-    ----------
-    file
-        The pipeline file.
-    count
-        The number of processes.
-    instance_id
-        The prefix of their instance ids; None for none.
-    options
-        Further options of each.
-    port
-        The port of the first one's metrics; the others take the next ones. None without metrics.
+    """Start workers as processes, and end them together. Return the first exit code that is not 0. `instance_id` is the
+    prefix of their ids; `port` is that of the first one's metrics, and the others take the next ones. None for no ids,
+    and for no metrics.
     """
     if count < 1:
         raise BadConfig(f"--workers: expected at least 1, got {count}")

@@ -44,20 +44,9 @@ def build_worker(
     schema: Schema | None = None,
     accept_gap: bool = False,
 ) -> Worker:
-    """Build a worker of a pipeline. It connects to no broker before it runs.
-
-    Parameters
-    ----------
-    config
-        The contents of the file.
-    directory
-        The directory of relative paths in it.
-    instance_id
-        The worker's id in the group.
-    schema
-        The stream's schema, used if the file declares none.
-    accept_gap
-        True to continue where records of a topic expired before they were read.
+    """Build a worker of a pipeline. It connects to no broker before it runs. Paths in the file are relative to
+    `directory`. `schema` is the stream's, used if the file declares none. With `accept_gap` the worker continues where
+    records of a topic expired before they were read.
 
     Raises
     ------

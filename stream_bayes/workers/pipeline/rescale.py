@@ -48,38 +48,18 @@ POLL_SECONDS = 0.2
 
 
 class Rescaled(NamedTuple):
-    """The result of a rescale.
+    """The result of a rescale."""
 
-    Parameters
-    ----------
-    before, after
-        The numbers of shards.
-    events
-        Number of records in the model.
-    generation
-        The number of the topics that it has now.
-    has_changed
-        False if the pipeline had so many shards already.
-    """
-
-    before: int
+    before: int  # number of shards
     after: int
-    events: int
-    generation: int
-    has_changed: bool
+    events: int  # records in the model
+    generation: int  # the number of the topics that it has now
+    has_changed: bool  # False if the pipeline had so many shards already
 
 
 def rescale(config: PipelineConfig, shards: int, directory: Path = Path()) -> Rescaled:
-    """Give a pipeline with [workers] another number of shards. Stop its workers first.
-
-    Parameters
-    ----------
-    config
-        The pipeline file. Its number of shards may be the present one, or the new one already.
-    shards
-        The number of shards.
-    directory
-        The directory of relative paths in the file.
+    """Give a pipeline with [workers] another number of shards. Stop its workers first. The number of shards in the file
+    may be the present one, or the new one already. Its paths are relative to `directory`.
 
     Raises
     ------
