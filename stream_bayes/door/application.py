@@ -22,18 +22,9 @@ __all__ = ["application"]
 def application(
     routes: Sequence[BaseRoute], door: Door, advice: str, lifespan: Callable[[Any], Any] | None = None
 ) -> ASGIApp:
-    """Return an application of routes.
-
-    Parameters
-    ----------
-    routes
-        The routes. Their endpoints may raise `Refused` and errors of the package.
-    door
-        The limits, and what the connections share.
-    advice
-        What to do about a path that there is not.
-    lifespan
-        As Starlette's.
+    """Return an application of routes. Endpoints may raise `Refused` and errors of the package. `door` has the limits,
+    and what the connections share. `advice` says what to do about a path that there is not. `lifespan` is as
+    Starlette's.
     """
 
     async def not_found(request: Request, error: Exception) -> Response:

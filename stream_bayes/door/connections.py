@@ -62,21 +62,11 @@ class OpenConnection(Protocol):
 
 @dataclass(frozen=True)
 class ConnectionLimits:
-    """The most connections at once.
+    """The most connections at once."""
 
-    Parameters
-    ----------
-    most
-        In all.
-    most_each
-        From one address: of IPv6, from one network of 64 bits.
-    for_probes
-        The part of `most` in which only probes of health are answered.
-    """
-
-    most: int = 900
-    most_each: int = 300
-    for_probes: int = 32
+    most: int = 900  # in all
+    most_each: int = 300  # from one address; of IPv6, from one network of 64 bits
+    for_probes: int = 32  # the part of `most` in which only probes of health are answered
 
     def within_files(self) -> ConnectionLimits:
         """Return the limits that the open files of this process allow."""
@@ -88,14 +78,8 @@ class ConnectionLimits:
 
 
 class Connections:
-    """The open connections. Thread-safe.
-
-    Parameters
-    ----------
-    limits
-        The most of them.
-    proxies
-        Addresses and networks of proxies. They may open as many connections as there are: they limit their own clients.
+    """The open connections. Thread-safe. `proxies` are addresses and networks that may open as many connections as
+    there are: they limit their own clients.
     """
 
     def __init__(self, limits: ConnectionLimits | None = None, proxies: Collection[str] = ()) -> None:

@@ -65,63 +65,35 @@ MOST_ADDRESSES = 10_000  # whose rates are remembered
 
 @dataclass(frozen=True)
 class ServiceLimits:
-    """The limits of a service over HTTP.
+    """The limits of a service over HTTP."""
 
-    Parameters
-    ----------
-    token
-        The token for writes; None: there are no writes.
-    read_token
-        The token for reads; None: they are open.
-    hosts
-        Names that requests may be for, besides the loopback's and `host`.
-    host
-        The address that is listened on.
-    max_body_bytes
-        Size of a request.
-    max_requests
-        Requests a second from one address; twice as many at once.
-    seconds
-        Time for a request to arrive, and for its answer.
-    proxies
-        Addresses or networks of proxies whose `X-Forwarded-For` names the client. All other clients are known by
-        the address that they connect from, whatever their headers say.
-    """
-
-    token: str | None = None
-    read_token: str | None = None
-    hosts: Collection[str] = ()
-    host: str = "127.0.0.1"
-    max_body_bytes: int = 8_388_608
-    max_requests: int = 1000
-    seconds: float = 10.0
+    token: str | None = None  # for writes; None: there are no writes
+    read_token: str | None = None  # for reads; None: they are open
+    hosts: Collection[str] = ()  # names that requests may be for, besides the loopback's and `host`
+    host: str = "127.0.0.1"  # the address that is listened on
+    max_body_bytes: int = 8_388_608  # of a request
+    max_requests: int = 1000  # a second from one address; twice as many at once
+    seconds: float = 10.0  # for a request to arrive, and for its answer
+    # Addresses or networks of proxies whose `X-Forwarded-For` names the client. All other clients are known by the
+    # address that they connect from, whatever their headers say.
     proxies: Collection[str] = ()
 
 
 @dataclass(frozen=True)
 class Access:
-    """The kinds of requests of an application, for its guard.
+    """The kinds of requests of an application, for its guard."""
 
-    Parameters
-    ----------
-    computing
-        Paths of requests with a body that change nothing: they are reads. A browser sends them to another site only
-        after asking, as it does with writes.
-    open
-        Paths for probes of health: answered without a token, at any rate, and when all other connections are taken.
-    endless
-        Paths of answers without an end.
-    content_types
-        Types of bodies. None of those that a page may send to another site: `text/plain` and forms.
-    name_hosts, set_token
-        The settings that add a host, and that set the token, for the details of refusals.
-    """
-
+    # Paths of requests with a body that change nothing: they are reads. A browser sends them to another site only after
+    # asking, as it does with writes.
     computing: Collection[str] = ()
+    # paths for probes of health: answered without a token, at any rate, and when all other connections are taken
     open: Collection[str] = ("/livez", "/readyz")
-    endless: Collection[str] = ()
+    endless: Collection[str] = ()  # paths of answers without an end
+    # Types of bodies. None of those that a page may send to another site: `text/plain` and forms.
     content_types: Collection[str] = ("application/json", "message/rfc822")
+    # the setting that adds a host, for the details of refusals
     name_hosts: str = "add the name to serve.hosts"
+    # the setting of the token, for the same
     set_token: str = (
         "Set serve.token in the pipeline file, as ${NAME} of an environment variable, or start with --serve, which "
         "makes one"
@@ -130,26 +102,13 @@ class Access:
 
 @dataclass
 class Door:
-    """All that the connections of one listening socket share.
-
-    Parameters
-    ----------
-    limits
-        The limits.
-    port
-        The name of the socket in metrics and log lines.
-    access
-        The kinds of requests.
-    connections, memory
-        The open connections, and the budget of memory for bodies; other sockets of the process may share the budget.
-    refusals
-        What was refused.
-    """
+    """All that the connections of one listening socket share."""
 
     limits: ServiceLimits
-    port: str = "service"
+    port: str = "service"  # the name of the socket in metrics and log lines
     access: Access = field(default_factory=Access)
     connections: Connections = field(init=False)
+    # the budget for bodies, which other sockets of the process may share
     memory: MemoryBudget = field(default_factory=MemoryBudget)
     refusals: Refusals = field(init=False)
 

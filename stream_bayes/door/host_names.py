@@ -10,14 +10,8 @@ __all__ = ["HostNames"]
 
 
 class HostNames:
-    """The names for which requests at a port may be.
-
-    Parameters
-    ----------
-    host
-        The address that is listened on. At 0.0.0.0 or :: every address is a name of the port.
-    hosts
-        Further names, besides the loopback's.
+    """The names for which requests at a port may be. At a `host` of 0.0.0.0 or :: every address is a name of the port.
+    `hosts` are further names, besides the loopback's.
 
     Examples
     --------

@@ -19,12 +19,7 @@ class MemoryFull(StreamBayesError):
 
 
 class MemoryBudget:
-    """Bytes of input in flight. Thread-safe.
-
-    Parameters
-    ----------
-    most
-        Bytes in all. One address may take half of them while others take none.
+    """Bytes of input in flight. Thread-safe. One address may take half of them while others take none.
 
     Examples
     --------
@@ -45,14 +40,8 @@ class MemoryBudget:
         self._waiting = 0  # threads
 
     def open(self, address: str = "", patience: float = 0.0) -> Reservation:
-        """Return a reservation of nothing.
-
-        Parameters
-        ----------
-        address
-            The client's address; "" for a Unix socket, which may take all.
-        patience
-            Seconds in which a thread waits for others to give bytes back.
+        """Return a reservation of nothing. `address` is the client's; "" for a Unix socket, which may take all. A
+        thread waits `patience` seconds for others to give bytes back.
         """
         return Reservation(self, address, patience)
 

@@ -8,16 +8,8 @@ __all__ = ["whole_number"]
 
 
 def whole_number(text: str, name: str, least: int, most: int) -> int:
-    """Return a whole number within bounds. Signs, blanks, underscores and leading zeros are not numbers.
-
-    Parameters
-    ----------
-    text
-        The digits.
-    name
-        The name of the number, for the error.
-    least, most
-        The bounds, both allowed.
+    """Return a whole number within bounds. Signs, blanks, underscores and leading zeros are not numbers. Both bounds
+    are allowed. The error calls the number `name`.
 
     Raises
     ------

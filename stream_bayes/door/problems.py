@@ -40,18 +40,8 @@ STATUS: dict[type[StreamBayesError], int] = {
 
 
 class Refused(Exception):
-    """A request that is refused.
-
-    Parameters
-    ----------
-    status
-        The status of the answer.
-    kind
-        The kind of problem as a few words with hyphens.
-    detail
-        What was expected, what came, and what to do.
-    headers
-        Further headers of the answer.
+    """A request that is refused. `status` is that of the answer, `kind` the kind of problem as a few words with
+    hyphens. `detail` says what was expected, what came, and what to do.
     """
 
     def __init__(

@@ -15,16 +15,8 @@ CHUNK = 1 << 16  # bytes received at once
 
 
 class RequestReader:
-    r"""The requests of one connection, read by one thread; an open connection as `Connections` counts it.
-
-    Parameters
-    ----------
-    line
-        The connection.
-    address
-        The address at its other end; "" for a Unix socket.
-    seconds
-        Time for the first request to arrive.
+    r"""The requests of one connection, read by one thread; an open connection as `Connections` counts it. `address` is
+    that of the other end; "" for a Unix socket. The first request must arrive within `seconds`.
 
     Examples
     --------

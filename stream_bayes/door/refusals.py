@@ -19,14 +19,8 @@ LONGEST_DETAIL = 300  # characters
 
 
 class Refusals:
-    """The refusals at one listening socket. Thread-safe.
-
-    Parameters
-    ----------
-    port
-        The name of the socket in metrics and log lines, such as "service" or "spamd".
-    clock
-        Seconds, monotonic.
+    """The refusals at one listening socket. Thread-safe. `port` is the socket's name in metrics and log lines, such as
+    "service" or "spamd". `clock` is monotonic, in seconds.
 
     Examples
     --------

@@ -47,27 +47,14 @@ REFITTED = "families"  # the present model, some families counted again since th
 
 
 class Basis(NamedTuple):
-    """A candidate before it has learned anything.
+    """A candidate before it has learned anything."""
 
-    Parameters
-    ----------
-    name
-        Its policy.
-    kind
-        The class of its learner.
-    state
-        The learner's state: the names of the present model under the same codes, and its structure if it keeps it.
-    is_searched
-        True if it is a network whose structure is searched.
-    is_whole
-        True if it learns all recent events; otherwise it learns those since the change.
-    """
-
-    name: str
+    name: str  # its policy
     kind: type[Learner]
+    # the names of the present model under the same codes, and its structure if it keeps it
     state: dict[str, Any]
-    is_searched: bool
-    is_whole: bool
+    is_searched: bool  # True if it is a network whose structure is searched
+    is_whole: bool  # True if it learns all recent events; otherwise it learns those since the change
 
 
 class SearchOutcome(NamedTuple):
@@ -110,18 +97,9 @@ def basis_of(
 ) -> Basis | None:
     """Return a candidate before it has learned anything; None if it needs no events: it has the present counts.
 
-    Parameters
-    ----------
-    policy
-        One of `POLICIES`, `GROWN` or `FRESH`.
-    learner
-        The learner as the user made it.
-    present
-        The present model.
-    only
-        Of a network, the variables whose parents may change; the others keep theirs. Empty: all.
-    keeps_structure
-        True to keep the present structure, as `"refit"` always does.
+    `policy` is one of `POLICIES`, `GROWN` or `FRESH`. `learner` is as the user made it, without events. `only` names
+    the variables of a network whose parents may change; the others keep theirs. Empty: all. `keeps_structure` keeps the
+    present structure, as `"refit"` always does.
     """
     is_network = isinstance(present, (BayesNetClassifier, BayesNet))
     if policy == "search" and not is_network:
@@ -150,22 +128,9 @@ def _keep_structure(made: Any, present: Any) -> None:
 
 
 class SearchTask:
-    """The work behind a candidate: a pure function of its arguments, wherever and whenever it runs.
-
-    Parameters
-    ----------
-    begun
-        The event after which it was made.
-    since
-        The first event after the change.
-    basis
-        The candidate before it has learned anything.
-    events
-        The events that it learns.
-    search
-        The search of a network's structure.
-    only
-        Of a network that has a structure, the variables whose parents may change; empty: all.
+    """The work behind a candidate: a pure function of its arguments, wherever and whenever it runs. `begun` is the
+    event after which it was made, `since` the first event after the change. `search` is for a network's structure;
+    `only` names the variables of one whose parents may change, empty: all.
     """
 
     def __init__(

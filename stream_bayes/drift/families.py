@@ -27,21 +27,11 @@ RECENT = 1 / 2  # the share of the newest events in the recent mean
 
 
 class Coded(NamedTuple):
-    """Some events as codes.
+    """Some events as codes."""
 
-    Parameters
-    ----------
-    codes
-        A row a slot and a column an event; -1 is missing.
-    labels
-        The code of each label.
-    weights
-        The weight of each event.
-    """
-
-    codes: NDArray[np.int64]
-    labels: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    codes: NDArray[np.int64]  # a row a slot and a column an event; -1 is missing
+    labels: NDArray[np.int64]  # the code of each event's label
+    weights: NDArray[np.float64]  # of each event
 
 
 def family_signals(model: BayesClassifier, events: Coded) -> NDArray[np.float64]:
@@ -109,13 +99,7 @@ def _read_families(
 
 
 class FamilyWatch:
-    """A detector for each feature's family.
-
-    Parameters
-    ----------
-    detector
-        What each is a clone of.
-    """
+    """A detector for each feature's family. Each is a clone of `detector`."""
 
     def __init__(self, detector: Any) -> None:
         self.detector = detector

@@ -40,30 +40,16 @@ Counts = NDArray[np.int32]
 
 
 class FamilyChange(NamedTuple):
-    """A family that has changed.
+    """A family that has changed."""
 
-    Parameters
-    ----------
-    variable
-        The child.
-    since
-        The clock of the first event after the change.
-    log_evidence
-        The logarithm of the e-value, over all dates that were tested.
-    """
-
-    variable: Value
-    since: int
-    log_evidence: float
+    variable: Value  # the child
+    since: int  # the clock of the first event after the change
+    log_evidence: float  # the logarithm of the e-value, over all dates that were tested
 
 
 class FamilyChanges:
-    """A test of each family of a network, one block of events after another.
-
-    Parameters
-    ----------
-    blocks
-        The number of newest blocks within which changes are dated.
+    """A test of each family of a network, one block of events after another. Changes are dated within the newest
+    `blocks`.
     """
 
     def __init__(self, blocks: int) -> None:
@@ -96,14 +82,8 @@ class FamilyChanges:
     # -- blocks -------------------------------------------------------------------------------------------------------
 
     def after_block(self, model: BayesNet, recent: RecentEvents) -> list[FamilyChange]:
-        """Count the newest block and return the families that have changed, the most evident first.
-
-        Parameters
-        ----------
-        model
-            The network, which has learned the events.
-        recent
-            The recent events; the newest `TOGETHER` are the block.
+        """Count the newest block and return the families that have changed, the most evident first. `model` has learned
+        the events. The newest `TOGETHER` of `recent` are the block.
         """
         sizes = self._sizes_of(model)
         if model.structure is not self._structure or (sizes > 2 * self._sizes).any():

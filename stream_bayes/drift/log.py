@@ -71,16 +71,9 @@ MOST_ENTRIES = 1000
 
 
 class DriftLog:
-    """Entries, the newest last; past a thousand the oldest go.
-
-    Parameters
-    ----------
-    entries
-        The first entries.
-    counts
-        The number of entries of each kind that were ever added; None: only these.
-    seconds
-        The seconds that the work behind an entry took, by its number.
+    """Entries, the newest last; past a thousand the oldest go. `entries` are the first ones. `counts` has the number of
+    entries of each kind that were ever added; None: only these. `seconds` has, by the number of an entry, the time that
+    the work behind it took.
 
     Attributes
     ----------

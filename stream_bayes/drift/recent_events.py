@@ -26,14 +26,8 @@ Events = Mapping[str, NDArray[Any]]  # the arrays of a window, read only
 
 
 class RecentEvents:
-    """The newest events by the codes of the model that learned them, and the signal that each gave.
-
-    Parameters
-    ----------
-    model
-        The model that learned them, by whose codes they are held.
-    size
-        The number of events that are kept.
+    """The newest events by the codes of the model that learned them, and the signal that each gave. `size` of them are
+    kept.
     """
 
     def __init__(self, model: Learner, size: int) -> None:

@@ -26,18 +26,9 @@ NEVER = 2**61
 
 
 class RenewalSchedule:
-    """The events after which candidates are tried without a drift.
-
-    Parameters
-    ----------
-    searches
-        Search a network's structure again.
-    tries_fresh
-        Try fresh models.
-    window
-        The number of events that are kept.
-    judge_after
-        The number of events of a first trial after a drift.
+    """The events after which candidates are tried without a drift. `searches` searches a network's structure again,
+    `tries_fresh` tries fresh models. `window` is the number of events that are kept, `judge_after` that of a first
+    trial after a drift.
 
     Examples
     --------
@@ -62,13 +53,7 @@ class RenewalSchedule:
 
     def take(self, clock: int, since: int) -> tuple[str, int]:
         """Return the kind of candidate that is due, and the first event that it learns; set when the next one is.
-
-        Parameters
-        ----------
-        clock
-            The number of events learned.
-        since
-            The first event of the present world.
+        `clock` is the number of events learned, `since` the first event of the present world.
         """
         events = clock - since + 1
         gap = min(events, self.longest_gap)

@@ -68,14 +68,8 @@ class SuccessionSettings(NamedTuple):
 
 
 class Succession:
-    """The present model, the candidates for its place, and the models that it replaced.
-
-    Parameters
-    ----------
-    settings
-        How models are searched, tried and kept.
-    watch
-        The watch over the present model. It records what happens, and is reset after a drift.
+    """The present model, the candidates for its place, and the models that it replaced. The watch over the present
+    model records what happens, and is reset after a drift.
     """
 
     def __init__(self, settings: SuccessionSettings, watch: DriftWatch) -> None:

@@ -12,38 +12,17 @@ DOUBT = 2.0  # standard errors by which a candidate must be better
 
 
 class Trial(NamedTuple):
-    """The losses of candidates so far. The first trial is short; each further one is as long as all before it.
+    """The losses of candidates so far. The first trial is short; each further one is as long as all before it."""
 
-    Parameters
-    ----------
-    begun
-        The event after which the drift was noticed.
-    since
-        The first event after the change.
-    caught
-        The last of the recent events that all candidates have learned, before they are judged.
-    length
-        The number of events until they are judged.
-    events
-        The number of these events so far.
-    lost
-        The present model's log-loss, summed.
-    gains
-        For each candidate, the sum of the present model's log-loss minus its own.
-    squares
-        For each candidate, the sum of the squares of these differences.
-    earlier
-        The mean gain of the best candidate in the trial before; 0 if it was not better beyond doubt, or without one.
-    """
-
-    begun: int
-    since: int
-    caught: int
-    length: int
-    events: int = 0
-    lost: float = 0.0
-    gains: tuple[float, ...] = ()
-    squares: tuple[float, ...] = ()
+    begun: int  # the event after which the drift was noticed
+    since: int  # the first event after the change
+    caught: int  # the last of the recent events that all candidates have learned, before they are judged
+    length: int  # the number of events until they are judged
+    events: int = 0  # how many of these have passed
+    lost: float = 0.0  # the log-loss of the present model, summed
+    gains: tuple[float, ...] = ()  # for each candidate, the sum of the present model's log-loss minus its own
+    squares: tuple[float, ...] = ()  # for each candidate, the sum of the squares of these differences
+    # The mean gain of the best candidate in the trial before; 0 if it was not better beyond doubt, or without one.
     earlier: float = 0.0
 
     def with_losses(self, present: float, candidates: Sequence[float]) -> Trial:

@@ -36,17 +36,10 @@ MIDDLE_SURPRISE = log(2.0)  # nats of each variable: the surprise of an event th
 class DriftWatch:
     """A detector that is fed a signal of each event, and a log of the drifts it detects.
 
-    Parameters
-    ----------
-    given
-        The name of a detector, or a detector to clone.
-    signal
-        The signal, one of `SIGNALS`; None: the detector's natural one.
-    is_joint
-        True if the model is a network without a class. Its signal is the surprise of each event, which has no bound, as
-        s / (s + middle), with `middle` a bit for each variable.
-    window
-        The number of recent events, within which changes of its families are dated.
+    `given` is the name of a detector, or one to clone; `signal` one of `SIGNALS`, None for the detector's natural one.
+    `is_joint` is True for a network without a class: its signal is the surprise of each event, which has no bound, as s
+    / (s + middle), with `middle` a bit for each variable. `window` is the number of recent events within which changes
+    of its families are dated.
     """
 
     def __init__(self, given: Any, signal: str | None, is_joint: bool = False, window: int = 0) -> None:

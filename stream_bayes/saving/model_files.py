@@ -192,15 +192,7 @@ def load(path: str | os.PathLike[str], model: Any = None, *, key: bytes | None =
 
 def restored(name: str, state: Mapping[str, Any], key: bytes | None = None) -> Any:
     """Return the model of a class of this package from its state; None for a class that `load` needs a model for.
-
-    Parameters
-    ----------
-    name
-        The name of the class, as a snapshot holds it.
-    state
-        The state.
-    key
-        The key of a filter's hashed tokens.
+    `name` is that of the class, as a snapshot holds it; `key` that of a filter's hashed tokens.
 
     Raises
     ------

@@ -20,20 +20,9 @@ def snapshot_of(
     beside: Mapping[str, Mapping[str, Any]] | None = None,
     **others: Any,
 ) -> Snapshot:
-    """Return a snapshot of a model as it is now.
-
-    Parameters
-    ----------
-    model
-        As `save` takes it.
-    learner
-        The name of the class that reads the state; None: that of the model.
-    clock
-        The number of events processed; None: those that the model has learned.
-    beside
-        Further sections, such as the losses of a comparison.
-    others
-        Further parts, as `Snapshot` takes them.
+    """Return a snapshot of a model as it is now. `model` is as `save` takes it. `learner` is the name of the class that
+    reads the state; None: that of the model. `clock` is the number of events processed; None: those that the model has
+    learned. `beside` are further sections, such as the losses of a comparison; `others` as `Snapshot` takes them.
 
     Raises
     ------

@@ -76,18 +76,9 @@ class _CompiledCodec(ValueCodec):
 
 
 class _FixedLayout(_CompiledCodec):
-    """An object whose bytes have one layout.
-
-    Parameters
-    ----------
-    layout
-        As `struct` names it.
-    roles
-        The kind of each number: "same" if it follows from the parameters, else one of `NUMBERS`, or "heights".
-    fresh
-        An object, and the numbers it must have.
-    fits
-        Returns True if the numbers are consistent.
+    """An object whose bytes have one layout. `layout` is as `struct` names it. `roles` gives the kind of each number:
+    "same" if it follows from the parameters, else one of `NUMBERS`, or "heights". `fresh` makes an object, and has the
+    numbers it must have. `fits` returns True if the numbers are consistent.
     """
 
     def __init__(

@@ -89,13 +89,9 @@ def model_content(model: Any) -> ModelContent:
 
 
 def model_state(model: Any) -> dict[str, Any]:
-    """Return everything a model is: JSON values, and arrays under "arrays". The model does not change.
-
-    Parameters
-    ----------
-    model
-        A learner of this package, a pipeline that ends in one, a metric, a drift detector, or anything else of River's
-        that is known here.
+    """Return everything a model is: JSON values, and arrays under "arrays". The model does not change. It is a learner
+    of this package, a pipeline that ends in one, a metric, a drift detector, or anything else of River's that has a
+    codec here.
 
     Raises
     ------
@@ -118,14 +114,9 @@ def model_state(model: Any) -> dict[str, Any]:
 
 
 def restore_model(model: Any, state: Mapping[str, Any]) -> Any:
-    """Return a model made like the given one, with this state. The given one stays as it is.
-
-    Parameters
-    ----------
-    model
-        Made from the same configuration as the one that was saved, and not trained.
-    state
-        A value that `model_state` returned. It is not trusted.
+    """Return a model made like the given one, with this state. The given one stays as it is. The given one is made from
+    the same configuration as the one that was saved, and not trained. `state` was returned by `model_state`, and is not
+    trusted.
 
     Raises
     ------
@@ -250,13 +241,7 @@ def _parameters_of(learner: CountLearner) -> dict[str, Any]:
 
 
 class _Steps(ObjectCodec):
-    """A pipeline or a union of transformers: objects with names, in their order.
-
-    Parameters
-    ----------
-    attribute
-        Their location.
-    """
+    """A pipeline or a union of transformers: objects with names, in their order. `attribute` is their location."""
 
     def __init__(self, attribute: str) -> None:
         self.attribute = attribute

@@ -205,22 +205,10 @@ OBJECTS = _Objects(OBJECT)
 class Attributes(ObjectCodec):
     """The codec of a class whose objects keep what they learn in attributes, and their parameters too.
 
-    Parameters
-    ----------
-    kind
-        The class.
-    holds
-        The codec of each attribute that changes; or a function that returns them for an object.
-    derived
-        Attributes that follow from the parameters, or from others.
-    parameters
-        Functions that read a parameter stored under another name; None for one that is not stored.
-    fits
-        Returns True if the attributes are consistent.
-    fix_order
-        See `ObjectCodec.fix_order`.
-    refused
-        Returns why an object cannot be saved, or None.
+    `holds` are the codecs of the attributes that change, or a function that returns them for an object; `derived` the
+    attributes that follow from the parameters, or from others. `parameters` are functions that read a parameter stored
+    under another name; None for one that is not stored. `fits` returns True if the attributes are consistent, `refused`
+    why an object cannot be saved, or None. For `fix_order` see `ObjectCodec.fix_order`.
     """
 
     def __init__(

@@ -15,14 +15,7 @@ __all__ = ["read_snapshot", "write_snapshot"]
 
 
 def read_snapshot(path: Path, key: bytes | None = None) -> Snapshot:
-    """Return the snapshot in a file.
-
-    Parameters
-    ----------
-    path
-        The file.
-    key
-        The key that the snapshot is signed with. With a key, an unsigned file is refused; without one, a signed file.
+    """Return the snapshot in a file. With a `key`, an unsigned file is refused; without one, a signed file is.
 
     Raises
     ------
@@ -52,19 +45,9 @@ def write_snapshot(
 ) -> None:
     """Write a snapshot, readable by its owner only. After a crash the file is the old one or the new one, whole.
 
-    Parameters
-    ----------
-    path
-        The file, replaced if it exists.
-    snapshot
-        The snapshot to write.
-    key
-        A secret of at least 16 bytes to sign with; see `Snapshot.pieces`.
-    files
-        The file system to write through.
-    check
-        Called with the snapshot as it is read back from the disk, before the file takes its place; what it raises
-        leaves the old file as it was.
+    `key` is a secret of at least 16 bytes to sign with; see `Snapshot.pieces`. `files` is the file system to write
+    through. `check` is called with the snapshot as it is read back from the disk, before the file takes its place; what
+    it raises leaves the old file as it was.
 
     Raises
     ------

@@ -64,26 +64,6 @@ class Snapshot:
     The same content makes the same bytes; within a state, the order of the keys is content. Arrays that were loaded
     cannot be written to, and share the memory of the bytes they were loaded from. A snapshot is smaller than 4 GiB.
 
-    Parameters
-    ----------
-    learner
-        The name of the learner's class: a name alone, never a path to import.
-    sections
-        States by name ("learner", "metrics", ...): JSON values, and arrays of numbers under "arrays". The arrays are
-        not copied, so they must not change any more, as those of a learner's `state()` never do; `take` copies them.
-    configuration
-        A digest of the configuration, to be compared when it is loaded.
-    schema
-        The fingerprint of the schema, if there is one.
-    positions
-        The next position to read of each partition.
-    clock
-        Number of events that the engine has processed.
-    outputs
-        Number of bytes of each output file that belong to this snapshot.
-    package
-        The version of the package that made it.
-
     Raises
     ------
     BadValue
@@ -104,14 +84,18 @@ class Snapshot:
     'rain'
     """
 
-    learner: str
+    learner: str  # the name of its class: a name alone, never a path to import
+    # States by name ("learner", "metrics", ...): JSON values, and arrays of numbers under "arrays". The arrays are not
+    # copied, so they must not change any more, as those of a learner's `state()` never do; `take` copies them.
     sections: Mapping[str, State] = field(repr=False)
-    configuration: str = ""
-    schema: str | None = None
+    configuration: str = ""  # a digest, to be compared when it is loaded
+    schema: str | None = None  # its fingerprint; None without a schema
+    # the next one to read of each partition
     positions: Mapping[Partition, Position] = field(default_factory=dict)
-    clock: int = 0
+    clock: int = 0  # the number of events that the engine has processed
+    # bytes of each output file that belong to this snapshot
     outputs: Mapping[str, int] = field(default_factory=dict)
-    package: str = VERSION
+    package: str = VERSION  # the version of the package that made it
 
     def __post_init__(self) -> None:
         named = isinstance(self.learner, str) and CLASS.fullmatch(self.learner)
@@ -158,13 +142,9 @@ class Snapshot:
     # -- writing ------------------------------------------------------------------------------------------------------
 
     def pieces(self, key: bytes | None = None) -> Iterator[Bytes]:
-        """Yield the bytes of the file in pieces; the arrays are not copied again.
-
-        Parameters
-        ----------
-        key
-            A secret of at least 16 bytes to sign with. Without it the file cannot be altered, nor another made, that
-            `from_bytes` takes with this key; an older signed one in its place is not noticed.
+        """Yield the bytes of the file in pieces; the arrays are not copied again. `key` is a secret of at least 16
+        bytes to sign with. Without it the file cannot be altered, nor another made, that `from_bytes` takes with this
+        key; an older signed one in its place is not noticed.
 
         Raises
         ------
@@ -198,14 +178,8 @@ class Snapshot:
     def from_bytes(cls, file: Bytes, key: bytes | None = None) -> Self:
         """Return the snapshot in a file from anyone: no file can run code or claim what it does not hold.
 
-        The meaning of a section is checked where it is loaded, such as in a learner's `from_state`.
-
-        Parameters
-        ----------
-        file
-            All of its bytes.
-        key
-            The key of its signature. With a key, an unsigned file is refused; without one, a signed file is.
+        The meaning of a section is checked where it is loaded, such as in a learner's `from_state`. `file` has all of
+        its bytes. With a `key`, an unsigned file is refused; without one, a signed file is.
 
         Raises
         ------
@@ -258,14 +232,8 @@ def head_size(beginning: Bytes) -> int:
 def describe(head: Bytes, size: int) -> dict[str, Any]:
     """Return the metadata of a snapshot: its meta.json, its size, and True or False for a signature.
 
-    Neither the arrays nor the signature have been looked at.
-
-    Parameters
-    ----------
-    head
-        The first `head_size` bytes of the file, or more.
-    size
-        Number of bytes of the file.
+    Neither the arrays nor the signature have been looked at. `head` has the first `head_size` bytes of the file, or
+    more; `size` is that of the whole file in bytes.
 
     Raises
     ------
