@@ -43,12 +43,8 @@ def _bare(name: str) -> str:
 
 
 class Imported(Mapping[str, Any]):
-    """A mapping from names to classes, each imported when it is first used; some load for a second.
-
-    Parameters
-    ----------
-    paths
-        The path of each class: `{name: "module.Class"}`.
+    """A mapping from names to classes, each imported when it is first used; some load for a second. `paths` is `{name:
+    "module.Class"}`.
 
     Examples
     --------

@@ -16,18 +16,9 @@ FORMATS = {"zlib": zlib.MAX_WBITS, "gzip": 16 + zlib.MAX_WBITS}
 def unpacked(
     data: bytes, most: int, form: str = "zlib", reserve: Callable[[int], object] = lambda size: None
 ) -> bytes:
-    """Return what was compressed.
-
-    Parameters
-    ----------
-    data
-        All compressed bytes. Of gzip there may be several members.
-    most
-        The most bytes that they may hold.
-    form
-        `"zlib"` or `"gzip"`.
-    reserve
-        Called with the size of each part before it is kept; raises if there is no memory for it.
+    """Return what was compressed. `data` has all compressed bytes; of gzip there may be several members. They may hold
+    `most` bytes. `form` is `"zlib"` or `"gzip"`. `reserve` is called with the size of each part before it is kept; it
+    raises if there is no memory for it.
 
     Raises
     ------

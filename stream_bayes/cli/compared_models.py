@@ -41,18 +41,9 @@ MODELS = (DEFAULT, "nb", "tan", "aode", "live-choice")
 def compared_models(
     models: Sequence[str], arguments: Sequence[str], schema: Schema | None, *, has_target: bool = True
 ) -> dict[str, Any]:
-    """Return the models by name.
-
-    Parameters
-    ----------
-    models
-        Each as its name, or as `other=name` if one comes twice. `name+detector` adapts to drift.
-    arguments
-        Each as `name=value`, for all models that accept it, or as `model.name=value`.
-    schema
-        The schema of the stream, if it has one.
-    has_target
-        False for networks without a class.
+    """Return the models by name. Each model is its name, or `other=name` if one comes twice; `name+detector` adapts to
+    drift. Each argument is `name=value`, for all models that accept it, or `model.name=value`. `has_target` is False
+    for networks without a class.
 
     Raises
     ------

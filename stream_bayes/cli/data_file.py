@@ -218,41 +218,21 @@ class DataOptions(CSVOptions):
 
 @dataclass
 class DataFile:
-    """An open data file.
-
-    Parameters
-    ----------
-    path
-        Path of the file.
-    target
-        The column with the labels; None if there is none.
-    source
-        The file as a source.
-    schema
-        The schema that was inferred or declared; None for JSON lines.
-    profiles
-        The profiles of all columns, by the first rows.
-    form
-        The format of a CSV file; None for others.
-    left_out
-        Columns that were left out without being ignored by the user, with the reasons.
-    leaks
-        Features that give the label away, as `leaks_in` returns them.
-    measured
-        Of columns that look like identifiers, whether their values recur and what they tell about the label.
-    blanks
-        Of columns for which it is a feature whether their cell is missing, what that tells about the label.
-    """
+    """An open data file."""
 
     path: Path
-    target: str | None
-    source: Source
-    schema: Schema | None
-    profiles: dict[str, ColumnProfile]
-    form: CSVFormat | None = None
+    target: str | None  # the column with the labels; None if there is none
+    source: Source  # the file as a source
+    schema: Schema | None  # inferred or declared; None for JSON lines
+    profiles: dict[str, ColumnProfile]  # of all columns, by the first rows
+    form: CSVFormat | None = None  # of a CSV file; None for others
+    # columns that were left out without being ignored by the user, with the reasons
     left_out: dict[str, str] = field(default_factory=dict)
+    # features that give the label away, as `leaks_in` returns them
     leaks: dict[Any, bool] = field(default_factory=dict)
+    # Of columns that look like identifiers, whether their values recur and what they tell about the label.
     measured: dict[str, PrequentialGain] = field(default_factory=dict)
+    # Of columns for which it is a feature whether their cell is missing, what that tells about the label.
     blanks: dict[str, PrequentialGain] = field(default_factory=dict)
 
     @property

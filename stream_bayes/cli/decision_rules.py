@@ -61,16 +61,9 @@ class DecisionOptions:
 
 
 class MistakeCosts:
-    """The cost of each mistake; 1 if it is not given, 0 for the right decision.
-
-    Parameters
-    ----------
-    given
-        `{(label, decision): cost}`.
-    unsure
-        Cost of not deciding; None if a decision is always made.
-    thresholds
-        The rule that decides in place of the least expected cost. Leaving a decision open costs 1, if `unsure` is None.
+    """The cost of each mistake; 1 if it is not given, 0 for the right decision. `given` is `{(label, decision): cost}`;
+    `unsure` the cost of not deciding, None if a decision is always made. `thresholds` decide in place of the least
+    expected cost; leaving a decision open then costs 1, if `unsure` is None.
 
     Examples
     --------

@@ -94,14 +94,8 @@ def exit_on_error(
 ) -> Iterator[None]:
     """Turn errors that a user can fix into one line and an exit code, and warnings of learners into a line each.
 
-    Anything else is a bug in this package: its traceback is shown.
-
-    Parameters
-    ----------
-    report
-        Writes the line of an error. Default: `print_error`.
-    warn
-        Writes the line of a warning. Default: `print_warning`.
+    Anything else is a bug in this package: its traceback is shown. `report` writes the line of an error, `warn` that of
+    a warning.
     """
     try:
         with _reported_warnings(warn):

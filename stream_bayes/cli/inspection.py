@@ -30,35 +30,20 @@ NOTHING = MutualInformation(0.0, 0.0, 0.0)
 
 @dataclass
 class Inspection:
-    """Findings in the first rows of a table.
-
-    Parameters
-    ----------
-    rows
-        The number of rows.
-    labels
-        The number of rows of each label, or of each interval of a target of numbers.
-    told
-        What each feature tells about the label, by falling information.
-    duplicates
-        The number of rows that equal an earlier one, label included.
-    contradictions
-        The number of rows whose features equal those of an earlier row with another label.
-    copies
-        Pairs of features that are equal in every row.
-    trend
-        The share of each frequent label in each tenth of the rows, in their order.
-    drift
-        What the half that a row is in tells about the label: how much the labels change over the rows.
-    """
+    """Findings in the first rows of a table."""
 
     rows: int = 0
+    # rows of each label, or of each interval of a target of numbers
     labels: Counter[str] = field(default_factory=Counter)
+    # what each feature tells about the label, by falling information
     told: dict[str, MutualInformation] = field(default_factory=dict)
-    duplicates: int = 0
-    contradictions: int = 0
+    duplicates: int = 0  # rows that equal an earlier one, label included
+    contradictions: int = 0  # rows whose features equal those of an earlier row with another label
+    # pairs of features that are equal in every row
     copies: list[tuple[str, str]] = field(default_factory=list)
+    # the share of each frequent label in each tenth of the rows, in their order
     trend: dict[str, list[float]] = field(default_factory=dict)
+    # what the half that a row is in tells about the label: how much the labels change over the rows
     drift: MutualInformation = NOTHING
 
 

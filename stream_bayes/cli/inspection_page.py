@@ -36,20 +36,8 @@ def inspection_page(
     schema: str,
     inspection: Inspection,
 ) -> str:
-    """Return the report of a table.
-
-    Parameters
-    ----------
-    table
-        The table.
-    columns
-        A row for each column, as `inspect` prints them.
-    notes
-        What is odd or was guessed.
-    schema
-        The declarations of the columns, for a pipeline file.
-    inspection
-        What the rows show.
+    """Return the report of a table. `columns` has a row for each column, as `inspect` prints them. `notes` are what is
+    odd or was guessed, `schema` the declarations of the columns for a pipeline file.
     """
     title = table.path.name if table.target is None else f"{table.path.name}: {table.target}"
     parts = [f"<h1>{escape(title)}</h1>", f"<p>{inspection.rows:,} rows were examined.</p>"]

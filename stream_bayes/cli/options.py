@@ -66,14 +66,8 @@ def flattened(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def arguments_of(options: Any, group: type | None = None) -> list[str]:
-    """Return the arguments by which a command line gives a group its values; none for those at their default.
-
-    Parameters
-    ----------
-    options
-        An object of a group.
-    group
-        A base class whose options alone are returned; by default all are.
+    """Return the arguments by which a command line gives a group its values; none for those at their default. `options`
+    is an object of a group. `group` is a base class whose options alone are returned; by default all are.
 
     Examples
     --------

@@ -22,16 +22,8 @@ __all__ = ["bar_over", "print_summary", "summary"]
 
 @contextmanager
 def bar_over(engine: Engine, total: int | None, *, quiet: bool = False) -> Iterator[None]:
-    """Show a bar on stderr while the engine runs.
-
-    Parameters
-    ----------
-    engine
-        The engine that runs.
-    total
-        The position at which the source ends, if known.
-    quiet
-        If True, show nothing, for output that programs read.
+    """Show a bar on stderr while the engine runs. `total` is the position at which the source ends, if known. `quiet`
+    shows nothing, for output that programs read.
     """
     if quiet or not _is_terminal():
         yield

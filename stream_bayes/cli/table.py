@@ -22,15 +22,9 @@ SETTINGS: Mapping[str, Any] = {"rich_markup_mode": "markdown", "pretty_exception
 
 
 class ListedCommand(TyperCommand):
-    """A command of a table: its name and the first sentences of its help. It is imported when it is called.
-
-    Parameters
-    ----------
-    name
-        What it is called by.
-    entry
-        A function, or a group of commands as a `typer.Typer`: itself, whose help is its docstring; or
-        `("module:attribute", help)`, and maybe the settings with which typer parses its arguments.
+    """A command of a table: its name and the first sentences of its help. It is imported when it is called. `entry` is
+    a function, or a group of commands as a `typer.Typer`: itself, whose help is its docstring; or `("module:attribute",
+    help)`, and maybe the settings with which typer parses its arguments.
     """
 
     def __init__(self, name: str, entry: Any) -> None:

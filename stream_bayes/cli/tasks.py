@@ -59,16 +59,9 @@ def is_regression(models: Sequence[str] | None, task: str | None) -> bool:
 
 
 def chosen_model(table: DataFile, model: str | None, task: str | None) -> tuple[str, list[str]]:
-    """Return the name of the model for a table's labels, and lines about what was chosen.
-
-    Parameters
-    ----------
-    table
-        The table.
-    model
-        The model that was named; None to choose the default of the task.
-    task
-        The task that was named; None: that of the model, or else of the column.
+    """Return the name of the model for a table's labels, and lines about what was chosen. `model` is the one that was
+    named; None to choose the default of the task. `task` is the one that was named; None: that of the model, or else of
+    the column.
 
     Raises
     ------

@@ -16,13 +16,7 @@ MOST_REMEMBERED = 10_000  # values of a feature
 
 
 class UnseenValues:
-    """The values of nominal features that a model never learned, in the events it predicts.
-
-    Parameters
-    ----------
-    learner
-        The model.
-    """
+    """The values of nominal features that a model never learned, in the events it predicts."""
 
     def __init__(self, learner: Learner) -> None:
         self._learner = learner

@@ -15,28 +15,19 @@ __all__ = ["Checkpoint", "Figures", "read_checkpoints", "write_checkpoints"]
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """Measures as in `core.measures`; None where one is not defined.
+    """Measures as in `core.measures`; None where one is not defined."""
 
-    Parameters
-    ----------
-    accuracy, kappa, kappa_m, kappa_t, macro_f1
-        Of the predicted labels.
-    log_loss, brier, roc_auc, calibration_error
-        Of the probabilities; None for a learner that predicts labels only.
-    f1
-        F1 of each label.
-    """
-
-    accuracy: float | None
+    accuracy: float | None  # This and the next four are of the predicted labels.
     kappa: float | None
     kappa_m: float | None
     kappa_t: float | None
     macro_f1: float | None
+    # This and the next three are of the probabilities; None for a learner that predicts labels only.
     log_loss: float | None
     brier: float | None
     roc_auc: float | None
     calibration_error: float | None
-    f1: dict[str, float]
+    f1: dict[str, float]  # of each label
 
 
 class Checkpoint(msgspec.Struct, frozen=True):

@@ -52,22 +52,9 @@ HOUR = 3600.0
 
 
 class Contestant(ABC):
-    """A learner with its scores, time and memory.
-
-    Parameters
-    ----------
-    name
-        Its name.
-    learner
-        The learner itself; it learns.
-    losses
-        The scores of its answers.
-    metrics
-        River's metrics in addition to them; each contestant has its own.
-    clock
-        Function that returns seconds.
-    on_answer
-        Called with each scored step, its probabilities, and its label or `...` for the most probable one.
+    """A learner with its scores, time and memory. The learner learns. Each contestant has its own `metrics`, River's,
+    in addition to `losses`. `clock` returns seconds. `on_answer` is called with each scored step, its probabilities,
+    and its label or `...` for the most probable one.
     """
 
     probabilistic = True

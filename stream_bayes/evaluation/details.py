@@ -30,12 +30,7 @@ class CostRule(Protocol):
 
 
 class Details:
-    """Details of a comparison, gathered from its answers.
-
-    Parameters
-    ----------
-    rule
-        Costs of mistakes; None if there are none.
+    """Details of a comparison, gathered from its answers. `rule` has the costs of mistakes; None if there are none.
 
     Attributes
     ----------

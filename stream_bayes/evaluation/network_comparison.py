@@ -19,28 +19,14 @@ __all__ = ["NetworkStanding", "compare_networks"]
 
 @dataclass
 class NetworkStanding:
-    """A network of a comparison.
+    """A network of a comparison."""
 
-    Parameters
-    ----------
-    model
-        The network, which has learned the stream.
-    surprises
-        The mean surprise of the events.
-    events, seconds
-        The number of events that were scored and learned, and the time it took.
-    refused
-        The number of events that the network refused, by reason.
-    stopped
-        The reason why it learns no more, such as a memory budget; None if it does.
-    """
-
-    model: BayesNet | DriftAdaptive
-    surprises: Surprises = field(default_factory=Surprises)
-    events: int = 0
-    seconds: float = 0.0
-    refused: Counter[str] = field(default_factory=Counter)
-    stopped: str | None = None
+    model: BayesNet | DriftAdaptive  # which has learned the stream
+    surprises: Surprises = field(default_factory=Surprises)  # of the events
+    events: int = 0  # that were scored and learned
+    seconds: float = 0.0  # the time that this took
+    refused: Counter[str] = field(default_factory=Counter)  # events that the network refused, by reason
+    stopped: str | None = None  # the reason why it learns no more, such as a memory budget; None if it does
 
     def process(self, x: Mapping[Any, Any], weight: float, clock: Callable[[], float]) -> None:
         """Score an event, then learn it; a refused event changes nothing."""

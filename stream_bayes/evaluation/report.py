@@ -42,18 +42,8 @@ Points = Sequence[tuple[float, float]]
 
 
 def report(result: Comparison, details: Details, learners: Mapping[str, Any], title: str) -> str:
-    """Return the report of a comparison as HTML.
-
-    Parameters
-    ----------
-    result
-        The comparison.
-    details
-        What was gathered from its answers.
-    learners
-        The learners, which have learned the stream.
-    title
-        The heading.
+    """Return the report of a comparison as HTML. `details` were gathered from its answers; the learners have learned
+    the stream. `title` is the heading.
     """
     colours = {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(result)}
     parts = [

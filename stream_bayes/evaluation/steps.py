@@ -53,40 +53,21 @@ PREDICT_AND_LEARN, PREDICT, LEARN, FORGET = ReplayVerb
 
 
 class ReplayAction(msgspec.Struct, frozen=True, gc=False):
-    """One action on one sample.
-
-    Parameters
-    ----------
-    kind
-        The action.
-    number
-        Number of the sample in the stream, from 0; prediction and learning of a sample have the same number.
-    x, y, weight
-        The sample. `y` is None until its label comes.
-    event
-        The event of the sample; None in a stream of pairs.
-    """
+    """One action on one sample."""
 
     kind: ReplayVerb
+    # of the sample in the stream, from 0; prediction and learning of a sample have the same number
     number: int
     x: Mapping[Any, Any]
-    y: Any
+    y: Any  # None until the label comes
     weight: float = 1.0
-    event: Event | None = None
+    event: Event | None = None  # of the sample; None in a stream of pairs
 
 
 class Arrivals:
-    """The steps of a stream whose labels may come later.
-
-    Parameters
-    ----------
-    stream
-        Pairs (x, y), or (x, y, weight); events; or a source that is polled for them. One that grows, such as a topic,
-        is read to the end that it has at the start.
-    limit
-        Maximum number of records to read.
-    most_waiting
-        Maximum number of samples that wait for labels. Beyond that, the oldest is evicted.
+    """The steps of a stream whose labels may come later. The stream is pairs (x, y), or (x, y, weight); events; or a
+    source that is polled for them. One that grows, such as a topic, is read to the end that it has at the start. At
+    most `limit` records are read. Past `most_waiting` samples that wait for labels, the oldest is evicted.
 
     Attributes
     ----------

@@ -40,16 +40,6 @@ Column: TypeAlias = "Cells | NDArray[Any]"
 class ColumnKinds:
     """The columns of an input, the features that they become, and which of these are nominal.
 
-    Parameters
-    ----------
-    names
-        A name for each feature.
-    nominal
-        True for each nominal feature.
-    kinds
-        The kind by which each column of dates, times or durations is read; None for a column that is a feature as it
-        is. Empty if all are.
-
     Examples
     --------
     >>> rows = np.array([["grey", 1.5], ["blue", 2.0]], dtype=object)
@@ -61,8 +51,10 @@ class ColumnKinds:
     ([[0], [1]], (('grey', 'blue'),), [[1.5], [2.0]])
     """
 
-    names: tuple[str, ...]
-    nominal: tuple[bool, ...]
+    names: tuple[str, ...]  # of each feature
+    nominal: tuple[bool, ...]  # True for each nominal feature
+    # The kind by which each column of dates, times or durations is read; None for a column that is a feature as it is.
+    # Empty if all are.
     kinds: tuple[ColumnKind | None, ...] = ()
 
     @classmethod

@@ -59,12 +59,8 @@ def same_bytes(one: CountLearner, other: CountLearner, what: str) -> None:
 
 
 class Untouched:
-    """A learner that must not change: its pickle, and so its state, stays the same to the byte.
-
-    Parameters
-    ----------
-    learner
-        The learner. Its present pickle is compared with after each trial.
+    """A learner that must not change: its pickle, and so its state, stays the same to the byte. Its present pickle is
+    compared with after each trial.
     """
 
     def __init__(self, learner: CountLearner) -> None:

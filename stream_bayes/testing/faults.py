@@ -84,19 +84,11 @@ class FaultyFileSystem(FileSystem):
     nothing any more: everything raises `Crash` again, as nothing runs in a process that has ended. Directories
     themselves are never lost.
 
-    Parameters
-    ----------
-    crash_at
-        The operation, counted from 1, that a `Crash` comes instead of. Of a write, the first half is still written.
-    survives
-        The files that are left.
-    errors
-        Numbers of operations that fail, with the `errno` they fail with.
-    refusal
-        An `errno` that every change fails with: `errno.EROFS` for a read-only disk, `errno.EACCES` for a directory of
-        another user. May be set at any time.
-    space
-        Number of bytes that can be written before the disk is full. May be set at any time.
+    A `Crash` comes instead of operation `crash_at`, counted from 1; of a write, the first half is still written.
+    `survives` says which files are left. `errors` are numbers of operations that fail, with their `errno`. `refusal` is
+    an `errno` that every change fails with: `errno.EROFS` for a read-only disk, `errno.EACCES` for a directory of
+    another user. `space` is the number of bytes that can be written before the disk is full. The last two may be set at
+    any time.
 
     Attributes
     ----------
@@ -261,13 +253,6 @@ class FaultyFileSystem(FileSystem):
 
 class FaultyStore(SnapshotStore):
     """A snapshot store on a `FaultyFileSystem`, which stands under `faults`.
-
-    Parameters
-    ----------
-    directory, keep, key
-        As of a `SnapshotStore`.
-    **faults
-        As of a `FaultyFileSystem`.
 
     Examples
     --------

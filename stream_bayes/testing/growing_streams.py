@@ -16,18 +16,9 @@ NOT_A_NUMBER = float("nan")
 class GrowingStream:
     """Events with wide and growing names, made from a seed.
 
-    Parameters
-    ----------
-    seed
-        The same seed gives the same events.
-    kinds
-        The kinds of features: `"nominal"`, `"numeric"` or `"bag"`, as in the `inputs` of a learner.
-    features
-        The most features that are there at the same time.
-    labels
-        The classes, of which all but two come late; None: new ones keep coming.
-    pace
-        The number of events after which, on average, a feature goes and another comes.
+    The same seed gives the same events. `kinds` are `"nominal"`, `"numeric"` or `"bag"`, as in the `inputs` of a
+    learner. At most `features` are there at the same time. All but two of `labels` come late; None: new ones keep
+    coming. After `pace` events on average, a feature goes and another comes.
 
     Examples
     --------

@@ -134,19 +134,9 @@ def goes_on_as_if_never_saved(
 ) -> None:
     """Check that a model and a twin that is saved and loaded on the way give equal answers, and end with equal bytes.
 
-    Parameters
-    ----------
-    model
-        A new model; it learns the events.
-    stream, events
-        The stream, and the number of its events.
-    reloaded
-        Returns what is loaded from what a model saves.
-    bytes_of
-        Returns the bytes that a model saves.
-    every
-        The number of events between two moments at which the twin is saved and loaded. What the model would save is
-        loaded and saved again at the same moments.
+    The model is new; it learns the events. `reloaded` returns what is loaded from what a model saves, `bytes_of` the
+    bytes that it saves. The twin is saved and loaded after every `every` events. What the model would save is loaded
+    and saved again at the same moments.
     """
     twin = reloaded(model)
     for number, sample in enumerate(stream.events(events)):

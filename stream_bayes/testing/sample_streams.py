@@ -41,16 +41,8 @@ class LabelledSample(NamedTuple):
 
 
 class Streams:
-    """A source of samples for one learner.
-
-    Parameters
-    ----------
-    learner
-        Its `inputs`, `schema` and `class_prior` are looked at; it learns nothing.
-    seed
-        The same seed gives the same samples.
-    numeric
-        True for numeric features, if the learner takes them.
+    """A source of samples for one learner. Its `inputs`, `schema` and `class_prior` are looked at; it learns nothing.
+    The same seed gives the same samples. `numeric` is True for numeric features, if the learner takes them.
 
     Examples
     --------

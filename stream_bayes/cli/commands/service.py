@@ -51,20 +51,8 @@ class ServeOptions:
 
 
 class RunningService:
-    """The service of a command.
-
-    Parameters
-    ----------
-    hand_over_last
-        Hands over the last status and view.
-    url
-        The address.
-    page
-        The address with the token that was made for this run.
-    lasts
-        True to go on serving after the end.
-    quiet
-        True to print nothing.
+    """The service of a command. `hand_over_last` hands over the last status and view. `page` is the address with the
+    token that was made for this run. With `lasts`, it goes on serving after the end. With `quiet`, nothing is printed.
     """
 
     def __init__(

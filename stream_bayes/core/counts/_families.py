@@ -25,18 +25,9 @@ ROUNDING = cython.declare(cython.double, 1e-9)  # of the largest magnitude held:
 
 @cython.cclass
 class FamilyTables:
-    """Weights of (parents' values, value, class) for some families.
-
-    Parameters
-    ----------
-    families
-        `(child, parents)` by slots, the parents ascending.
-    used
-        The number of codes of each slot.
-    labels
-        The number of classes, the innermost dimension.
-    exact
-        Whether samples and weights are the same numbers, and one array.
+    """Weights of (parents' values, value, class) for some families. A family is `(child, parents)` by slots, the
+    parents ascending. `used` is the number of codes of each slot, `labels` that of classes, the innermost dimension.
+    `exact` says whether samples and weights are the same numbers, and one array.
     """
 
     def __init__(self, families, used, labels: cython.Py_ssize_t, exact: cython.bint):

@@ -22,13 +22,7 @@ if not cython.compiled:
 
 @cython.cclass
 class KeptEvents:
-    """Events as rows of a batch, with the clock of each.
-
-    Parameters
-    ----------
-    like
-        Events: there is room for as many.
-    """
+    """Events as rows of a batch, with the clock of each. There is room for as many as `like` has."""
 
     def __init__(self, like=None):
         if like is None:

@@ -20,18 +20,9 @@ if not cython.compiled:
 
 @cython.cclass
 class Layout:
-    """Positions of the values of each feature: one run of positions per feature, with room to grow.
-
-    Parameters
-    ----------
-    used
-        The number of codes of each feature.
-    room
-        The number of positions of each feature, at least `used`.
-    declared
-        For each feature, the number of its first codes that were declared.
-    classes
-        The room for classes, the innermost dimension of every table.
+    """Positions of the values of each feature: one run of positions per feature, with room to grow. `used` is the
+    number of codes of each feature, and `room` the number of its positions, at least `used`. `declared` is the number
+    of its first codes that were declared. `classes` is the room for classes, the innermost dimension of every table.
     """
 
     def __init__(self, used, room, declared, classes: cython.Py_ssize_t):

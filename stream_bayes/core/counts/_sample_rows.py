@@ -14,18 +14,10 @@ if not cython.compiled:
 class SampleRows(RowSource):
     """Samples as rows, each encoded when its turn comes, with the names that those before it brought.
 
-    Parameters
-    ----------
-    encoder, tables
-        Those of the store that learns the samples.
-    admit
-        Called as `admit(x, row)` with a row that may need room in the tables; returns the row to learn.
-    admit_all
-        Whether to call it with every row, as under a memory budget.
-    xs, ys, ws
-        The features, label and weight of each sample. A sample whose label is None is not learned.
-    ats
-        The time of each in microseconds; None where samples do not fade by time.
+    Encoder and tables are those of the store that learns them. `admit(x, row)` is called with a row that may need room
+    in the tables, or with every row if `admit_all`, as under a memory budget; it returns the row to learn. A sample
+    whose label is None is not learned. `ats` has the time of each in microseconds; None where samples do not fade by
+    time.
     """
 
     def __init__(self, encoder: Encoder, tables: Tables, admit, admit_all: cython.bint, xs, ys, ws, ats):

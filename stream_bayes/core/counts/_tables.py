@@ -182,13 +182,7 @@ class Tables(FadingClock):
 
     def recount(self, batch: Batch, clocks: cython.longlong[::1], chosen: cython.uchar[::1]):
         """Count samples of which the features chosen, a mask over slots, were cleared; the rest is counted already.
-
-        Parameters
-        ----------
-        batch
-            The samples; their numbers are counted in the bins as these are now.
-        clocks
-            The clock at which each was learned.
+        Their numbers are counted in the bins as these are now. `clocks` has the clock at which each was learned.
         """
         row: Row = Row()
         r: cython.Py_ssize_t

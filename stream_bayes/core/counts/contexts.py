@@ -55,16 +55,9 @@ class ContextContent(NamedTuple):
 
 
 class ContextCounts:
-    """Whole counts of values by context: a commutative group under merge.
-
-    Parameters
-    ----------
-    order
-        The length of the longest contexts.
-    declared
-        Values that count as known before any event has them.
-    max_values
-        The number of values after which new ones are counted as `OTHER`. Default: no limit.
+    """Whole counts of values by context: a commutative group under merge. `order` is the length of the longest
+    contexts. Values that are `declared` count as known before any event has them. After `max_values` new ones are
+    counted as `OTHER`. Default: no limit.
 
     Examples
     --------

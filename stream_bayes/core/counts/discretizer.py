@@ -43,22 +43,11 @@ NEWEST = 500  # events kept where cuts move: more than it takes to see that numb
 class Discretizer(OpenCuts):
     """Sets the cut points of a store's numeric features.
 
-    Parameters
-    ----------
-    tables, encoder
-        The store's; the encoder's `bins` hold the cuts.
-    method
-        `"quantile"`, `"equal-width"` or `"mdl"`.
-    bins
-        The number of bins; None: 1.5 times the cube root of the numbers, at least 5 and at most 20.
-    after
-        The number of a feature's numbers after which its cuts are first set.
-    window
-        Cuts are set again at twice as many numbers, and so on, up to so many; events are kept until then.
-    declared
-        The cuts of features whose cuts are given, by name.
-    moving
-        True if the cuts of a feature whose numbers leave them are set anew.
+    The encoder's `bins` hold the cuts. `method` is `"quantile"`, `"equal-width"` or `"mdl"`. `bins` is their number;
+    None: 1.5 times the cube root of the numbers, at least 5 and at most 20. Cuts are first set after `after` numbers of
+    a feature, then again at twice as many, and so on, up to `window`; events are kept until then. `declared` are cuts
+    that are given, by name of the feature. `moving` is True if the cuts of a feature whose numbers leave them are set
+    anew.
     """
 
     def __init__(

@@ -33,15 +33,7 @@ FEATURE_BYTES = 600  # a feature, its vocabulary and their empty tables
 
 
 class MemoryUse:
-    """The bytes of a store's tables, names, window and families.
-
-    Parameters
-    ----------
-    encoder, tables, order, word_histogram, discretizer
-        The store's.
-    budget
-        The most bytes it may take; None: no limit.
-    """
+    """The bytes of a store's tables, names, window and families. `budget` is the most bytes; None: no limit."""
 
     def __init__(
         self,
@@ -84,16 +76,9 @@ class MemoryUse:
         spare: bool,
         coming: Coming | None = None,
     ) -> int:
-        """Return the most bytes that everything takes in a layout.
-
-        Parameters
-        ----------
-        layout, used, columns, numeric
-            The layout, the codes of each feature, the columns of a table of weights, and the numeric features.
-        spare
-            Whether window and families have room to spare.
-        coming
-            The configurations that rows about to be learned add to families.
+        """Return the most bytes that everything takes in a layout. `used` has the codes of each feature, `columns` is
+        the number of columns of a table of weights, `numeric` that of numeric features. `spare` says whether window and
+        families have room to spare. `coming` are the configurations that rows about to be learned add to families.
         """
         need = self._need_without_families(layout, used, columns, numeric, spare=spare)
         families = self.tables.families

@@ -68,32 +68,19 @@ class StoreContent(NamedTuple):
 class CountStore:
     """Weighted counts of classes, values and pairs of values: a commutative group under merge.
 
-    Parameters
-    ----------
-    encoder
-        Names to codes: a `RowEncoder` or a `BagEncoder`. The store owns it from now on.
-    order
-        1 counts values by class, 2 pairs of values too, 3 also triples.
-    half_life
-        The number of learned events after which a sample weighs half, or a duration in stream time such as "7d"; None
-        keeps everything.
-    on_many_values
-        Called with a feature like an id, as in `TableGrowth`.
-    on_moved
-        Called once with a feature whose numbers have left their cuts, and the first and last of these; not where cuts
-        move.
-    memory_budget
-        The most bytes that tables and names may take; growth past it raises `BudgetExceeded` and changes nothing.
-    binning
-        Where the encoder has bins: how their cuts are set, as `Discretizer` takes it.
-    word_histogram
-        Keep a histogram of the words by their number of messages, for models that use absent words, too.
-    window
-        The number of newest events to keep, encoded; None keeps none.
-    moments
-        Where the encoder has bins: count mean and variance of each number, too.
-    co_moments
-        Count how each pair of numeric features varies together, by class.
+    The encoder, a `RowEncoder` or a `BagEncoder`, belongs to the store from then on. An `order` of 1 counts values by
+    class, 2 pairs of values too, 3 also triples. `half_life` is the number of learned events after which a sample
+    weighs half, or a duration in stream time such as "7d"; None keeps everything. Growth past `memory_budget`, the most
+    bytes that tables and names may take, raises `BudgetExceeded` and changes nothing. `window` is the number of newest
+    events to keep, encoded; None keeps none.
+
+    `word_histogram` keeps a histogram of the words by their number of messages, for models that use absent words, too.
+    Where the encoder has bins, `binning` is how their cuts are set, as `Discretizer` takes it, and `moments` counts
+    mean and variance of each number, too. `co_moments` counts how each pair of numeric features varies together, by
+    class.
+
+    `on_many_values` is called with a feature like an id, as in `TableGrowth`; `on_moved` once with a feature whose
+    numbers have left their cuts, and the first and last of these; not where cuts move.
 
     Notes
     -----

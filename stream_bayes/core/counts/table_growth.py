@@ -37,15 +37,9 @@ FEATURES_PER_SPARE = 4  # so that features that come one by one seldom move the 
 
 
 class TableGrowth:
-    """The room of a store's tables.
-
-    Parameters
-    ----------
-    memory
-        The store's parts, their bytes and the budget.
-    on_many_values
-        Called once with the name of a feature like an id, its values and its events: after `MANY_EVENTS` events, when
-        its values are a third of them.
+    """The room of a store's tables. `memory` has the store's parts, their bytes and the budget. `on_many_values` is
+    called once with the name of a feature like an id, its values and its events: after `MANY_EVENTS` events, when its
+    values are a third of them.
     """
 
     def __init__(self, memory: MemoryUse, on_many_values: OnManyValues | None = None) -> None:

@@ -15,18 +15,9 @@ __all__ = ["forget_row"]
 def forget_row(
     tables: Tables, encoder: Any, window: Window | None, row: Any, at: int | None, *, slides: bool
 ) -> None:
-    """Subtract an encoded row from the tables and mark its event in the window; with nothing changed if refused.
-
-    Parameters
-    ----------
-    tables, encoder, window
-        The counts, the names of what the row holds, and the newest events if they are kept.
-    row
-        The sample.
-    at
-        The clock right after it was learned, or its time; None for a sample that has not faded.
-    slides
-        True where events that leave the window are taken back.
+    """Subtract an encoded row from the tables and mark its event in the window; with nothing changed if refused. `at`
+    is the clock right after it was learned, or its time; None for a sample that has not faded. `window` has the newest
+    events if they are kept. `slides` is True where events that leave the window are taken back.
 
     Raises
     ------

@@ -30,34 +30,21 @@ CODE_BYTES, NUMBER_BYTES = 4, 8
 
 @dataclass(frozen=True)
 class WindowEvents:
-    """Events from the oldest to the newest, copied out of a window; nothing that is learned later changes them.
+    """Events from the oldest to the newest, copied out of a window; nothing that is learned later changes them."""
 
-    Parameters
-    ----------
-    codes
-        int32, a row a slot and a column an event, so that a feature's codes are contiguous; -1 is missing.
-    labels, weights, clocks
-        Of each event its label's code, its weight as it was learned, and the clock right after.
-    """
-
+    # a row a slot and a column an event, so that a feature's codes are contiguous; -1 is missing
     codes: NDArray[np.int32]
     labels: NDArray[np.int32]
-    weights: NDArray[np.float64]
-    clocks: NDArray[np.int64]
+    weights: NDArray[np.float64]  # as they were learned
+    clocks: NDArray[np.int64]  # right after each event
 
     def __len__(self) -> int:
         return len(self.labels)
 
 
 class Window:
-    """The newest `size` events of a learner as columns of codes.
-
-    Parameters
-    ----------
-    encoder
-        Whose codes they are. Where it has bins, numbers are kept as numbers, and read in the bins as these are then.
-    size
-        The number of events to keep.
+    """The newest `size` events of a learner as columns of codes. Where the encoder has bins, numbers are kept as
+    numbers, and read in the bins as these are then.
 
     Notes
     -----

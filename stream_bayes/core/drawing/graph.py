@@ -39,24 +39,12 @@ SHARES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A row of a node: a label and one share, or several shares that are stacked.
-
-    Parameters
-    ----------
-    label
-        The row's text.
-    shares
-        Each from 0 to 1.
-    interval
-        A credible interval of the only share.
-    is_observed
-        True for the label that is evidence.
-    """
+    """A row of a node: a label and one share, or several shares that are stacked."""
 
     label: str
-    shares: tuple[float, ...] = ()
-    interval: tuple[float, float] | None = None
-    is_observed: bool = False
+    shares: tuple[float, ...] = ()  # each from 0 to 1
+    interval: tuple[float, float] | None = None  # a credible interval of the only share
+    is_observed: bool = False  # True for the label that is evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +59,12 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An edge between nodes, by their positions.
-
-    Parameters
-    ----------
-    parent, child
-        Positions in the list of nodes.
-    change
-        "added" is drawn blue, "reversed" orange, "removed" grey and dashed.
-    confidence
-        From 0 to 1: drawn as the strength of the line, with a number.
-    """
+    """An edge between nodes, by their positions."""
 
     parent: int
     child: int
-    change: Change = "kept"
-    confidence: float | None = None
+    change: Change = "kept"  # "added" is drawn blue, "reversed" orange, "removed" grey and dashed
+    confidence: float | None = None  # from 0 to 1: drawn as the strength of the line, with a number
 
 
 def graph_layout(nodes: Sequence[Node], links: Sequence[Link]) -> GraphLayout:
@@ -149,16 +127,8 @@ def _label_width(node: Node) -> float:
 
 
 def drawn_graph(nodes: Sequence[Node], links: Sequence[Link], title: str = "") -> Picture:
-    """Draw a network.
-
-    Parameters
-    ----------
-    nodes
-        The variables.
-    links
-        The edges between them.
-    title
-        One line that stands for the picture where it cannot be seen; made from the counts if empty.
+    """Draw a network. `title` is one line that stands for the picture where it cannot be seen; made from the counts if
+    empty.
 
     Examples
     --------

@@ -53,35 +53,20 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class GraphLayout:
-    """Boxes of nodes and paths of edges.
+    """Boxes of nodes and paths of edges."""
 
-    Parameters
-    ----------
-    boxes
-        The box of each node, in the order of the sizes given.
-    paths
-        The points of each edge, in the order of the edges given, from the parent's border to the child's. Points at
-        places 0 and 1, 2 and 3, ... are joined by a straight vertical line, those between by a curve that leaves and
-        arrives vertically.
-    width, height
-        The size of the whole.
-    """
-
-    boxes: tuple[Box, ...]
+    boxes: tuple[Box, ...]  # of each node, in the order of the sizes given
+    # The points of each edge, in the order of the edges given, from the parent's border to the child's. Points at
+    # places 0 and 1, 2 and 3, ... are joined by a straight vertical line, those between by a curve that leaves and
+    # arrives vertically.
     paths: tuple[tuple[Point, ...], ...]
-    width: float
+    width: float  # width and height are those of the whole
     height: float
 
 
 def layout(sizes: Sequence[Size], edges: Sequence[Edge]) -> GraphLayout:
-    """Place nodes of these sizes and the edges between them.
-
-    Parameters
-    ----------
-    sizes
-        Width and height of each node.
-    edges
-        Pairs of positions in `sizes`: parent, child. None may be a loop or be given twice.
+    """Place nodes of these sizes and the edges between them. A size is width and height. Edges are pairs of positions
+    in `sizes`: parent, child. None may be a loop or be given twice.
 
     Examples
     --------
@@ -211,16 +196,8 @@ def _layers(nodes: int, edges: Sequence[Edge]) -> list[int]:
 
 
 class _Layered:
-    """Nodes and bends in layers, with the pieces of edges between neighbouring layers.
-
-    Parameters
-    ----------
-    sizes
-        Width and height of each node. Bends are numbered after the nodes.
-    edges
-        Acyclic.
-    layer_of
-        The layer of each node.
+    """Nodes and bends in layers, with the pieces of edges between neighbouring layers. Bends are numbered after the
+    nodes. The edges are acyclic.
     """
 
     def __init__(self, sizes: Sequence[Size], edges: Sequence[Edge], layer_of: Sequence[int]) -> None:

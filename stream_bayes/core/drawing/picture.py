@@ -106,25 +106,16 @@ Shape: TypeAlias = Rectangle | Label | Curve | Polygon
 class Picture:
     """Shapes in the order in which they are painted.
 
-    Parameters
-    ----------
-    width, height
-        The size without the margin.
-    shapes
-        The shapes.
-    title
-        One line that stands for the picture where it cannot be seen.
-
     Examples
     --------
     >>> Picture(10, 10, (Rectangle(0, 0, 10, 10, BLUE),), "a <square>").svg().startswith('<svg xmlns="http://www.w3.org')
     True
     """
 
-    width: float
+    width: float  # width and height are without the margin
     height: float
     shapes: Sequence[Shape]
-    title: str
+    title: str  # one line that stands for the picture where it cannot be seen
 
     def svg(self) -> str:
         """Return the picture as an SVG document."""

@@ -29,16 +29,9 @@ BAG = "<bag of words>"  # the name of the one feature of a bag, in messages and 
 
 @cython.cclass
 class BagEncoder(Encoder):
-    """Encoder of bags of words, `{token: count}`. Every token is a value of the one feature, slot 0.
-
-    Parameters
-    ----------
-    labels, tokens
-        The vocabularies of the class and of the tokens.
-    declared
-        Only the tokens given are counted; others are ignored, or refused if `refuse` is set.
-    threshold
-        None keeps counts as they are; a number keeps only whether the count is above it.
+    """Encoder of bags of words, `{token: count}`. Every token is a value of the one feature, slot 0. If `declared`,
+    only the tokens given are counted; others are ignored, or refused if `refuse` is set. A `threshold` of None keeps
+    counts as they are; a number keeps only whether the count is above it.
     """
 
     def __init__(

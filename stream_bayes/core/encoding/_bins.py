@@ -26,12 +26,8 @@ BACK = cython.declare(cython.longlong, 10)
 
 @cython.cclass
 class Bins:
-    """The cut points of binned features, by slot.
-
-    Parameters
-    ----------
-    most
-        The most bins of a feature: this number of positions is kept free for it.
+    """The cut points of binned features, by slot. `most` is the most bins of a feature: this number of positions is
+    kept free for it.
     """
 
     def __init__(self, most: cython.Py_ssize_t):

@@ -266,22 +266,12 @@ def is_plain(value, takes_numbers: cython.bint) -> cython.bint:
 class RowEncoder(Encoder):
     """Events with named features, `{"sky": "grey", "wind": 3.5}`.
 
-    Parameters
-    ----------
-    labels
-        The vocabulary of the class.
-    declared
-        `{name: Vocabulary | None}`, None for a numeric feature. With declared features, others are ignored,
-        or refused if `refuse` is set; otherwise features are added as they come, and their first value decides
-        their kind: int and float are numeric, str, bytes, bool and tuples nominal.
-    only
-        `"numeric"` where every undeclared feature is numeric, `"nominal"` where none can be.
-    max_values
-        The limit of the vocabularies of features that are not declared.
-    bins
-        Where numeric features are counted in bins: their `Bins`.
-    wanted
-        The names of the features to use; others are ignored. None: all.
+    `declared` is `{name: Vocabulary | None}`, None for a numeric feature. With declared features, others are ignored,
+    or refused if `refuse` is set; otherwise features are added as they come, and their first value decides their kind:
+    int and float are numeric, str, bytes, bool and tuples nominal. `only` is `"numeric"` where every undeclared feature
+    is numeric, `"nominal"` where none can be. `max_values` limits the vocabularies of features that are not declared.
+    `bins` are given where numeric features are counted in bins. `wanted` names the features to use; others are ignored.
+    None: all.
 
     Attributes
     ----------

@@ -56,14 +56,8 @@ def read_target(y) -> cython.double:
 
 @cython.cclass
 class TargetEncoder(RowEncoder):
-    """An encoder of named features and of a number for a label.
-
-    Parameters
-    ----------
-    labels
-        A closed vocabulary of a single value: the store has one class.
-    declared, refuse, max_values
-        As `RowEncoder` takes them.
+    """An encoder of named features and of a number for a label. `labels` is a closed vocabulary of a single value: the
+    store has one class. The other arguments are as `RowEncoder` takes them.
 
     Attributes
     ----------

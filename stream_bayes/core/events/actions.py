@@ -81,34 +81,17 @@ class RefusalReason(Enum):
 
 
 class Learned(msgspec.Struct, frozen=True, gc=False):
-    """One sample as it was learned, so that exactly this can be unlearned.
-
-    Parameters
-    ----------
-    key
-        The sample's key.
-    encoded
-        The sample as the learner encoded it; given by the engine.
-    label, weight
-        The label and weight that it was learned with.
-    clock
-        The learner's clock after learning it; None if the learner has no clock.
-    since
-        The stream time at which it was first learned.
-    time
-        The time of the record that brought the label, or stream time if it had none; None in a stream without times.
-    partition
-        The number of the partition that the sample came from: it goes with that to another shard.
-    """
+    """One sample as it was learned, so that exactly this can be unlearned."""
 
     key: Value
-    encoded: Payload
+    encoded: Payload  # as the learner encoded it; given by the engine
     label: Value
     weight: float
-    clock: int | None
-    since: float
+    clock: int | None  # the learner's clock after learning it; None if the learner has no clock
+    since: float  # the stream time at which it was first learned
+    # of the record that brought the label, or stream time if it had none; None in a stream without times
     time: float | None = None
-    partition: int = 0
+    partition: int = 0  # the number of the one that the sample came from: it goes with that to another shard
 
 
 class Predict(msgspec.Struct, frozen=True, gc=False):
@@ -120,23 +103,13 @@ class Predict(msgspec.Struct, frozen=True, gc=False):
 class Learn(msgspec.Struct, frozen=True, gc=False):
     """Learn the sample with this label, then call `learned(action, encoded, clock)`. Do not call it if the learner
     refuses.
-
-    Parameters
-    ----------
-    event
-        The sample. Its features and weight are learned; those of the label's event are ignored.
-    label
-        The sample's label.
-    prediction
-        The prediction made when the sample arrived, to be scored against the label.
-    time
-        The time of the record that brought the label.
     """
 
-    event: Event
+    event: Event  # the sample; its features and weight are learned, and those of the label's event ignored
     label: Value
+    # made when the sample arrived, to be scored against the label
     prediction: Any  # whatever the engine predicts with
-    time: float | None = None
+    time: float | None = None  # of the record that brought the label
 
 
 class Relearn(msgspec.Struct, frozen=True, gc=False):
@@ -144,49 +117,24 @@ class Relearn(msgspec.Struct, frozen=True, gc=False):
 
     If the learner refuses the label, leave the sample as it was and do not call `learned`. A correction is not scored:
     the prediction was scored against the first label.
-
-    Parameters
-    ----------
-    event
-        The label or correction.
-    was
-        The sample as it was learned.
-    label
-        The correct label.
     """
 
-    event: Event
-    was: Learned
-    label: Value
+    event: Event  # the label or correction
+    was: Learned  # the sample as it was learned
+    label: Value  # the correct one
 
 
 class Unlearn(msgspec.Struct, frozen=True, gc=False):
-    """Unlearn the sample.
+    """Unlearn the sample."""
 
-    Parameters
-    ----------
-    event
-        The tombstone.
-    was
-        The sample as it was learned.
-    """
-
-    event: Event
-    was: Learned
+    event: Event  # the tombstone
+    was: Learned  # the sample as it was learned
 
 
 class Refuse(msgspec.Struct, frozen=True, gc=False):
-    """Send the event to the dead letters. It has changed nothing.
+    """Send the event to the dead letters. It has changed nothing."""
 
-    Parameters
-    ----------
-    event
-        The event. A label that waited has lost its features.
-    reason
-        The reason.
-    """
-
-    event: Event
+    event: Event  # a label that waited has lost its features
     reason: RefusalReason
 
 

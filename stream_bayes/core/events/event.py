@@ -55,21 +55,12 @@ class Slice(NamedTuple):
     """A range of one partition.
 
     A batch has one slice for each partition, and its order is their merge by time.
-
-    Parameters
-    ----------
-    partition
-        The partition.
-    start, stop
-        The first position, and the position after the last.
-    records
-        The number of records in it, where known: a compacted log has fewer than positions.
     """
 
     partition: Partition
-    start: Position
-    stop: Position
-    records: int | None = None
+    start: Position  # the first position
+    stop: Position  # the position after the last
+    records: int | None = None  # how many are in it, where known: a compacted log has fewer than positions
 
 
 class Kind(Enum):

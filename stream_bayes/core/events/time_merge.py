@@ -32,12 +32,8 @@ class TimeMerge:
     """Queues of records, one for each partition, from which batches are popped in the order of time.
 
     Within a batch a record counts as no earlier than those before it in its partition. A record without a time counts
-    as simultaneous with the one before it.
-
-    Parameters
-    ----------
-    sources
-        Names of the sources. Of records with equal times, those of an earlier source come first.
+    as simultaneous with the one before it. `sources` are names. Of records with equal times, those of an earlier source
+    come first.
 
     Attributes
     ----------
@@ -104,14 +100,7 @@ class TimeMerge:
         """Return the next records of this batch, in order.
 
         Stop when a partition becomes empty whose next record may be earlier than the other heads: one that is not
-        `complete`. Do not call this while such a partition is empty.
-
-        Parameters
-        ----------
-        limit
-            The most records.
-        complete
-            Partitions that are not waited for.
+        `complete`. Do not call this while such a partition is empty. Return at most `limit` records.
         """
         queues = [queue for queue in self._ordered if queue.records]
         if not queues or limit < 1 or min(queue.key(0) for queue in queues) < self._last:

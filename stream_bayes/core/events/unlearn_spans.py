@@ -35,13 +35,6 @@ UNLEARN = "unlearn"  # name of the span among the content of a command
 class Span(msgspec.Struct, frozen=True):
     """A span of time, and which of its labels are meant.
 
-    Parameters
-    ----------
-    start, stop
-        The first time, and the first after it, in seconds since 1970.
-    keys, labels
-        The keys and the labels as texts that stand for them, see `is_spelling`; empty for all.
-
     Examples
     --------
     >>> span = Span(10.0, 20.0, labels=("rain",))
@@ -51,10 +44,10 @@ class Span(msgspec.Struct, frozen=True):
     True
     """
 
-    start: float
-    stop: float
-    keys: tuple[str, ...] = ()
-    labels: tuple[str, ...] = ()
+    start: float  # seconds since 1970
+    stop: float  # the first time after the span, in seconds since 1970
+    keys: tuple[str, ...] = ()  # keys as texts that stand for them, see `is_spelling`; empty for all
+    labels: tuple[str, ...] = ()  # as `keys`
 
     def holds(self, time: float | None, key: Value | None, label: Value) -> bool:
         """Return True for a label of this time, for a sample of this key."""
@@ -120,25 +113,14 @@ class _Joined:
 class Rejoin:
     """Samples joined with their labels again, in the order in which the log is read.
 
-    Parameters
-    ----------
-    span
-        The span.
-    was_refused
-        Returns True for an event that became a dead letter.
-    was_unused
-        Returns True for a label that no sample came for, or that still waits for one.
-    done
-        Spans that were unlearned before.
-    joins
-        False for a stream whose samples bring their labels: there is nothing to join.
-    unlearns_withdrawn
-        True if a tombstone unlearned its sample.
-    is_in_order
-        True if the log is read in the order in which it was processed. Otherwise a key that was used again is doubtful:
-        which of its samples a label belongs to depends on the order.
-    is_whole
-        True if the log is read from its beginning. Otherwise a label can be that of an earlier sample.
+    `was_refused` returns True for an event that became a dead letter, `was_unused` for a label that no sample came for,
+    or that still waits for one. `done` are spans that were unlearned before. `joins` is False for a stream whose
+    samples bring their labels: there is nothing to join. `unlearns_withdrawn` is True if a tombstone unlearned its
+    sample.
+
+    `is_in_order` is True if the log is read in the order in which it was processed. Otherwise a key that was used again
+    is doubtful: which of its samples a label belongs to depends on the order. `is_whole` is True if the log is read
+    from its beginning. Otherwise a label can be that of an earlier sample.
 
     Attributes
     ----------

@@ -54,13 +54,7 @@ class LogGamma:
 
 
 class CellLayout:
-    """Some tables, one after another in flat arrays: rows are configurations, columns values.
-
-    Parameters
-    ----------
-    rows, columns
-        The number of rows and columns of each table.
-    """
+    """Some tables, one after another in flat arrays: rows are configurations, columns values."""
 
     def __init__(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
         self.rows, self.columns = rows, columns
@@ -81,16 +75,9 @@ class CellLayout:
 
 
 def log_evidence(before: Counts, after: Counts, layout: CellLayout, log_gamma: LogGamma) -> Floats:
-    """Return the logarithm of the e-value that each table has changed, for each of some dates of the change.
-
-    Parameters
-    ----------
-    before, after
-        For each date, the counts before and after it, in the cells of the layout.
-    layout
-        The tables.
-    log_gamma
-        The function, whose table is kept.
+    """Return the logarithm of the e-value that each table has changed, for each of some dates of the change. `before`
+    and `after` have, for each date, the counts before and after it, in the cells of the layout. The table of
+    `log_gamma` is kept.
 
     Examples
     --------

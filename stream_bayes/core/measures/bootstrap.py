@@ -28,18 +28,10 @@ FEWEST_BLOCKS = 8  # fewer do not show how blocks differ
 
 
 class IntervalEstimate(NamedTuple):
-    """A value with a confidence interval; NaN if the interval is unknown.
-
-    Parameters
-    ----------
-    value
-        The measured value.
-    low, high
-        The ends of the interval.
-    """
+    """A value with a confidence interval; NaN if the interval is unknown."""
 
     value: float
-    low: float
+    low: float  # the ends of the interval
     high: float
 
 
@@ -47,12 +39,7 @@ class Blocks:
     """Sums over blocks of consecutive events.
 
     Memory: 32 kB, however long the stream. Instead of exceeding 1024 blocks, neighbouring blocks are merged and further
-    blocks are twice as long.
-
-    Parameters
-    ----------
-    length
-        The initial number of events of a block.
+    blocks are twice as long. `length` is the initial number of events of a block.
 
     Attributes
     ----------
@@ -98,15 +85,6 @@ class Blocks:
 class Resampling:
     """Resamples of blocks, the same ones for all predictors compared.
 
-    Parameters
-    ----------
-    blocks
-        The number of blocks.
-    rng
-        The source of randomness.
-    resamples
-        The number of resamples.
-
     Examples
     --------
     Correct in two thirds of the blocks, never in the others:
@@ -128,16 +106,8 @@ class Resampling:
         self._drawn = np.vstack([np.ones(blocks), drawn])
 
     def mean(self, sums: Array, measure: str, level: float = 0.95) -> IntervalEstimate:
-        """Return the mean of a measure over all events, with its interval.
-
-        Parameters
-        ----------
-        sums
-            `Blocks.sums`.
-        measure
-            One of `MEANS`.
-        level
-            The coverage of the interval.
+        """Return the mean of a measure over all events, with its interval. `sums` are `Blocks.sums`, `measure` is one
+        of `MEANS`. `level` is the coverage of the interval.
         """
         return self._estimate(self._means(sums, measure), level)
 

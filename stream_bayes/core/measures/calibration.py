@@ -21,21 +21,11 @@ BINS = 10
 
 
 class Reliability(NamedTuple):
-    """One bin of a reliability diagram.
+    """One bin of a reliability diagram."""
 
-    Parameters
-    ----------
-    weight
-        The weight of its predictions, as a share of the total.
-    confidence
-        Their mean confidence.
-    accuracy
-        The share of correct predictions.
-    """
-
-    weight: float
-    confidence: float
-    accuracy: float
+    weight: float  # of its predictions, as a share of the total
+    confidence: float  # the mean of its predictions
+    accuracy: float  # the share of correct predictions
 
 
 class Calibration:

@@ -11,11 +11,8 @@ __all__ = ["log_evidence_of"]
 
 def log_evidence_of(prior: NDArray[np.float64], posterior: NDArray[np.float64]) -> float:
     """Return the log-probability of the counts between two Dirichlet distributions for each row, all rows together.
-
-    Parameters
-    ----------
-    prior, posterior
-        The parameters before and after the counts, with the values on the last axis; all above 0.
+    `prior` and `posterior` are the parameters before and after the counts, with the values on the last axis; all above
+    0.
 
     Examples
     --------

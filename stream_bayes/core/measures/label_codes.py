@@ -27,12 +27,8 @@ class LabelCodes:
 
     A label gets a code when it is a true label, a prediction, or has a probability above 0, in this order within an
     event. An answer without a probability, such as "unsure", is not a label and gets none. A value that cannot be a
-    label raises `BadLabel`, and no label of its event gets a code.
-
-    Parameters
-    ----------
-    most
-        The most labels with a code of their own; further labels share one, named `<other>`.
+    label raises `BadLabel`, and no label of its event gets a code. Past `most` labels, further ones share a code, named
+    `<other>`.
 
     Examples
     --------

@@ -43,14 +43,8 @@ def checked_levels(coverage: object) -> tuple[float, ...]:
 
 
 class LabelSets:
-    """Thresholds of sets of labels, for one or several levels of coverage.
-
-    Parameters
-    ----------
-    levels
-        The shares of events whose set holds the label.
-    by_class
-        True for thresholds of each label, so that the share holds among the events of each.
+    """Thresholds of sets of labels, for one or several levels of coverage. `levels` are the shares of events whose set
+    holds the label. `by_class` makes thresholds for each label, so that the share holds among the events of each.
 
     Attributes
     ----------

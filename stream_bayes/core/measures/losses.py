@@ -54,23 +54,14 @@ SLACK = 1e-9  # rounding by which normalised probabilities may exceed 1
 
 
 class Unlisted(NamedTuple):
-    """The figures of an event with labels past the limit, which share a code.
-
-    Parameters
-    ----------
-    label
-        The true label.
-    predicted, right, chance, confidence
-        As in `Scored`.
-    brier
-        The part of the Brier score that the labels past the limit add.
-    """
+    """The figures of an event with labels past the limit, which share a code."""
 
     label: Any
     predicted: int
     right: bool
     chance: float
     confidence: float
+    # The part of the Brier score that the labels past the limit add. The fields before are as in `Scored`.
     brier: float
 
 
@@ -89,22 +80,15 @@ class Losses:
     as 0, one above 1 as 1; `invalid_probabilities` counts these. An answer that the probabilities do not list, such as
     "unsure", is not a label: it is not right, and in no table by label; `Measures.undecided` is its share.
 
-    Parameters
-    ----------
-    window
-        The number of events of the windowed measures.
-    half_life
-        The number of events after which an event weighs half in the fading measures; at least 1.
-    least_probability
-        The lower limit of the true label's probability in the log-loss, which would be infinite at 0. No event costs
-        more than -log of it, 34.5 by default.
-    max_labels
-        The most labels with rows of their own in the tables by label (F1, ROC AUC); further labels share one row,
-        `<other>`; see `has_further_labels`. Accuracy, log-loss and Brier score are of the labels themselves,
-        whatever their number; but a further label without a probability counts as one that never came. The majority
-        and Cohen's chance are never one of the further labels.
-    blocks
-        Blocks to sum the events in as well, for confidence intervals. They are not part of the state.
+    `window` is the number of events of the windowed measures. After `half_life` events, at least 1, an event weighs
+    half in the fading measures. `least_probability` is the lower limit of the true label's probability in the log-loss,
+    which would be infinite at 0: no event costs more than -log of it, 34.5 by default. `blocks` also sum the events,
+    for confidence intervals; they are not part of the state.
+
+    `max_labels` is the most labels with rows of their own in the tables by label (F1, ROC AUC); further labels share
+    one row, `<other>`; see `has_further_labels`. Accuracy, log-loss and Brier score are of the labels themselves,
+    whatever their number; but a further label without a probability counts as one that never came. The majority and
+    Cohen's chance are never one of the further labels.
 
     Attributes
     ----------
@@ -160,19 +144,9 @@ class Losses:
     def update(
         self, label: Any, probabilities: Mapping[Any, Any], predicted: Any = ..., weight: float = 1.0
     ) -> None:
-        """Score one prediction.
-
-        Parameters
-        ----------
-        label
-            The true label.
-        probabilities
-            The probability of each label. They are read later, so do not change them.
-        predicted
-            The predicted label, None if there is none. If not given, it is the most probable label; ties go to the
-            first by name.
-        weight
-            The number of events that this one counts as.
+        """Score one prediction. The probabilities are read later, so do not change them. `predicted` is None if there
+        is none. If not given, it is the most probable label; ties go to the first by name. The event counts as `weight`
+        events.
         """
         if weight != 1.0:
             weight = _sound_weight(weight)
@@ -200,20 +174,9 @@ class Losses:
         predicted: Sequence[Any] | None = None,
         weights: Sequence[float] | Array | None = None,
     ) -> None:
-        """Score many predictions, with the same result as one by one.
-
-        Parameters
-        ----------
-        labels
-            The true labels.
-        classes
-            The label of each column of `probabilities`.
-        probabilities
-            A row for each event; a row of zeros is an empty prediction.
-        predicted
-            The predicted labels. If not given, the most probable ones.
-        weights
-            The events' weights. If not given, 1 each.
+        """Score many predictions, with the same result as one by one. `classes` has the label of each column of
+        `probabilities`. A row of zeros is an empty prediction. If not given, the predicted labels are the most probable
+        ones, and the weights 1 each.
         """
         table = np.asarray(probabilities, np.float64)
         if table.shape != (len(labels), len(classes)):

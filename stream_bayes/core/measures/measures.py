@@ -35,18 +35,9 @@ class Measures:
 
     A measure that is undefined is NaN: all of them before any event, a kappa if the simple predictor makes no mistakes,
     the area under a curve if there is only one label. Weights are repeat counts; if they differ or fade, intervals use
-    the effective number of events, (sum of w)^2 / sum of w^2.
-
-    Parameters
-    ----------
-    tally
-        The sums. They are read when a measure is computed.
-    labels
-        The labels, in the order of their codes.
-    ranking
-        The areas under the ROC curves.
-    unit
-        The weight of a fresh event of weight 1 in the sums.
+    the effective number of events, (sum of w)^2 / sum of w^2. `tally` has the sums, which are read when a measure is
+    computed. `labels` are in the order of their codes. `ranking` has the areas under the ROC curves. `unit` is the
+    weight of a fresh event of weight 1 in the sums.
     """
 
     def __init__(self, tally: Tally, labels: list[Any], ranking: AnyRanking, unit: float = 1.0) -> None:

@@ -30,14 +30,8 @@ SUMS = ("weight", "square", "absolute", "inside", "finite", "width", "compared",
 
 
 class NumberMeasures:
-    """The measures of predicted numbers. What no event tells is NaN.
-
-    Parameters
-    ----------
-    sums
-        The weighted sums of `SUMS`.
-    target_mean, target_squares
-        The mean of the labels, and the weighted sum of their squared distances from it.
+    """The measures of predicted numbers. What no event tells is NaN. `sums` are the weighted sums of `SUMS`.
+    `target_mean` is the mean of the labels, `target_squares` the weighted sum of their squared distances from it.
 
     Attributes
     ----------
@@ -146,13 +140,9 @@ class _Tally:
 class NumberLosses:
     """Losses of a stream of predicted numbers: cumulative, over the newest events, and fading.
 
-    An event takes about four microseconds. An event without an answer, as of a learner that has learned nothing yet,
-    is in no measure; `unanswered` counts these. The state depends on the sequence of events alone.
-
-    Parameters
-    ----------
-    level
-        The level of the intervals that are scored.
+    An event takes about four microseconds. An event without an answer, as of a learner that has learned nothing yet, is
+    in no measure; `unanswered` counts these. The state depends on the sequence of events alone. `level` is that of the
+    intervals that are scored.
 
     Attributes
     ----------
@@ -182,18 +172,8 @@ class NumberLosses:
     def update(
         self, label: float, answer: Mapping[Any, Any], predicted: object = ..., weight: float = 1.0
     ) -> None:
-        """Score one prediction.
-
-        Parameters
-        ----------
-        label
-            The true number.
-        answer
-            `{"mean": ..., "low": ..., "high": ...}`; empty for an event that was not answered.
-        predicted
-            Not used: the mean is the prediction.
-        weight
-            The number of events that this one counts as.
+        """Score one prediction. `answer` is `{"mean": ..., "low": ..., "high": ...}`; empty for an event that was not
+        answered. `predicted` is not used: the mean is the prediction. The event counts as `weight` events.
         """
         if answer:
             low, high = answer["low"], answer["high"]

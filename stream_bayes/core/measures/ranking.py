@@ -61,13 +61,7 @@ class AnyRanking(Protocol):
 
 def cells_of(scores: Array, labels: Array) -> Array:
     """Return the cells of a `ScoreHistogram` for a table of scores: a row for each label, a column for each sample.
-
-    Parameters
-    ----------
-    scores
-        The table.
-    labels
-        The code of each sample's label.
+    `labels` has the code of each sample's label.
     """
     codes = np.arange(len(scores))[:, np.newaxis]
     cells: Array = (2 * codes + (labels == codes)) * BINS + bins_of(scores)

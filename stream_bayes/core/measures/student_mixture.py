@@ -18,14 +18,8 @@ FAR = 1e-12  # of probability: the quantiles of components beyond which no quant
 
 
 class StudentMixture:
-    """The distribution of a number as a weighted sum of Student's t distributions.
-
-    Parameters
-    ----------
-    weights
-        The weight of each component; they sum to 1.
-    components
-        The components, whole or between bounds. Infinite degrees of freedom make a Gaussian.
+    """The distribution of a number as a weighted sum of Student's t distributions. The weights sum to 1. The components
+    are whole or between bounds; infinite degrees of freedom make a Gaussian.
 
     Examples
     --------

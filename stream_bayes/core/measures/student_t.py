@@ -13,15 +13,6 @@ __all__ = ["StudentT"]
 class StudentT(NamedTuple):
     """Student's t distribution of a number.
 
-    Parameters
-    ----------
-    location
-        Its mean and median.
-    scale
-        Its scale; 0 while nothing is known about the spread: then every interval is infinite and every density 0.
-    degrees
-        Its degrees of freedom; infinite ones make a Gaussian.
-
     Examples
     --------
     >>> forecast = StudentT(20.0, 2.0, 9.0)
@@ -32,9 +23,10 @@ class StudentT(NamedTuple):
     (-inf, inf)
     """
 
-    location: float
+    location: float  # mean and median
+    # 0 while nothing is known about the spread: then every interval is infinite and every density 0
     scale: float
-    degrees: float
+    degrees: float  # of freedom; infinite ones make a Gaussian
 
     @property
     def mean(self) -> float:

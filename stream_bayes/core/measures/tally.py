@@ -34,41 +34,19 @@ COLUMNS = tuple("label predicted weight right majority no_change chance confiden
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Events with their predictions, as columns.
+    """Events with their predictions, as columns."""
 
-    Parameters
-    ----------
-    label, predicted
-        Codes; labels past the limit share one. `predicted` may be `NO_LABEL` or `UNDECIDED`.
-    weight
-        The events' weights.
-    right
-        True for each correct prediction: of the label itself, also where several share a code.
-    majority, no_change
-        True if the label equals the most frequent label so far, and the previous label.
-    chance
-        The probability of the true label.
-    confidence
-        The probability of the predicted label; 0 without a prediction.
-    brier
-        The squared distance between the probabilities and the truth, summed over all labels.
-    scores
-        The probability of each code: a row for each code, a column for each event.
-    least_probability
-        The lower limit of the true label's probability in the log-loss.
-    """
-
-    label: Array
-    predicted: Array
+    label: Array  # this and the next are codes; labels past the limit share one
+    predicted: Array  # may be `NO_LABEL` or `UNDECIDED`
     weight: Array
-    right: Array
-    majority: Array
-    no_change: Array
-    chance: Array
-    confidence: Array
-    brier: Array
-    scores: Array
-    least_probability: float
+    right: Array  # True for each correct prediction: of the label itself, also where several share a code
+    majority: Array  # True if the label equals the most frequent label so far
+    no_change: Array  # True if it equals the previous label
+    chance: Array  # the probability of the true label
+    confidence: Array  # the probability of the predicted label; 0 without a prediction
+    brier: Array  # the squared distance between the probabilities and the truth, summed over all labels
+    scores: Array  # the probabilities: a row for each code, a column for each event
+    least_probability: float  # the lower limit of `chance` in the log-loss
 
     def __len__(self) -> int:
         return len(self.label)
@@ -156,11 +134,7 @@ class FadingTally:
 
     The sums are not touched as they fade. Instead each event weighs a little more than the one before, and measures are
     relative to the weight of the newest. After each cycle, a fixed number of events, everything is scaled back.
-
-    Parameters
-    ----------
-    half_life
-        The number of events after which an event weighs half; at least 1.
+    `half_life` is at least 1.
     """
 
     def __init__(self, half_life: float) -> None:

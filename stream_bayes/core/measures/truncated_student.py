@@ -13,13 +13,6 @@ __all__ = ["TruncatedStudent"]
 class TruncatedStudent(NamedTuple):
     """Student's t distribution of a number between two bounds, of which one or both may be infinite.
 
-    Parameters
-    ----------
-    whole
-        The distribution without the bounds; its scale is above 0, and its degrees are above 2.
-    low, high
-        The bounds.
-
     Examples
     --------
     >>> half = TruncatedStudent(StudentT(0.0, 1.0, math.inf), 0.0, math.inf)
@@ -27,7 +20,7 @@ class TruncatedStudent(NamedTuple):
     (0.7979, 0.6028, 0.6745)
     """
 
-    whole: StudentT
+    whole: StudentT  # the distribution without the bounds; its scale is above 0, and its degrees are above 2
     low: float
     high: float
 

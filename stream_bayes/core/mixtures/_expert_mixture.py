@@ -26,18 +26,10 @@ GAIN_LEFT = cython.declare(cython.double, 0.998)  # of a gain, after another eve
 class ExpertMixture:
     """Weights of experts, and of the mixers of them.
 
-    Parameters
-    ----------
-    experts
-        The number of experts.
-    switching
-        For each linear mixer the chance that the best expert changes with an event.
-    rates
-        For each logarithmic mixer the rate at which its weights follow the gradient.
-    final_switching
-        The chance that the best mixer changes with an event.
-    group_of
-        The group of each expert, from 0 up; by default each is a group of its own.
+    `switching` has for each linear mixer the chance that the best expert changes with an event; `rates` for each
+    logarithmic mixer the rate at which its weights follow the gradient. `final_switching` is the chance that the best
+    mixer changes with an event. `group_of` is the group of each expert, from 0 up; by default each is a group of its
+    own.
 
     Notes
     -----

@@ -27,11 +27,6 @@ LEAST_TAIL = cython.declare(cython.double, 1e-15)
 class ForecastMixture:
     """A mixture of t distributions. Targets have a deviation of about 1.
 
-    Parameters
-    ----------
-    locations
-        The number of locations.
-
     Notes
     -----
     `weights` and `squares`, the squared scales, have for each location the degrees of each half-life. All that
@@ -134,16 +129,8 @@ class ForecastMixture:
 
     @cython.ccall
     def learn(self, y: cython.double, events: cython.double, weight: cython.double):
-        """Learn an event's target.
-
-        Parameters
-        ----------
-        y
-            The target.
-        events
-            The number of events before: scales follow the first ones faster.
-        weight
-            The event's weight, at most 1.
+        """Learn an event's target. `events` is the number of events before: scales follow the first ones faster. The
+        weight is at most 1.
         """
         e: cython.Py_ssize_t
         k: cython.Py_ssize_t

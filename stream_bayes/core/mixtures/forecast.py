@@ -22,18 +22,9 @@ Floats = NDArray[np.float64]
 
 
 class Forecast:
-    """The distribution of a number to come: a mixture, corrected by how often targets fell into its tails.
-
-    Parameters
-    ----------
-    mixture
-        The mixture of an event, which stays as it is.
-    mean, deviation
-        The unit of its numbers: a target is mean + deviation * number.
-    tails
-        Standard normal quantiles, rising.
-    shifts
-        By how much each of them is to be shifted to have the right share of the targets below it.
+    """The distribution of a number to come: a mixture, corrected by how often targets fell into its tails. The mixture,
+    of an event, stays as it is. A target is mean + deviation * number. `tails` are standard normal quantiles, rising;
+    `shifts` by how much each is to be shifted to have the right share of the targets below it.
 
     Examples
     --------

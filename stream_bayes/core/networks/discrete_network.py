@@ -269,16 +269,9 @@ _SAVED = {"structure", "states", "tables", "name", "properties", "properties_of"
 
 
 def as_table(numbers: npt.ArrayLike, family: Sequence[Value], shape: tuple[int, ...]) -> Table:
-    """Return an array of floats for a table; raise `BadStructure` if it has another shape.
-
-    Parameters
-    ----------
-    numbers
-        The numbers. They are copied only if needed.
-    family
-        The variables of the axes: the parents, then the variable itself.
-    shape
-        The number of values of each.
+    """Return an array of floats for a table; raise `BadStructure` if it has another shape. The numbers are copied only
+    if needed. `family` are the variables of the axes: the parents, then the variable itself; `shape` is the number of
+    values of each.
     """
     try:
         table = np.asarray(numbers, np.float64, order="C")

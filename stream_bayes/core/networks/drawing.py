@@ -70,20 +70,9 @@ def drawn_structure(
     evidence: Iterable[Any] = (),
     title: str = "",
 ) -> Picture:
-    """Draw variables with their rows.
-
-    Parameters
-    ----------
-    variables
-        The names, in the order to which the links refer.
-    links
-        The edges.
-    bars
-        The rows of a variable; none if it has no entry.
-    evidence
-        The variables that are observed.
-    title
-        One line that stands for the picture where it cannot be seen.
+    """Draw variables with their rows. The links refer to the order of `variables`. `bars` has the rows of a variable;
+    none if it has no entry. Variables of `evidence` are observed. `title` is one line that stands for the picture where
+    it cannot be seen.
 
     Examples
     --------
@@ -133,16 +122,9 @@ def belief_bars(
 def table_bars(
     table: NDArray[np.float64], states: Sequence[Sequence[Value]], most: int = MOST_BARS
 ) -> tuple[Bar, ...]:
-    """Return a row for each combination of the parents' labels: its distribution as stacked shares.
-
-    Parameters
-    ----------
-    table
-        P(variable | parents), the variable's axis last.
-    states
-        The labels of the parents, in the order of the axes.
-    most
-        The most rows; one more gives the number left out.
+    """Return a row for each combination of the parents' labels: its distribution as stacked shares. The table is
+    P(variable | parents), the variable's axis last; `states` are the labels of the parents, in the order of the axes.
+    Past `most` rows, one more gives the number left out.
 
     Examples
     --------

@@ -104,14 +104,8 @@ def reached(
 
 
 def moral_neighbours(parents: Sequence[Sequence[int]], included: Iterable[int]) -> dict[int, set[int]]:
-    """Return the moral graph: the neighbours of each vertex once co-parents are joined and arrows dropped.
-
-    Parameters
-    ----------
-    parents
-        The parents of each vertex.
-    included
-        The vertices to include. A vertex needs its parents included as well.
+    """Return the moral graph: the neighbours of each vertex once co-parents are joined and arrows dropped. A vertex
+    that is `included` needs its parents included as well.
 
     Examples
     --------
@@ -149,13 +143,6 @@ def is_separated(
 def needed_families(parents: Sequence[Sequence[int]], target: int, observed: AbstractSet[int]) -> list[int]:
     """Return the vertices whose tables P(target | observed) depends on; all other tables are constant in the target.
 
-    Parameters
-    ----------
-    parents
-        The parents of each vertex.
-    target, observed
-        The vertex in question, and the vertices whose values are observed.
-
     Examples
     --------
     In 0 -> 1 -> 2 -> 3, vertex 0 is not needed once 1 is observed, and 3 only matters once it is observed itself.
@@ -173,14 +160,7 @@ def needed_families(parents: Sequence[Sequence[int]], target: int, observed: Abs
 def compelled_parents(parents: Sequence[Iterable[int]], order: Iterable[int]) -> list[frozenset[int]]:
     """Return, for each vertex, the parents whose edge is compelled: it has this direction in every equivalent graph.
 
-    The algorithm is that of Chickering (1995).
-
-    Parameters
-    ----------
-    parents
-        The parents of each vertex.
-    order
-        The vertices, with parents before children.
+    The algorithm is that of Chickering (1995). `parents` has those of each vertex; `order` has parents before children.
 
     Examples
     --------

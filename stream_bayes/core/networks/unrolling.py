@@ -27,17 +27,9 @@ def unrolled(
 ) -> DiscreteNetwork:
     """Return the network of the next `steps` events and of those before them that matter.
 
-    Parameters
-    ----------
-    network
-        The network over an event and its copies.
-    copies
-        The variable and the lag of each copy, `{"sky@-1": ("sky", 1)}`.
-    marginals
-        The distribution of each variable of the network over all events. A value that a copy lacks, as it has come in
-        the newest event alone, is treated there as missing.
-    steps
-        The number of events.
+    `network` is over an event and its copies; `copies` has the variable and the lag of each, `{"sky@-1": ("sky", 1)}`.
+    `marginals` has the distribution of each variable of the network over all events. A value that a copy lacks, as it
+    has come in the newest event alone, is treated there as missing.
     """
     states = _joint_states(network, copies)
     parents: dict[Node, list[Node]] = {}

@@ -17,23 +17,10 @@ NEVER = cython.declare(cython.double, -float("inf"))  # the gain of a change tha
 def best_change(gains, has, reach, allowed, required, tabu, parents, most, above, rounding, change):
     """Return the gain of the best change, minus infinity if there is none; the first of equal ones by kind, then place.
 
-    Parameters
-    ----------
-    gains
-        The gain of adding each edge, or of removing it if it exists.
-    has, reach
-        The edges, and 1 at [a, b] if b is reachable from a or is a itself.
-    allowed, required, tabu
-        The edges that may exist, those that may not be removed, and those that may change only for a gain above
-        `above`.
-    parents, most
-        The number of parents of each variable, and the most there may be.
-    above
-        The gain that lifts a tabu.
-    rounding
-        Gains that differ by no more are equal.
-    change
-        Filled with the kind, the parent and the child.
+    `gains` has the gain of adding each edge, or of removing it if it exists. `has` are the edges; `reach` is 1 at [a,
+    b] if b is reachable from a or is a itself. Edges that are `allowed` may exist, those that are `required` may not be
+    removed, and those that are `tabu` change only for a gain above `above`. A variable has at most `most` parents.
+    Gains that differ by no more than `rounding` are equal. `change` is filled with the kind, the parent and the child.
     """
     size: cython.Py_ssize_t = gains.shape[0]
     kind: cython.Py_ssize_t
@@ -135,14 +122,8 @@ def may_change(
 
 
 def find_reach(has, reach, order, waiting):
-    """Write 1 at [a, b] if b is reachable from a along edges or is a itself, otherwise 0.
-
-    Parameters
-    ----------
-    has, reach
-        The edges, which form no cycle, and the matrix to fill.
-    order, waiting
-        Room for a number for each variable.
+    """Write 1 at [a, b] if b is reachable from a along edges or is a itself, otherwise 0. The edges in `has` form no
+    cycle. `order` and `waiting` are room for a number for each variable.
     """
     size: cython.Py_ssize_t = has.shape[0]
     a: cython.Py_ssize_t
@@ -194,16 +175,8 @@ def extend_reach(reach, parent, child):
 def covered_edges(has, allowed, required, parents, most, edges):
     """Return the number of covered edges that may be reversed; write the parent and the child of each.
 
-    An edge is covered if its ends have all other parents in common.
-
-    Parameters
-    ----------
-    has, allowed, required
-        The edges, those that may exist, and those that must.
-    parents, most
-        The number of parents of each variable, and the most there may be.
-    edges
-        Room for a row for each edge.
+    An edge is covered if its ends have all other parents in common. Edges that are `allowed` may exist, and those that
+    are `required` must. A variable has `parents`, at most `most`. `edges` has room for a row for each edge.
     """
     size: cython.Py_ssize_t = has.shape[0]
     parent: cython.Py_ssize_t

@@ -25,16 +25,9 @@ BITS = cython.declare(cython.ulonglong, 2**64 - 1)
 
 
 def group_rows(codes, table, first, group):
-    """Give equal rows the same number, in order of first occurrence, and return the count of numbers.
-
-    Parameters
-    ----------
-    codes
-        A row an event, a column a variable.
-    table
-        Room for a hash table: a power of two larger than the number of rows, filled with -1.
-    first, group
-        Filled with the first row of each number, and the number of each row.
+    """Give equal rows the same number, in order of first occurrence, and return the count of numbers. A row of `codes`
+    is an event. `table` is room for a hash table: a power of two larger than the number of rows, filled with -1.
+    `first` is filled with the first row of each number, `group` with the number of each row.
     """
     row: cython.Py_ssize_t
     k: cython.Py_ssize_t
@@ -70,16 +63,9 @@ def group_rows(codes, table, first, group):
 
 
 def number_configurations(codes, members, sizes, numbers):
-    """Return the number of the joint configuration of some variables in each row; -1 if one of them is missing.
-
-    Parameters
-    ----------
-    codes
-        A row an event, a column a variable.
-    members, sizes
-        The variables, and the number of values of each, with fewer than 2^31 joint configurations.
-    numbers
-        Filled with an entry for each row.
+    """Return the number of the joint configuration of some variables in each row; -1 if one of them is missing. A row
+    of `codes` is an event. `sizes` are the numbers of values of the variables `members`, with fewer than 2^31 joint
+    configurations. `numbers` is filled with an entry for each row.
     """
     row: cython.Py_ssize_t
     k: cython.Py_ssize_t
@@ -98,24 +84,9 @@ def number_configurations(codes, members, sizes, numbers):
 
 
 def count_families(codes, weights, numbers, child, candidates, sizes, starts, cells):
-    """Add every row to the table of each family made of a child, a configuration and one candidate.
-
-    Parameters
-    ----------
-    codes, weights
-        The rows, and the weight of each.
-    numbers
-        The configuration in each row; a row with -1 is left out.
-    child
-        The child's column.
-    candidates
-        The columns of the extra parents.
-    sizes
-        The number of values of each variable.
-    starts
-        The first cell of each candidate's table.
-    cells
-        All tables, to be added to.
+    """Add every row to the table of each family made of a child, a configuration and one candidate. `numbers` has the
+    configuration in each row; a row with -1 is left out. `child` and `candidates`, the extra parents, are columns.
+    `starts` has the first cell of each candidate's table. `cells` has all tables, and is added to.
     """
     row: cython.Py_ssize_t
     k: cython.Py_ssize_t
@@ -142,18 +113,9 @@ def count_packed(packed, codes, weights, numbers, child, width, groups, offsets,
 
     The cells are [configuration][value of the child][joint values of each group, end to end].
 
-    Parameters
-    ----------
-    packed, codes, weights
-        The rows, packed and plain, and the weight of each.
-    numbers
-        The configuration in each row; a row with -1 is left out.
-    child, width
-        The child's column, and its number of values.
-    groups, offsets
-        The columns of the groups, and the offset of each among the joint values, followed by their number.
-    joint
-        All tables, to be added to.
+    The rows are given packed and plain. `numbers` has the configuration in each row; a row with -1 is left out. `child`
+    is a column, and `width` its number of values. `groups` are the columns of the groups; `offsets` has the offset of
+    each among the joint values, followed by their number. `joint` has all tables, and is added to.
     """
     row: cython.Py_ssize_t
     k: cython.Py_ssize_t
@@ -178,17 +140,10 @@ def count_packed(packed, codes, weights, numbers, child, width, groups, offsets,
 def unpack(joint, configurations, width, total, columns, starts, cells):
     """Sum tables of groups into the table of each single variable, as `count_families` would count it.
 
-    Parameters
-    ----------
-    joint, configurations, width, total
-        The tables of the groups, and their numbers of configurations, values of the child, and joint values.
-    columns
-        A row for each variable: the offset of its group among the joint values, the group's width, the variable's
-        slots, its number of values, and the distance of two of its values among the joint values.
-    starts
-        The first cell of each variable's table.
-    cells
-        All tables, to be added to.
+    `joint` has the tables of the groups; the next three are their numbers of configurations, values of the child, and
+    joint values. `columns` has a row for each variable: the offset of its group among the joint values, the group's
+    width, the variable's slots, its number of values, and the distance of two of its values among the joint values.
+    `starts` has the first cell of each variable's table. `cells` has all tables, and is added to.
     """
     k: cython.Py_ssize_t
     run: cython.Py_ssize_t
@@ -219,13 +174,8 @@ def unpack(joint, configurations, width, total, columns, starts, cells):
 
 def pair_information(cells, start, configurations, height, width, of_other, of_one):
     """Sum n_xyz log(n_xyz n_z / (n_xz n_yz)) over a table [configuration z][value y of the other][value x of the one].
-
-    Parameters
-    ----------
-    cells, start, configurations, height, width
-        The table: its first cell, and its numbers of configurations, values of the other, and values of the one.
-    of_other, of_one
-        Room for a sum for each value of either variable.
+    The table begins at the cell `start`, with `height` values y and `width` values x. `of_other` and `of_one` are room
+    for a sum for each value of either variable.
     """
     configuration: cython.Py_ssize_t
     other: cython.Py_ssize_t
@@ -258,14 +208,9 @@ def pair_information(cells, start, configurations, height, width, of_other, of_o
 
 
 def score_family(cells, start, rows, width, cell, row):
-    """Return the score of a family's counts without a penalty.
-
-    Parameters
-    ----------
-    cells, start, rows, width
-        The table: its first cell, the number of the parents' configurations, and the number of the child's values.
-    cell, row
-        The weight of a Dirichlet prior for each value, and for each configuration; 0 for the plain log-likelihood.
+    """Return the score of a family's counts without a penalty. The table begins at the cell `start`, with `rows`
+    configurations of the parents and `width` values of the child. `cell` and `row` are the weights of a Dirichlet prior
+    for each value, and for each configuration; 0 for the plain log-likelihood.
     """
     answer: cython.double
     with cython.nogil:
@@ -274,16 +219,8 @@ def score_family(cells, start, rows, width, cell, row):
 
 
 def count_values(codes, weights, sizes, starts, cells):
-    """Add every row to the count of each variable's value, if it is not missing.
-
-    Parameters
-    ----------
-    codes, weights
-        The rows, and the weight of each.
-    sizes, starts
-        The number of values of each variable, and the first of its cells.
-    cells
-        The counts, to be added to.
+    """Add every row to the count of each variable's value, if it is not missing. `sizes` has the number of values of
+    each variable, `starts` the first of its cells. The counts in `cells` are added to.
     """
     row: cython.Py_ssize_t
     k: cython.Py_ssize_t
@@ -297,14 +234,9 @@ def count_values(codes, weights, sizes, starts, cells):
 
 
 def turn_tables(cells, starts, width, turned):
-    """Write each of several consecutive tables with rows and columns exchanged.
-
-    Parameters
-    ----------
-    cells, starts, width
-        The tables: the first cell of each, followed by the end of the last; and the number of columns.
-    turned
-        Filled with the tables, each in the cells that it had.
+    """Write each of several consecutive tables with rows and columns exchanged. `starts` has the first cell of each,
+    followed by the end of the last; `width` is the number of columns. `turned` is filled with the tables, each in the
+    cells that it had.
     """
     k: cython.Py_ssize_t
     j: cython.Py_ssize_t
@@ -321,14 +253,9 @@ def turn_tables(cells, starts, width, turned):
 def score_families(cells, starts, widths, cell, row, scores):
     """Write `score_family` of several consecutive tables.
 
-    Parameters
-    ----------
-    cells, starts, widths
-        The tables: the first cell of each, followed by the end of the last; and the number of each child's values.
-    cell, row
-        For each table, the weight of a Dirichlet prior for each value, and for each configuration; 0 for none.
-    scores
-        Filled with an entry for each table.
+    `starts` has the first cell of each, followed by the end of the last; `widths` the number of each child's values.
+    `cell` and `row` have, for each table, the weight of a Dirichlet prior for each value, and for each configuration; 0
+    for none. `scores` is filled with an entry for each table.
     """
     k: cython.Py_ssize_t
     rows: cython.Py_ssize_t

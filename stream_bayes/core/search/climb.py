@@ -313,12 +313,7 @@ class Climb:
 class Draws:
     """Pseudo-random draws from a seed, for restarts: the same on every machine.
 
-    The generator is SplitMix64 (Steele, Lea and Flood 2014).
-
-    Parameters
-    ----------
-    seed
-        A whole number of at least 0.
+    The generator is SplitMix64 (Steele, Lea and Flood 2014). `seed` is a whole number of at least 0.
     """
 
     def __init__(self, seed: int) -> None:

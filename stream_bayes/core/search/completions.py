@@ -48,14 +48,8 @@ Family = tuple[int, list[int]]  # a variable and its parents, as columns
 
 
 def completed(sample: Sample, seed: int = 0) -> Sample:
-    """Return a sample without gaps; the sample itself if it has none.
-
-    Parameters
-    ----------
-    sample
-        The rows. They are missing at random.
-    seed
-        The seed of the values that are filled in.
+    """Return a sample without gaps; the sample itself if it has none. Values are missing at random. `seed` is that of
+    the values that are filled in.
 
     Examples
     --------

@@ -135,16 +135,7 @@ class _ParentSets:
     """The families that an optimal structure may have, each with its score.
 
     Sets of variables are numbers: the sum of their bits. The set of a child's parents has no bit for the child, so that
-    the bits above it move down by one.
-
-    Parameters
-    ----------
-    scorer, limits
-        The scores, and the constraints.
-    most
-        The most families to count.
-    watching
-        The caller.
+    the bits above it move down by one. At most `most` families are counted. `watching` is the caller.
     """
 
     def __init__(self, scorer: FamilyScorer, limits: ClimbLimits, most: int, watching: Watching) -> None:

@@ -43,18 +43,9 @@ def count_families(
     If it takes less time, candidates packed in a byte are counted jointly and then summed. The result is the same with
     whole weights; with others it may differ in the last bit.
 
-    Parameters
-    ----------
-    sample, weights
-        The rows, and the weight of each.
-    numbers, configurations
-        The configuration of the parents in each row, -1 for rows to leave out; and the number of configurations.
-    child
-        The child's column.
-    candidates
-        The columns of the extra parents.
-    starts, cells
-        The first cell of each candidate's table, and all tables.
+    `weights` has the weight of each row. `numbers` has the configuration of the parents in each row, -1 for rows to
+    leave out; `configurations` is how many there are. `child` and `candidates`, the extra parents, are columns.
+    `starts` has the first cell of each candidate's table, `cells` all tables.
     """
     rows = _Rows(sample, weights, numbers, configurations, child)
     columns = np.array(candidates, np.longlong)

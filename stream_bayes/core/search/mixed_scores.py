@@ -85,14 +85,8 @@ class MixedSample:
 
 
 class MixedScorer:
-    """Scores of families of one mixed sample, each computed once.
-
-    Parameters
-    ----------
-    sample
-        The rows.
-    strength
-        The weight of the prior, in events; 0 for BIC.
+    """Scores of families of one mixed sample, each computed once. `strength` is the weight of the prior, in events; 0
+    for BIC.
     """
 
     def __init__(self, sample: MixedSample, strength: float) -> None:

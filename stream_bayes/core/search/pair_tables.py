@@ -23,14 +23,8 @@ Floats: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PairTable:
-    """The cells with positive weight of a table of two variables given the configurations of others.
-
-    Parameters
-    ----------
-    configuration, one, other
-        The position of each cell.
-    weight
-        The weight of each cell.
+    """The cells with positive weight of a table of two variables given the configurations of others. The first three
+    give the position of each cell.
     """
 
     configuration: Integers
@@ -84,18 +78,7 @@ def pair_tables(
 ) -> Iterator[PairTable]:
     """Yield the table of a variable and each of some others, given the configurations of further variables.
 
-    A row counts if it has all of them.
-
-    Parameters
-    ----------
-    sample
-        The rows.
-    one
-        A variable's column.
-    others
-        The columns of the variables to pair it with.
-    conditioning
-        The columns of the variables to condition on.
+    A row counts if it has all of them. Variables are given by their columns. A row counts if it has all of them.
 
     Examples
     --------

@@ -18,14 +18,9 @@ Flags = NDArray[np.bool_]
 
 
 class PDAG:
-    """A graph over the vertices 0, 1, ... whose edges may lack an arrow.
-
-    Parameters
-    ----------
-    joined
-        True for each pair of vertices that an edge joins; symmetric.
-    allowed
-        True for each direction in which an edge may point; at least one direction of each edge.
+    """A graph over the vertices 0, 1, ... whose edges may lack an arrow. `joined` is True for each pair of vertices
+    that an edge joins, and symmetric. `allowed` is True for each direction in which an edge may point: at least one
+    direction of each edge.
 
     Attributes
     ----------

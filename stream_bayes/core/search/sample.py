@@ -191,26 +191,14 @@ MOST_SINGLE = 256  # values of one variable in a byte
 
 @dataclass(frozen=True)
 class PackedColumns:
-    """Codes with a byte for each row and group of variables. A variable's code is (byte // inner) % slots.
+    """Codes with a byte for each row and group of variables. A variable's code is (byte // inner) % slots."""
 
-    Parameters
-    ----------
-    codes
-        A row for each event, a column for each group.
-    widths
-        The number of joint values of each group.
-    group, slots, inner, sizes
-        For each variable: its group, or -1 if it has too many values for a byte; its number of codes, one of them for
-        missing values if there are any; the product of the slots of the variables before it in the group; and its
-        number of values.
-    """
-
-    codes: NDArray[np.uint8]
-    widths: Positions
-    group: Positions
-    slots: Positions
-    inner: Positions
-    sizes: Positions
+    codes: NDArray[np.uint8]  # a row for each event, a column for each group
+    widths: Positions  # the number of joint values of each group
+    group: Positions  # of each variable; -1 if it has too many values for a byte
+    slots: Positions  # of each variable, its number of codes, one of them for missing values if there are any
+    inner: Positions  # of each variable, the product of the slots of the variables before it in the group
+    sizes: Positions  # the number of values of each variable
 
     @cached_property
     def columns(self) -> Positions:
@@ -220,14 +208,8 @@ class PackedColumns:
 
     @classmethod
     def of(cls, codes: NDArray[Any], sizes: Positions) -> Self:
-        """Pack columns, neighbours together.
-
-        Parameters
-        ----------
-        codes
-            A row for each event, a column for each variable; a code not below the variable's size is missing.
-        sizes
-            The number of values of each variable.
+        """Pack columns, neighbours together. `codes` has a row for each event and a column for each variable; a code
+        not below the variable's size, its number of values, is missing.
 
         Examples
         --------
@@ -268,13 +250,7 @@ Numbers: TypeAlias = NDArray[np.int32]
 
 def configurations_of(sample: Sample, members: Sequence[int]) -> Numbers:
     """Return the configuration of some variables in each row, numbered by their values alone; -1 if one is missing.
-
-    Parameters
-    ----------
-    sample
-        The rows.
-    members
-        The variables' columns, with fewer than 2^31 joint configurations.
+    `members` are the variables' columns, with fewer than 2^31 joint configurations.
     """
     columns = np.array(members, np.longlong)
     numbers = np.zeros(len(sample), np.int32)

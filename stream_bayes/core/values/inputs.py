@@ -130,14 +130,8 @@ def refuse_counter(x: object) -> None:
 
 
 def refuse_bag(x: Mapping[object, object], features: Collection[object]) -> None:
-    """Raise for an event that can only be a bag of words, as River's `BagOfWords` makes it.
-
-    Parameters
-    ----------
-    x
-        An event with names that are new.
-    features
-        The names of the features before it, none of them declared.
+    """Raise for an event that can only be a bag of words, as River's `BagOfWords` makes it. `x` is an event with names
+    that are new. `features` are those before it, none of them declared.
 
     Examples
     --------

@@ -33,18 +33,8 @@ def did_you_mean(name: object, names: Iterable[Value], rest: str = "") -> str:
 def unknown_variable(
     name: object, variables: Iterable[Value], where: str = "", hint: str = "", whole: str = "the network"
 ) -> UnknownFeature:
-    """Return the error for a name that is no variable.
-
-    Parameters
-    ----------
-    name, variables
-        The name, and all variables.
-    where
-        The argument that has the name.
-    hint
-        More to do about it.
-    whole
-        What has the variables.
+    """Return the error for a name that is no variable. `where` is the argument that has the name, `hint` more to do
+    about it, `whole` what has the variables.
 
     Examples
     --------

@@ -24,21 +24,11 @@ __all__ = ["Recovery", "ResumePoint"]
 
 
 class ResumePoint(NamedTuple):
-    """The part of a snapshot that recovery checks and resumes from.
+    """The part of a snapshot that recovery checks and resumes from."""
 
-    Parameters
-    ----------
-    positions
-        The next position to read of each partition.
-    length
-        `Recovery.length` when the snapshot was taken.
-    identity
-        `Recovery.identity` when the snapshot was taken.
-    """
-
-    positions: Mapping[Partition, Position]
-    length: int | None
-    identity: Mapping[str, Any]
+    positions: Mapping[Partition, Position]  # the next position to read of each partition
+    length: int | None  # `Recovery.length` when the snapshot was taken
+    identity: Mapping[str, Any]  # `Recovery.identity` when the snapshot was taken
 
 
 class Recovery(Protocol):
@@ -76,14 +66,9 @@ class Recovery(Protocol):
         ...
 
     def check(self, point: ResumePoint | None, rebuild: bool) -> None:
-        """Check that a run can resume, or begin where there is no snapshot. Change nothing.
-
-        Parameters
-        ----------
-        point
-            The part of the snapshot to resume from, or to rebuild; None without a snapshot.
-        rebuild
-            True to derive the state again from the log.
+        """Check that a run can resume, or begin where there is no snapshot. Change nothing. `point` is the part of the
+        snapshot to resume from, or to rebuild; None without a snapshot. `rebuild` is True to derive the state again
+        from the log.
 
         Raises
         ------

@@ -38,31 +38,15 @@ SCHEMA_VERSION = 1  # of outputs and dead letters, so that readers can detect a 
 
 
 class ModelVersion(msgspec.Struct, frozen=True, gc=False):
-    """The model that made a prediction.
+    """The model that made a prediction."""
 
-    Parameters
-    ----------
-    name
-        Name of the pipeline.
-    generation
-        Number of times that the model was replaced by a better one.
-    configuration
-        Digest of its configuration.
-    """
-
-    name: str
-    generation: int
-    configuration: str
+    name: str  # of the pipeline
+    generation: int  # how many times the model was replaced by a better one
+    configuration: str  # a digest
 
 
 class RecordResult(msgspec.Struct, frozen=True, gc=False):
-    """The fields that every result begins with: the record that it belongs to.
-
-    Parameters
-    ----------
-    key, source, partition, position, time
-        Those of the record, if known.
-    """
+    """The fields that every result begins with: the record that it belongs to."""
 
     key: Any
     source: str

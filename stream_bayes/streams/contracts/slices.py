@@ -14,16 +14,9 @@ __all__ = ["positions_after", "slices_of"]
 def slices_of(
     records: Iterable[Record], positions: dict[Partition, Position], may_skip: bool = False
 ) -> list[Slice]:
-    """Return the slices that a batch was read from: one for each partition, by first appearance.
-
-    Parameters
-    ----------
-    records
-        The records of a batch.
-    positions
-        The next position to read of each partition; advanced past the records.
-    may_skip
-        True if positions may be left out, as in a compacted log.
+    """Return the slices that a batch was read from: one for each partition, by first appearance. `positions` are the
+    next ones to read of each partition, and are advanced past the records. `may_skip` is True if positions may be left
+    out, as in a compacted log.
 
     Raises
     ------

@@ -31,14 +31,8 @@ SETTINGS = "settings"  # the section with the settings of the pipeline
 
 
 class Challenger:
-    """A model beside the pipeline's own.
-
-    Parameters
-    ----------
-    step
-        The step of its model, with a store of waiting samples of its own.
-    settings
-        The settings that a pipeline with this model would have. With others it starts from scratch.
+    """A model beside the pipeline's own. `step` has a store of waiting samples of its own. `settings` are those that a
+    pipeline with this model would have; with others it starts from scratch.
 
     Attributes
     ----------

@@ -31,17 +31,9 @@ ReadAgain = Callable[[Ranges], Iterable[Record]]
 
 
 class SpanSamples(NamedTuple):
-    """The samples of a span.
+    """The samples of a span."""
 
-    Parameters
-    ----------
-    remembered
-        Those that the pending store remembers.
-    read_again
-        Those that were read again.
-    """
-
-    remembered: list[Learned]
+    remembered: list[Learned]  # by the pending store
     read_again: list[Rejoined]
 
     @property
@@ -58,18 +50,8 @@ def obey(
     history: History,
     read_again: ReadAgain,
 ) -> None:
-    """Perform a command. If it is refused, it becomes a dead letter, and nothing else changes.
-
-    Parameters
-    ----------
-    command
-        The command.
-    positions
-        The next position to read of each partition, before the command.
-    step, challengers, history
-        The models, and what they have learned from.
-    read_again
-        Returns the records in ranges.
+    """Perform a command. If it is refused, it becomes a dead letter, and nothing else changes. `positions` are the next
+    ones to read of each partition, before the command. `read_again` returns the records in ranges.
     """
     step.processed += 1
     span = span_of(command)

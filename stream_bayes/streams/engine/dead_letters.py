@@ -56,13 +56,8 @@ REASONS = (
 
 
 class DeadLetters:
-    """The dead letters of a step.
-
-    Parameters
-    ----------
-    max_share
-        Share of dead letters among about the last thousand records above which `TooManyDeadLetters` is raised. 1 for
-        no limit.
+    """The dead letters of a step. `TooManyDeadLetters` is raised if their share among about the last thousand records
+    is above `max_share`; 1 for no limit.
 
     Attributes
     ----------

@@ -25,12 +25,8 @@ MOST_ROWS = 1024  # of a partition
 
 
 class Ranges:
-    """Ranges of positions, with the number of records in each.
-
-    Parameters
-    ----------
-    rows
-        First position, position after the last, and number of records of each range, by partition, ascending.
+    """Ranges of positions, with the number of records in each. `rows` has, by partition, the first position, the
+    position after the last, and the number of records of each range, ascending.
     """
 
     def __init__(self, rows: Mapping[Partition, Sequence[tuple[Position, Position, int]]]) -> None:
@@ -65,14 +61,8 @@ class Ranges:
 
 
 class History:
-    """The records that a state has learned from.
-
-    Parameters
-    ----------
-    size
-        Records of a row, at first.
-    most_rows
-        The most rows of a partition.
+    """The records that a state has learned from. A row has `size` records at first; a partition has `most_rows` at
+    most.
 
     Attributes
     ----------

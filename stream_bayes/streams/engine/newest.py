@@ -21,12 +21,8 @@ class Answered(NamedTuple):
 
 
 class NewestAnswers:
-    """The newest answers since the last `collect`. Adding takes a fraction of a microsecond an event.
-
-    Parameters
-    ----------
-    most
-        Number of events to hold. Whole batches are held, and the oldest dropped while the others are enough.
+    """The newest answers since the last `collect`. Adding takes a fraction of a microsecond an event. Whole batches are
+    held, and the oldest dropped while the others have `most` events.
 
     Examples
     --------

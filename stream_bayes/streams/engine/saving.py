@@ -77,15 +77,8 @@ class SnapshotWriter:
     A snapshot that could not be written to disk is logged and counted, and the stream continues. Any other error, such
     as a new owner of the directory, is raised by the next call of `check`, `write`, `wait` or `close`.
 
-    Parameters
-    ----------
-    store
-        The store to write to, after `take_over`.
-    most_failures
-        Number of failures in a row after which it is not `healthy`, until a snapshot is written. One by default: what
-        no snapshot holds may expire.
-    executor
-        Executor for writing; by default a thread of its own.
+    `store` must have been taken over. After `most_failures` in a row it is not `healthy`, until a snapshot is written.
+    One by default: what no snapshot holds may expire. Without an `executor` it has a thread of its own.
 
     Examples
     --------

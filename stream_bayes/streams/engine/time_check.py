@@ -30,12 +30,7 @@ class TimeCheck:
 
     A time too large for a date of today, and right if it is divided by a thousand, a million or a milliard, is of a
     finer unit than declared. If the times of the first batch are all right once they are multiplied, the unit is
-    coarser: a stream that counts its own time from 0 is not meant.
-
-    Parameters
-    ----------
-    clock
-        Returns seconds since 1970.
+    coarser: a stream that counts its own time from 0 is not meant. `clock` returns seconds since 1970.
 
     Examples
     --------

@@ -44,17 +44,7 @@ TYPES = {"str", "int", "float", "bool"}
 
 
 def lines_of(error: ValidationError, table: Mapping[str, Any], root: type[BaseModel]) -> list[str]:
-    """Return a line for each invalid key.
-
-    Parameters
-    ----------
-    error
-        The errors found by pydantic.
-    table
-        The file.
-    root
-        The class of a whole file.
-    """
+    """Return a line for each invalid key. `table` is the file, `root` the class of a whole file."""
     messages: dict[str, list[str]] = {}
     for problem in error.errors(include_url=False, include_input=False):
         key, text = _described(problem, table, root)

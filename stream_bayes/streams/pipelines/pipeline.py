@@ -94,20 +94,9 @@ def build(
 ) -> Engine:
     """Build the engine of a pipeline. It writes nothing before it runs, and reads only the first rows of a file.
 
-    Parameters
-    ----------
-    config
-        The contents of the file.
-    directory
-        The directory of relative paths in it.
-    source
-        A source to read in place of the file's, as for a paced replay.
-    schema
-        The stream's schema, used if the file declares none.
-    accept_gap
-        True to continue where records of a topic expired before they were read.
-    anew
-        True if the run will not resume from a snapshot.
+    Paths in the file are relative to `directory`. `source` is read in place of the file's, as for a paced replay.
+    `schema` is the stream's, used if the file declares none. With `accept_gap` the engine continues where records of a
+    topic expired before they were read. `anew` is True if the run will not resume from a snapshot.
 
     Raises
     ------

@@ -29,14 +29,7 @@ class AvroDecoder(ObjectDecoder):
     field that a version does not have is missing. Numbers, text, enums and booleans are values, and null is a missing
     one. Of the logical types, timestamps become seconds since 1970, dates days since 1970, times seconds of the day,
     decimals numbers and uuids text. Nested records, maps and envelopes are handled as those of JSON. A recursive schema
-    is refused.
-
-    Parameters
-    ----------
-    fields, schema, max_record_bytes
-        As of a `Decoder`; the frame counts as part of the record.
-    registry
-        The registry of the schemas.
+    is refused. The frame counts as part of the record in `max_record_bytes`.
     """
 
     name = "avro"

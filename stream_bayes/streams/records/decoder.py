@@ -212,14 +212,7 @@ class RawDecoder(Decoder):
     The event's `x` is the record, as `bytes`. There are no fields in it, so the key and the time are those that the
     source has, and there is no label.
 
-    Parameters
-    ----------
-    fields
-        Only its default kind is used, as no field has a role.
-    schema
-        None: raw bytes have no fields.
-    max_record_bytes
-        As of a `Decoder`.
+    Only the default kind of `fields` is used, as no field has a role. `schema` is None: raw bytes have no fields.
 
     Examples
     --------

@@ -18,22 +18,12 @@ __all__ = ["ENVELOPES", "Opened", "opened_cloudevent", "opened_debezium"]
 
 
 class Opened(NamedTuple):
-    """The contents of an envelope.
-
-    Parameters
-    ----------
-    fields
-        The record's fields.
-    key, time
-        Those of the envelope; None without one.
-    kind
-        A tombstone for a deleted row.
-    """
+    """The contents of an envelope."""
 
     fields: dict[str, Any]
-    key: Any = None
+    key: Any = None  # key and time of the envelope; None without one
     time: float | None = None
-    kind: Kind = SAMPLE
+    kind: Kind = SAMPLE  # a tombstone for a deleted row
 
 
 def opened_debezium(content: Mapping[str, Any]) -> Opened:

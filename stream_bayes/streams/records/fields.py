@@ -150,11 +150,6 @@ class Fields:
 class Assembler:
     """The construction of events from the fields of records.
 
-    Parameters
-    ----------
-    fields
-        The roles of the fields.
-
     Examples
     --------
     >>> assembler = Assembler(Fields(target="rain", time="at", time_unit="ms"))

@@ -19,12 +19,7 @@ class ConfluentJSONDecoder(JSONDecoder):
     r"""A JSON object in the frame of Confluent's `json-schema` serializer.
 
     No registry is used: the schema given here declares the fields. A record of any registered version is read, as long
-    as its fields are as declared.
-
-    Parameters
-    ----------
-    fields, schema, max_record_bytes
-        As of a `Decoder`; the frame counts as part of the record.
+    as its fields are as declared. The frame counts as part of the record in `max_record_bytes`.
 
     Examples
     --------

@@ -24,11 +24,6 @@ class JSONDecoder(ObjectDecoder):
     `null` is a missing value. Of two fields with one name the last one counts.
     Fields that no event needs are skipped: only their brackets and quotes are checked.
 
-    Parameters
-    ----------
-    fields, schema, max_record_bytes
-        As of a `Decoder`.
-
     Examples
     --------
     >>> decoder = JSONDecoder(Fields(target="rain"))

@@ -37,11 +37,6 @@ class ObjectDecoder(Decoder):
 
     Numeric features must be numbers; nominal ones text, numbers, true or false. Without a schema, text, true and false
     are nominal and numbers are numeric. None is a missing value.
-
-    Parameters
-    ----------
-    fields, schema, max_record_bytes
-        As of a `Decoder`.
     """
 
     def __init__(

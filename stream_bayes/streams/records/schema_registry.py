@@ -23,17 +23,10 @@ CHECK_URL = "check url: the interface of Confluent's registry, of Apicurio's htt
 
 
 class RegisteredSchema(NamedTuple):
-    """A schema of a registry.
+    """A schema of a registry."""
 
-    Parameters
-    ----------
-    kind
-        `"AVRO"`, `"JSON"` or `"PROTOBUF"`.
-    texts
-        The schemas that it refers to, each after those that it refers to itself; last its own text.
-    """
-
-    kind: str
+    kind: str  # "AVRO", "JSON" or "PROTOBUF"
+    # the schemas that it refers to, each after those that it refers to itself; last its own text
     texts: tuple[str, ...]
 
 

@@ -21,14 +21,8 @@ SHOWN_FIELDS = 20
 
 
 class TextWatch:
-    """The first texts of each field of a stream, and one warning of those that say more than a name.
-
-    Parameters
-    ----------
-    name
-        The source's name.
-    sample
-        The file of such records that the warning names.
+    """The first texts of each field of a stream, and one warning of those that say more than a name. The warning names
+    the source `name`, and `sample` as the file of such records.
     """
 
     def __init__(self, name: str, sample: str = "FILE") -> None:

@@ -42,14 +42,7 @@ class BatchAnswers(Protocol):
 
 
 class AnswerColumns:
-    """Answers of a learner of this package: a table with a row for each sample.
-
-    Parameters
-    ----------
-    answers
-        The table.
-    labels
-        The label of each code.
+    """Answers of a learner of this package: a table with a row for each sample. `labels` has the label of each code.
 
     Attributes
     ----------
@@ -112,13 +105,7 @@ class AnswerColumns:
 
 
 class AnswerDicts:
-    """Answers with a dict for each sample.
-
-    Parameters
-    ----------
-    answers
-        Their dicts.
-    """
+    """Answers with a dict for each sample."""
 
     def __init__(self, answers: Sequence[Answer]) -> None:
         self._answers = answers

@@ -13,14 +13,9 @@ __all__ = ["relabel", "unlearn", "unlearning_fault"]
 
 
 def unlearning_fault(model: Any, *, is_read_again: bool) -> str | None:
-    """Return the reason why a model cannot unlearn samples exactly; None if it can.
-
-    Parameters
-    ----------
-    model
-        The model: a learner, or anything else.
-    is_read_again
-        True for samples that are read again from the log: when each was learned is not known.
+    """Return the reason why a model cannot unlearn samples exactly; None if it can. The model may be a learner or
+    anything else. `is_read_again` is True for samples that are read again from the log: when each was learned is not
+    known.
 
     Examples
     --------

@@ -57,12 +57,7 @@ STATE = "state"  # the hidden state of an event
 
 
 class EventAnswers:
-    """The answers of a model without labels to a batch of events.
-
-    Parameters
-    ----------
-    predict
-        The variables that were predicted.
+    """The answers of a model without labels to a batch of events. `predict` names the variables that were predicted.
 
     Attributes
     ----------
@@ -213,16 +208,8 @@ class Anticipated(NamedTuple):
 
 
 class ServedEvents(UnlabelledModel):
-    """A `MixedNetwork`, `DynamicNetwork`, `MarkovChain` or `HiddenMarkov`. Each event is scored and learned.
-
-    Parameters
-    ----------
-    model
-        The model. Loading a state replaces it; `model` is the present one.
-    predict
-        What is predicted of each event; see above.
-    level
-        The level of the intervals of numbers.
+    """A `MixedNetwork`, `DynamicNetwork`, `MarkovChain` or `HiddenMarkov`. Each event is scored and learned. Loading a
+    state replaces `model`. `level` is that of the intervals of numbers.
 
     Examples
     --------

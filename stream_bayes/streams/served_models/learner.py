@@ -25,17 +25,10 @@ __all__ = ["ServedLearner", "settings_of"]
 class ServedLearner:
     """A classifier of this package.
 
-    Parameters
-    ----------
-    learner
-        The classifier. Loading a state replaces it; `model` is the present one.
-    decide
-        Function that makes a decision from the probabilities.
-    max_names
-        The most feature names to learn; see `NameLimit`. None: no limit.
-    max_skew
-        The most seconds by which a sample's time may be ahead of the newest one, with `half_life` in stream time.
-        A sample beyond is refused, and advances the time by this much. None: no limit.
+    Loading a state replaces `model`. `decide` makes a decision from the probabilities. `max_names` is the most feature
+    names to learn; see `NameLimit`. `max_skew` is the most seconds by which a sample's time may be ahead of the newest
+    one, with `half_life` in stream time: a sample beyond is refused, and advances the time by this much. None: no
+    limit.
 
     Examples
     --------

@@ -14,16 +14,9 @@ __all__ = ["ServedMixture"]
 
 
 class ServedMixture(ServedRiver):
-    """`AdaptiveBayes`, whose samples are held with the last labels until their own label comes.
-
-    Parameters
-    ----------
-    model
-        The classifier. Loading a state replaces it; `model` is the present one.
-    decide
-        Function that makes a decision from the probabilities.
-    max_names
-        The most feature names to learn; see `NameLimit`. None: no limit.
+    """`AdaptiveBayes`, whose samples are held with the last labels until their own label comes. Loading a state
+    replaces `model`. `decide` makes a decision from the probabilities. `max_names` is the most feature names to learn;
+    see `NameLimit`. None: no limit.
 
     Examples
     --------

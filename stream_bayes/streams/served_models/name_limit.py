@@ -21,13 +21,6 @@ class NameLimit:
 
     Declared features and words of texts are not limited: a schema lists the former, and the latter are values.
 
-    Parameters
-    ----------
-    learner
-        The learner.
-    max_names
-        The most names.
-
     Examples
     --------
     >>> from stream_bayes import NaiveBayes

@@ -36,15 +36,8 @@ logger = logging.getLogger(__name__)
 
 class ServedNetwork(UnlabelledModel):
     """A `BayesNet`, or one that a `DriftAdaptive` replaces. Each event is scored and learned; variables may be missing.
-
-    Parameters
-    ----------
-    model
-        The network, or the `DriftAdaptive`. Loading a state replaces it; `model` is the present one.
-    predict
-        The variables to predict from the others.
-    max_names
-        The most variables of a network that adds them as they come; see `NameLimit`. None: no limit.
+    Loading a state replaces `model`. `predict` names the variables to predict from the others. `max_names` is the most
+    variables of a network that adds them as they come; see `NameLimit`. None: no limit.
 
     Examples
     --------

@@ -36,17 +36,8 @@ def mean_of(answer: Answer) -> float | None:
 
 class ServedRegressor(ServedLearner):
     """A learner of numbers. Its answers are `{"mean": ..., "low": ..., "high": ...}`, empty before any learning.
-
-    Parameters
-    ----------
-    learner
-        The learner. Loading a state replaces it; `model` is the present one.
-    level
-        The level of the intervals.
-    written
-        How labels that are texts are written.
-    max_names, max_skew
-        As of `ServedLearner`.
+    Loading a state replaces `model`. `level` is that of the intervals, `written` how labels that are texts are written.
+    `max_names` and `max_skew` are as of `ServedLearner`.
 
     Examples
     --------

@@ -40,14 +40,8 @@ class ServedRiver:
     """A classifier or pipeline of River.
 
     If its last step is a classifier of this package, samples can be unlearned: their features are stored as that step
-    received them. The transformers before it keep what they have learned.
-
-    Parameters
-    ----------
-    model
-        The classifier or pipeline. Loading a state replaces it; `model` is the present one.
-    decide
-        Function that makes a decision from the probabilities.
+    received them. The transformers before it keep what they have learned. Loading a state replaces `model`. `decide`
+    makes a decision from the probabilities.
 
     Examples
     --------
@@ -164,11 +158,6 @@ class ServedAdaptive(ServedRiver):
 
     A batch ends at a sample that caused a drift entry: later samples may be answered by another model, and each output
     names its model. Searches run in the background, and are timed.
-
-    Parameters
-    ----------
-    model, decide
-        As of `ServedRiver`.
 
     Examples
     --------

@@ -84,16 +84,8 @@ INCIDENT_HELP = {
 
 
 class Metrics:
-    """The figures of an engine, recorded after each commit; a collector for a Prometheus registry.
-
-    Parameters
-    ----------
-    engine
-        The engine to watch.
-    clock
-        Seconds, monotonic.
-    wall_clock
-        Seconds since 1970.
+    """The figures of an engine, recorded after each commit; a collector for a Prometheus registry. `clock` is
+    monotonic, `wall_clock` in seconds since 1970.
 
     Examples
     --------

@@ -22,12 +22,7 @@ BATCH_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 class Timings:
     """Histograms of latency, of predicting and of committing.
 
-    One thread observes; others may read at any moment.
-
-    Parameters
-    ----------
-    wall_clock
-        Seconds since 1970.
+    One thread observes; others may read at any moment. `wall_clock` is in seconds since 1970.
     """
 
     def __init__(self, wall_clock: Callable[[], float] = time.time) -> None:

@@ -38,16 +38,8 @@ def cut_points(values: Sequence[float], bins: int) -> list[float]:
 
 
 class BinnedLabels:
-    """A source whose labels are numbers, with the interval of each as its class.
-
-    Parameters
-    ----------
-    source
-        The source. A label that is no number becomes missing.
-    cuts
-        The cut points, ascending.
-    amount
-        How the numbers are written in text.
+    """A source whose labels are numbers, with the interval of each as its class. A label that is no number becomes
+    missing. The cut points ascend. `amount` is how numbers are written in text.
 
     Examples
     --------

@@ -51,25 +51,17 @@ Streamable: TypeAlias = "str | os.PathLike[str] | Source | Iterable[Any]"
 
 
 class Roles(TypedDict, total=False):
-    """Roles of the fields of a record other than the target; see `Fields`.
+    """Roles of the fields of a record other than the target; see `Fields`."""
 
-    Parameters
-    ----------
-    key, time, weight, kind
-        Fields with the key of a sample, its time, its weight, and its kind: sample, label, correction or tombstone.
-    time_unit
-        Unit of a time that is a number, since 1970 UTC: `"s"`, `"ms"`, `"us"`, `"ns"`; `"iso"` if no number is a time.
-    ignore, only
-        Fields that are no features; the only fields that are.
-    """
-
+    # The fields with the key of a sample, its time, its weight, and its kind: sample, label, correction or tombstone.
     key: str | None
     time: str | None
+    # Unit of a time that is a number, since 1970 UTC: "s", "ms", "us", "ns"; "iso" if no number is a time.
     time_unit: str
     weight: str | None
     kind: str | None
-    ignore: Sequence[str]
-    only: Sequence[str] | None
+    ignore: Sequence[str]  # fields that are no features
+    only: Sequence[str] | None  # the only fields that are features
 
 
 ROLES = tuple(Roles.__annotations__)

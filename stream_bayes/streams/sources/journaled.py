@@ -44,18 +44,9 @@ class JournaledSource:
     """Several files merged by time, whose batches are the same when they are read again.
 
     The journal outlasts the process, and is not synced: after a power cut, what came after the last snapshot may be
-    merged anew. Outputs after it are written again in any case.
-
-    Parameters
-    ----------
-    source
-        The merged files.
-    path
-        The journal.
-    oldest
-        Positions of the oldest snapshot, before which entries may be dropped.
-    is_again
-        True to read again what was processed: nothing is written.
+    merged anew. Outputs after it are written again in any case. `path` is the journal. Entries before `oldest`, the
+    positions of the oldest snapshot, may be dropped. With `is_again`, what was processed is read again, and nothing is
+    written.
 
     Examples
     --------

@@ -16,14 +16,7 @@ __all__ = ["LabelledSource"]
 class LabelledSource:
     """A source, and labels that come between its records; after a restart, between the same ones.
 
-    A label is a batch of its own.
-
-    Parameters
-    ----------
-    source
-        The source of the samples.
-    log
-        The labels.
+    A label is a batch of its own. `source` has the samples, `log` the labels.
 
     Examples
     --------
