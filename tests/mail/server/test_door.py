@@ -301,9 +301,9 @@ def test_more_forged_headers_than_can_be_removed_are_rejected(
 def test_a_mail_of_headers_alone_takes_a_small_multiple_of_its_size() -> None:
     raw = (
         b"Subject: x\n"
-        + b"A: b\n" * 800_000
-        + b"To: c\n" * 100_000
-        + b"X-Stream-Bayes: ham\n" * 50_000
+        + b"A: b\n" * 80_000
+        + b"To: c\n" * 10_000
+        + b"X-Stream-Bayes: ham\n" * 5_000
         + b"\nbody"
     )
 
