@@ -124,27 +124,13 @@ GROUPED = re.compile(r"[1-9]\d{0,2}(?:[ '.,]\d{2,3})*[ '.,]\d{3}")
 
 @dataclass(frozen=True, slots=True)
 class WrittenNumber:
-    """The parts of a written number.
+    """The parts of a written number."""
 
-    Parameters
-    ----------
-    sign
-        1.0 or -1.0.
-    body
-        The digits, with their marks.
-    exponent
-        As in `e5`; empty if there is none.
-    scale
-        1000.0 of `5K`, 1.0 of most.
-    unit
-        What stands around it, such as `$`, `%` or `kg`, without case; empty if nothing does.
-    """
-
-    sign: float
-    body: str
-    exponent: str
-    scale: float
-    unit: str
+    sign: float  # 1.0 or -1.0
+    body: str  # the digits, with their marks
+    exponent: str  # as in `e5`; empty if there is none
+    scale: float  # 1000.0 of `5K`, 1.0 of most
+    unit: str  # what stands around it, such as `$`, `%` or `kg`, without case; empty if nothing does
 
     def value(self, decimal: str) -> float:
         """Return the number by its decimal mark. Raise `ValueError` if its marks do not fit."""
@@ -223,14 +209,8 @@ def is_number(text: str) -> bool:
 
 
 def decimal_mark(bodies: Iterable[tuple[str, int]], likely: str = ".") -> tuple[str, bool]:
-    """Return the decimal mark of numbers in a column, and whether it is sure.
-
-    Parameters
-    ----------
-    bodies
-        The digits with their marks, and the number of cells of each.
-    likely
-        The mark if the column alone does not show it, as in 1,234.
+    """Return the decimal mark of numbers in a column, and whether it is sure. `bodies` are the digits with their marks,
+    and the number of cells of each. `likely` is the mark if the column alone does not show it, as in 1,234.
 
     Examples
     --------

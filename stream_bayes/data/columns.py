@@ -142,21 +142,12 @@ class CodedColumns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SparseCounts:
-    """A batch of rows as a sparse matrix of counts, for learners of text.
+    """A batch of rows as a sparse matrix of counts, for learners of text."""
 
-    Parameters
-    ----------
-    names
-        A token for each column.
-    matrix
-        A CSR matrix or array of SciPy, rows by tokens.
-    labels, classes
-        As in `CodedColumns`.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # a token for each column
+    # a CSR matrix or array of SciPy, rows by tokens
     matrix: Any  # SciPy brings no types
-    labels: Codes | None
+    labels: Codes | None  # this and the next as in `CodedColumns`
     classes: Vocabulary
 
     def __post_init__(self) -> None:

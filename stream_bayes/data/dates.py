@@ -59,31 +59,16 @@ FORMS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A date, a time of day, or both, as written; offsets from UTC do not change them.
+    """A date, a time of day, or both, as written; offsets from UTC do not change them."""
 
-    Parameters
-    ----------
-    day
-        The date; None for a time alone.
-    hours
-        The time, in hours since midnight; None for a date alone.
-    """
-
-    day: date | None
-    hours: float | None
+    day: date | None  # None for a time alone
+    hours: float | None  # since midnight; None for a date alone
 
 
 def written_moment(text: str, order: str = "ymd", pivot: int = PIVOT) -> Moment | None:
-    """Return the moment that a text means; None if it is none.
-
-    Parameters
-    ----------
-    text
-        The text.
-    order
-        `"dmy"` or `"mdy"` for dates such as 3/4/2021; without one of these, such a text is none.
-    pivot
-        First year of two digits that is of the last century.
+    """Return the moment that a text means; None if it is none. `order` is `"dmy"` or `"mdy"` for dates such as
+    3/4/2021; without one of these, such a text is none. `pivot` is the first year of two digits that is of the last
+    century.
 
     Examples
     --------
@@ -170,11 +155,7 @@ def century_pivot(texts: Sequence[str]) -> int:
 
 def date_order(texts: Sequence[str]) -> tuple[str, str]:
     """Return the order of day, month and year in a column, and what cannot be known or is mixed; empty if nothing.
-
-    Parameters
-    ----------
-    texts
-        The cells, in the order of the rows.
+    `texts` are the cells, in the order of the rows.
 
     Examples
     --------

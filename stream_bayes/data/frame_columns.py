@@ -68,18 +68,9 @@ def factorise(
     convert: Callable[[object], Value],
     error: type[BadValue] | type[BadLabel] = BadValue,
 ) -> tuple[Codes, tuple[Value, ...]]:
-    """Return a column as codes into its vocabulary: the known values, then the others in order of appearance.
-
-    Parameters
-    ----------
-    cells
-        The column.
-    known
-        Values that have the first codes, whether they occur or not.
-    convert
-        What makes a value canonical, or raises `error`.
-    error
-        What `convert` raises, so that the row can be added to its message.
+    """Return a column as codes into its vocabulary: the known values, then the others in order of appearance. Known
+    values have the first codes, whether they occur or not. `convert` makes a value canonical, or raises `error`, so
+    that the row can be added to its message.
 
     Returns
     -------

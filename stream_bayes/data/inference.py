@@ -39,43 +39,21 @@ FLAGS = ({"yes", "no"}, {"y", "n"}, {"true", "false"}, {"t", "f"}, {"on", "off"}
 
 @dataclass(frozen=True)
 class InferredKind:
-    """The kind of a column, as its cells show it.
+    """The kind of a column, as its cells show it."""
 
-    Parameters
-    ----------
-    word
-        The kind in a word: number, money, percent, duration, date, time, text, range, flag, constant, category, empty.
-    column
-        The declaration for a schema.
-    reason
-        What showed it, with counts.
-    numbers
-        The number in each text that is one; empty for names.
-    misfits
-        The number of cells that are not of the kind, and the first texts of these.
-    warnings
-        What cannot be known, or should be looked at.
-    """
-
-    word: str
-    column: Declared
-    reason: str
-    numbers: Mapping[str, float]
+    word: str  # number, money, percent, duration, date, time, text, range, flag, constant, category, empty
+    column: Declared  # the declaration for a schema
+    reason: str  # what showed it, with counts
+    numbers: Mapping[str, float]  # the number in each text that is one; empty for names
+    # the number of cells that are not of the kind, and the first texts of these
     misfits: tuple[int, Sequence[str]] = (0, ())
-    warnings: Sequence[str] = ()
+    warnings: Sequence[str] = ()  # what cannot be known, or should be looked at
 
 
 def inferred_kind(texts: Counter[str], decimal: str = ".", likely: str | None = None) -> InferredKind:
-    """Return the kind of a column.
-
-    Parameters
-    ----------
-    texts
-        The number of cells of each text, without missing ones.
-    decimal
-        The decimal mark of numbers that are declared numeric in this file.
-    likely
-        The mark where the column alone does not show it, by the other columns; None for `decimal`.
+    """Return the kind of a column. `texts` has the number of cells of each text, without missing ones. `decimal` is the
+    mark of numbers that are declared numeric in this file; `likely` the one where the column alone does not show it, by
+    the other columns; None for `decimal`.
 
     Examples
     --------

@@ -48,14 +48,8 @@ def words_of(text: str) -> list[str]:
 def frequent_words(cells: Mapping[str, int], most: int = MOST_WORDS) -> tuple[str, ...]:
     """Return the words that many cells hold, but not all of them, the most frequent first.
 
-    Labels play no part, so that words chosen by some rows say nothing about the labels of these.
-
-    Parameters
-    ----------
-    cells
-        The number of cells of each text.
-    most
-        The most words.
+    Labels play no part, so that words chosen by some rows say nothing about the labels of these. `cells` has the number
+    of cells of each text.
 
     Examples
     --------

@@ -49,17 +49,9 @@ Learner: TypeAlias = BayesClassifier | AdaptiveBayes | HalfLifeChoice
 def make_learner(
     name: str, arguments: Mapping[str, Any] | None = None, schema: Schema | None = None
 ) -> Learner:
-    """Make the learner of a name, with arguments by name.
-
-    Parameters
-    ----------
-    name
-        One of `LEARNERS`.
-    arguments
-        As its class takes them. `binning` and `numbers` may be a table of `Binning`'s settings. The `learner` of a
-        window or of a choice of half-lives is a name, or a table of its `kind` and `arguments`.
-    schema
-        The schema of the stream, if it has one.
+    """Make the learner of a name, with arguments by name. `name` is one of `LEARNERS`. `arguments` are as its class
+    takes them. `binning` and `numbers` may be a table of `Binning`'s settings. The `learner` of a window or of a choice
+    of half-lives is a name, or a table of its `kind` and `arguments`. `schema` is the stream's, if it has one.
 
     Raises
     ------
@@ -115,16 +107,8 @@ def _inner_learner(name: str, setting: object, schema: Schema | None) -> Learner
 def make_regressor(
     name: str, arguments: Mapping[str, Any] | None = None, schema: Schema | None = None
 ) -> BayesRegressor:
-    """Make the regressor of a name, with arguments by name.
-
-    Parameters
-    ----------
-    name
-        One of `REGRESSORS`.
-    arguments
-        As its class takes them. `features` may be a table of the settings of `FourierFeatures`.
-    schema
-        The schema of the stream, if it has one.
+    """Make the regressor of a name, with arguments by name. `name` is one of `REGRESSORS`. `arguments` are as its class
+    takes them; `features` may be a table of the settings of `FourierFeatures`. `schema` is the stream's, if it has one.
 
     Raises
     ------
@@ -149,14 +133,8 @@ def make_regressor(
 
 
 def make_network(arguments: Mapping[str, Any] | None = None, schema: Schema | None = None) -> BayesNet:
-    """Make a network without a class, with arguments by name.
-
-    Parameters
-    ----------
-    arguments
-        As `BayesNet` takes them. `search` may be a table for `make_search`.
-    schema
-        The schema of the stream, if it has one.
+    """Make a network without a class, with arguments by name. `arguments` are as `BayesNet` takes them; `search` may be
+    a table for `make_search`. `schema` is the stream's, if it has one.
 
     Raises
     ------

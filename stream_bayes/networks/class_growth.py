@@ -26,16 +26,8 @@ __all__ = ["ClassGrowth", "GrowingReading"]
 
 
 class GrowingReading(ClassReading):
-    """Scores of the class of a network whose structure grows as it learns.
-
-    Parameters
-    ----------
-    store
-        The counts, with a window.
-    search, seed
-        As in `StructureGrowth`.
-    settings
-        As `ClassReading` takes them.
+    """Scores of the class of a network whose structure grows as it learns. The store has a window. `search` and `seed`
+    are as in `StructureGrowth`, `settings` as `ClassReading` takes them.
     """
 
     def __init__(self, store: LabelledCounts, search: ScoreSearch, seed: int, **settings: Any) -> None:
@@ -69,15 +61,7 @@ class GrowingReading(ClassReading):
 
 
 class ClassGrowth(StructureGrowth):
-    """The growth of a classifier's structure.
-
-    Parameters
-    ----------
-    store, search, seed
-        As in `StructureGrowth`.
-    reading
-        The reading of the present structure.
-    """
+    """The growth of a classifier's structure. `reading` is that of the present structure."""
 
     _store: LabelledCounts
 

@@ -50,22 +50,11 @@ def drawn_network(
 ) -> Picture:
     """Draw a network with a bar for the probability of each label given evidence.
 
-    Parameters
-    ----------
-    network
-        The network.
-    evidence
-        Observed labels, or likelihoods of labels, by variable. Observed variables get an orange border.
-    tables
-        Draw P(variable | parents) in place of the posteriors: a row for each combination of the parents' labels.
-    level
-        The probability of the credible interval that each bar gets; only for networks that count.
-    difference
-        The changes that led to this structure: added edges are blue, reversed ones orange, removed ones dashed.
-    confidence
-        The confidence of edges, from 0 to 1.
-    most
-        The most rows of a node.
+    `evidence` is observed labels, or likelihoods of labels, by variable; observed variables get an orange border.
+    `tables` draws P(variable | parents) in place of the posteriors: a row for each combination of the parents' labels.
+    `level` is the probability of the credible interval that each bar gets, only for networks that count. `difference`
+    are the changes that led to this structure: added edges are blue, reversed ones orange, removed ones dashed.
+    `confidence` is that of edges, from 0 to 1. A node has `most` rows at most.
 
     Examples
     --------

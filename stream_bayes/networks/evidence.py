@@ -24,16 +24,8 @@ def evidence_of_network(
     empty: CountedNetwork | LabelledNetwork,
     events: float,
 ) -> float:
-    """Return the log-probability of the events that a network has counted.
-
-    Parameters
-    ----------
-    model
-        The model, for its settings.
-    network, empty
-        Its network now, and before any event.
-    events
-        The weight of the events.
+    """Return the log-probability of the events that a network has counted. `model` is asked for its settings. `network`
+    is its network now, `empty` that before any event. `events` is their weight.
 
     Raises
     ------

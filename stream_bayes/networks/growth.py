@@ -72,33 +72,16 @@ SLICE = 500_000  # rows counted, each once for a family: some milliseconds
 
 @dataclass(frozen=True)
 class StructureChange:
-    """An entry of the log of a growing structure.
+    """An entry of the log of a growing structure."""
 
-    Parameters
-    ----------
-    event
-        The number of events learned when it was made.
-    searched
-        The number of events that were searched.
-    difference
-        The changes of the structure's equivalence class (CPDAG).
-    score_gain
-        The gain of the search's score, over the events searched.
-    gain
-        What the trial found: nats of log-likelihood gained for each event. None if there was none.
-    events
-        The number of events of the trial.
-    why
-        The reason why the structure stayed as it was; None if it changed.
-    """
-
-    event: int
-    searched: int
-    difference: Difference
-    score_gain: float
+    event: int  # the number of events learned when it was made
+    searched: int  # the number of events that were searched
+    difference: Difference  # the changes of the structure's equivalence class (CPDAG)
+    score_gain: float  # the gain of the search's score, over the events searched
+    # what the trial found: nats of log-likelihood gained for each event; None if there was none
     gain: float | None
-    events: int
-    why: str | None = None
+    events: int  # the number of events of the trial
+    why: str | None = None  # the reason why the structure stayed as it was; None if it changed
 
     def __str__(self) -> str:
         outcome = "adopted" if self.why is None else f"refused, {self.why}"
@@ -151,27 +134,13 @@ class _Trial:
 
 @dataclass
 class _Search:
-    """A search that is under way, or finished before its time.
+    """A search that is under way, or finished before its time."""
 
-    Parameters
-    ----------
-    begun
-        The number of events learned when it began.
-    slices
-        The slices of work left; None once it is finished.
-    done
-        The number of slices worked off.
-    worked
-        The number of slices that events have brought: it ends when that is the number of all.
-    found
-        The outcome of a finished search; None if no structure is better.
-    """
-
-    begun: int
-    slices: Generator[None, None, _FoundStructure | None] | None
-    done: int = 0
-    worked: int = 0
-    found: _FoundStructure | None = None
+    begun: int  # the number of events learned when it began
+    slices: Generator[None, None, _FoundStructure | None] | None  # of work left; None once it is finished
+    done: int = 0  # the number of slices worked off
+    worked: int = 0  # the number of slices that events have brought: it ends when that is the number of all
+    found: _FoundStructure | None = None  # the outcome of a finished search; None if no structure is better
 
     def work(self) -> None:
         """Do a slice of the work."""
@@ -202,16 +171,9 @@ class _FoundStructure(NamedTuple):
 
 
 class StructureGrowth(ABC):
-    """The growth of a network's structure. A subclass has the present network and the one on trial.
-
-    Parameters
-    ----------
-    store
-        The counts of the present structure, and during a trial also of the other. It has a window.
-    search
-        The search.
-    seed
-        The seed of its restarts.
+    """The growth of a network's structure. A subclass has the present network and the one on trial. The counts in
+    `store` are those of the present structure, and during a trial also of the other; it has a window. `seed` is that of
+    the search's restarts.
 
     Attributes
     ----------
@@ -589,16 +551,8 @@ def keeps_to(search: ScoreSearch, structure: Structure) -> bool:
 
 
 class JointGrowth(StructureGrowth):
-    """The growth of a network without a class; variables that come join it alone, or with their required edges.
-
-    Parameters
-    ----------
-    store, search, seed
-        As in `StructureGrowth`.
-    read
-        Makes the network of counts, with the learner's smoothing.
-    live
-        The present network.
+    """The growth of a network without a class; variables that come join it alone, or with their required edges. `read`
+    makes the network of counts, with the learner's smoothing. `live` is the present network.
     """
 
     _store: FamilyCounts

@@ -15,16 +15,8 @@ __all__ = ["IgnoredFeatures", "check_has_variable"]
 
 
 class IgnoredFeatures:
-    """The check of a network's events for features that are neither its variables nor declared.
-
-    Parameters
-    ----------
-    variables
-        The variables of the network.
-    schema
-        The declared features.
-    takes_all
-        True if all features become variables, so that none is ignored.
+    """The check of a network's events for features that are neither its variables nor declared. With
+    `takes_all` all features become variables, so that none is ignored.
     """
 
     def __init__(self, variables: Iterable[Any], schema: Schema | None, *, takes_all: bool = False) -> None:

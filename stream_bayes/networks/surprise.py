@@ -14,17 +14,9 @@ __all__ = ["Surprise"]
 class Surprise(Mapping[Any, float]):
     """The surprise of each value of an event in nats: minus log P(value | the values before it), parents first.
 
-    The sum is minus the log-likelihood of the event.
-
-    Parameters
-    ----------
-    nats
-        The surprise of each variable's value.
-    expected
-        The mean surprise of the variable's values there: the entropy. Of a new value, 0; of soft evidence, the
-        surprise if its likeliest value were certain.
-    novel
-        The variables whose value was never learned.
+    The sum is minus the log-likelihood of the event. `nats` has the surprise of each variable's value. `expected` has
+    the mean surprise of the variable's values there, the entropy: of a new value, 0; of soft evidence, the surprise if
+    its likeliest value were certain. `novel` are the variables whose value was never learned.
 
     Examples
     --------

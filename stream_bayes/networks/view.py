@@ -30,12 +30,8 @@ X = Mapping[Any, Any]
 
 
 class LearnerView:
-    """A learner as it was when the view was made. Its methods may be called by several threads at once.
-
-    Parameters
-    ----------
-    learner
-        The learner, which goes on learning. Make the view in the thread that learns.
+    """A learner as it was when the view was made. Its methods may be called by several threads at once. The learner
+    goes on learning. Make the view in the thread that learns.
 
     Notes
     -----
@@ -68,16 +64,8 @@ class LearnerView:
 
 
 class NetworkView(LearnerView, NamedQuestions):
-    """A network as it was at one moment: the questions that every network answers.
-
-    Parameters
-    ----------
-    learner
-        As in `LearnerView`.
-    structure
-        The structure of the learner; None while every feature depends on the class alone.
-    clock
-        The number of events that the learner has learned.
+    """A network as it was at one moment: the questions that every network answers. `structure` is the learner's; None
+    while every feature depends on the class alone. `clock` is the number of events that it has learned.
     """
 
     def __init__(self, learner: CountLearner, structure: Structure | None, clock: int) -> None:

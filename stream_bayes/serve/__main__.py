@@ -98,12 +98,8 @@ def _receive_all(
 
 
 class Models:
-    """The parts of a pipeline file that its model and its challengers are made of, by name; None is the model.
-
-    Parameters
-    ----------
-    tables
-        `[[name, table], ...]`: a pipeline file with what makes the model, as `model_table` returns it.
+    """The parts of a pipeline file that its model and its challengers are made of, by name; None is the model. `tables`
+    is `[[name, table], ...]`: a pipeline file with what makes the model, as `model_table` returns it.
     """
 
     def __init__(self, tables: Sequence[Sequence[Any]]) -> None:

@@ -54,45 +54,20 @@ CORRECTABLE = "Corrections need a model that can unlearn, such as nb, aode or ta
 
 @dataclass(frozen=True)
 class ServiceAbilities:
-    """The abilities of the service besides reading.
+    """The abilities of the service besides reading."""
 
-    Parameters
-    ----------
-    name
-        Name of the pipeline or model.
-    no_labels
-        Why it takes no labels, and what to do; None if it takes them.
-    settings
-        The model's settings, without secrets.
-    target
-        Name of the label's field.
-    follows
-        Where the model comes from: "pipeline", "snapshots", "file" or "topic".
-    no_corrections
-        Why the model cannot unlearn a label, so that none can be corrected; None if it can.
-    """
-
-    name: str
-    no_labels: str | None = None
-    settings: Mapping[str, Any] | None = None
-    target: str | None = None
-    follows: str = "pipeline"
+    name: str  # of the pipeline or model
+    no_labels: str | None = None  # why it takes none, and what to do; None if it takes them
+    settings: Mapping[str, Any] | None = None  # of the model, without secrets
+    target: str | None = None  # the name of the label's field
+    follows: str = "pipeline"  # where the model comes from: "pipeline", "snapshots", "file" or "topic"
+    # why the model cannot unlearn a label, so that none can be corrected; None if it can
     no_corrections: str | None = None
 
 
 class Service:
-    """The service as an ASGI application.
-
-    Parameters
-    ----------
-    board
-        What it shows.
-    traits
-        What it can do.
-    door
-        Its limits, and what its connections share.
-    mails
-        Learns mails directly, for a filter of its own directory; None where the pipeline learns.
+    """The service as an ASGI application. `board` is what it shows, `traits` what it can do. `mails` learns mails
+    directly, for a filter of its own directory; None where the pipeline learns.
     """
 
     def __init__(

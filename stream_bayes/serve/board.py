@@ -32,14 +32,8 @@ PATIENCE = 2.0  # seconds to wait for a fresh view, or for the outcome of a labe
 
 
 class EventSubscriber:
-    """One reader of the events. A reader that falls behind is dropped.
-
-    Parameters
-    ----------
-    drop
-        Called when the reader is too slow.
-    address
-        The address that it reads from; "" for a Unix socket.
+    """One reader of the events. A reader that falls behind is dropped. `drop` is called when it is too slow. `address`
+    is the one that it reads from; "" for a Unix socket.
     """
 
     def __init__(self, drop: Callable[[], None], address: str = "") -> None:
@@ -58,16 +52,8 @@ class EventSubscriber:
 
 
 class Board:
-    """The newest facts about a pipeline.
-
-    Parameters
-    ----------
-    name
-        Name of the pipeline or model.
-    history_events
-        Number of newest events to keep.
-    request
-        Sends a message to the engine's process; None for a replica, which follows files.
+    """The newest facts about a pipeline. `history_events` is the number of newest events to keep. `request` sends a
+    message to the engine's process; None for a replica, which follows files.
 
     Examples
     --------

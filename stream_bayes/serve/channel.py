@@ -22,11 +22,6 @@ PIECE = 1 << 20  # bytes received at once
 class Channel:
     """One end of the pair. Sending waits while the other end does not read, so nothing piles up.
 
-    Parameters
-    ----------
-    line
-        The socket.
-
     Examples
     --------
     >>> one, other = (Channel(line) for line in socket.socketpair())

@@ -31,19 +31,7 @@ class ComparedModels:
     """A service over models that are compared, inside a `with` block, from a thread.
 
     Measures follow the checkpoints. The models answer once `finish` has shown them: they serve one call at a time.
-
-    Parameters
-    ----------
-    learners
-        The models by name.
-    name
-        A name for the stream.
-    target
-        The field of the label.
-    host, port
-        The address.
-    ready
-        Called with the address of the page.
+    `name` is the stream's. `ready` is called with the address of the page.
 
     Raises
     ------

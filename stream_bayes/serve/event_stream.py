@@ -18,13 +18,7 @@ HEARTBEAT_SECONDS = 15.0  # between two lines to a follower while nothing moves
 
 
 class EventStream:
-    """The endpoint of server-sent events, an ASGI application: it writes until its client leaves or falls behind.
-
-    Parameters
-    ----------
-    board
-        What is followed.
-    """
+    """The endpoint of server-sent events, an ASGI application: it writes until its client leaves or falls behind."""
 
     def __init__(self, board: Board) -> None:
         self._board = board

@@ -26,11 +26,6 @@ BARS = 8  # of the monitor of a number: bins of equal probability without eviden
 class EventCopy(Copy):
     """A copy of a `MixedNetwork`, or of a model of sequences, for one thread.
 
-    Parameters
-    ----------
-    model
-        The model.
-
     Examples
     --------
     >>> model = MixedNetwork({"sky": [], "wind": ["sky"]})

@@ -20,14 +20,9 @@ MOST_BARS = 10  # of a monitor; the last one is the sum of all further values if
 def graph_of(
     edges: Sequence[tuple[str, str]], values: Mapping[str, Sequence[str]] | None = None
 ) -> dict[str, Any] | None:
-    """Return the layout of a graph as JSON values; None if it has no node, or too many to be looked at.
-
-    Parameters
-    ----------
-    edges
-        Pairs of names: parent, child.
-    values
-        The values of each variable, for which its node has room; None for nodes without rows.
+    """Return the layout of a graph as JSON values; None if it has no node, or too many to be looked at. Edges are pairs
+    of names: parent, child. `values` are those of each variable, for which its node has room; None for nodes without
+    rows.
 
     Examples
     --------
@@ -81,14 +76,8 @@ def _path(points: Sequence[tuple[float, float]]) -> str:
 
 def change_svg(changed: Mapping[str, Any], graph: str = "change") -> str:
     """Return the structure of a drift log's entry as a drawing: added edges blue, reversed orange, removed dashed.
-
-    Parameters
-    ----------
-    changed
-        The entry's `structure`.
-    graph
-        "before" or "after" for a whole structure, "change" for the edges that changed. Of more than 400
-        variables, these alone are drawn.
+    `changed` is the entry's `structure`. `graph` is "before" or "after" for a whole structure, "change" for the edges
+    that changed. Of more than 400 variables, these alone are drawn.
 
     Examples
     --------

@@ -54,18 +54,9 @@ REASONS = {reason.value: detail for reason, detail in DETAILS.items()}
 
 
 class Handover:
-    """Hands over what an engine does to the service's process.
-
-    Parameters
-    ----------
-    engine
-        The engine, before it runs.
-    channel
-        The line to the service.
-    open_labels
-        Opens the place that labels are written to; None if the pipeline takes none.
-    keep
-        What of the newest events is handed over: `"features"`; of mails `"subject"` and `"sender"`.
+    """Hands over what an engine does to the service's process. The engine has not run yet. `channel` is the line to the
+    service. `open_labels` opens what labels are written to; None if the pipeline takes none. `keep` says what of the
+    newest events is handed over: `"features"`; of mails `"subject"` and `"sender"`.
     """
 
     def __init__(

@@ -34,12 +34,8 @@ class LabelSink(Protocol):
 
 
 class StoredRequests:
-    """The newest requests that gave a label, by idempotency key: a repeated one must not store its label again.
-
-    Parameters
-    ----------
-    sink
-        Where labels are written. A label log gives back the requests from before a restart.
+    """The newest requests that gave a label, by idempotency key: a repeated one must not store its label again. Labels
+    are written to `sink`; a label log gives back the requests from before a restart.
 
     Examples
     --------

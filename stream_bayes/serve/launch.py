@@ -32,21 +32,11 @@ STOP_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class ServiceAddress:
-    """The address of a service.
+    """The address of a service."""
 
-    Parameters
-    ----------
-    url
-        Its page.
-    port
-        Its port.
-    handover
-        Hands over what the engine does.
-    """
-
-    url: str
+    url: str  # of its page
     port: int
-    handover: Handover
+    handover: Handover  # hands over what the engine does
 
 
 def make_token() -> str:
@@ -74,20 +64,9 @@ def serve_engine(
     *,
     token: str | None = None,
 ) -> Iterator[ServiceAddress]:
-    """Serve an engine over HTTP inside a `with` block, from a process of its own.
-
-    Parameters
-    ----------
-    engine
-        The engine, before it runs.
-    own
-        The settings of the service.
-    config
-        The pipeline file, if the engine was built from one: without it the service takes no labels.
-    directory
-        The directory of relative paths in the file.
-    token
-        A token for writes in place of the settings' own.
+    """Serve an engine over HTTP inside a `with` block, from a process of its own. The engine has not run yet; `own` are
+    the settings of the service. `config` is the pipeline file, if the engine was built from one: without it the service
+    takes no labels. Paths in it are relative to `directory`. `token` is one for writes in place of the settings' own.
 
     Raises
     ------

@@ -17,14 +17,8 @@ __all__ = ["NumberCopy"]
 
 
 class NumberCopy(Copy):
-    """A copy of a learner of numbers, for one thread.
-
-    Parameters
-    ----------
-    model
-        The learner.
-    level
-        The level of its intervals, where a request gives none; None for the default.
+    """A copy of a learner of numbers, for one thread. `level` is that of its intervals, where a request gives none;
+    None for the default.
 
     Examples
     --------

@@ -16,25 +16,13 @@ __all__ = ["Operation", "described", "docs_page"]
 
 @dataclass(frozen=True)
 class Operation:
-    """One method of one path.
+    """One method of one path."""
 
-    Parameters
-    ----------
-    method, path
-        As HTTP has them.
-    endpoint
-        Answers requests.
-    summary
-        One line.
-    body
-        The kind of its body: a struct, `bytes` for a raw mail, None without one.
-    """
-
-    method: str
+    method: str  # this and the next as HTTP has them
     path: str
-    endpoint: Any
-    summary: str
-    body: type[Any] | None = None
+    endpoint: Any  # answers requests
+    summary: str  # one line
+    body: type[Any] | None = None  # a struct, `bytes` for a raw mail, None without one
 
 
 PARAMETERS = {

@@ -36,20 +36,8 @@ def serve_replica(
     ready: Callable[[str], None],
     stopped: Flag | None = None,
 ) -> None:
-    """Serve a model until a signal comes, or `stopped` is set; follow what replaces it.
-
-    Parameters
-    ----------
-    followed
-        The model on the disk or in a topic.
-    name
-        A name for it.
-    host, port
-        The address.
-    limits
-        The limits of the service; its token is for learning mails.
-    ready
-        Called with the address of the page.
+    """Serve a model until a signal comes, or `stopped` is set; follow what replaces it. `followed` is the model on the
+    disk or in a topic. The token of `limits` is for learning mails. `ready` is called with the address of the page.
 
     Raises
     ------

@@ -31,20 +31,9 @@ def view_of(
 ) -> tuple[View, dict[str, Any]]:
     """Return the view that a snapshot holds, and the measures of its predictions; none if it has no scores.
 
-    Parameters
-    ----------
-    snapshot
-        The snapshot.
-    make
-        Makes a model as the saved one was made; needed for pipelines of River.
-    generation
-        Number of times that the model was replaced.
-    moment
-        When the snapshot was taken, in seconds since 1970.
-    key
-        The key of a filter's hashed tokens.
-    decide
-        The pipeline's decision from probabilities; None for the model's own.
+    `make` makes a model as the saved one was made; needed for pipelines of River. `generation` is the number of times
+    that the model was replaced. `moment` is when the snapshot was taken, in seconds since 1970. `key` is that of a
+    filter's hashed tokens. `decide` is the pipeline's decision from probabilities; None for the model's own.
 
     Raises
     ------

@@ -50,16 +50,9 @@ BAGS = (BernoulliNB, ComplementNB, MultinomialNB)
 
 
 class Copy:
-    """A copy of the model, for one thread.
-
-    Parameters
-    ----------
-    model
-        A learner, a `BayesNet`, a `SpamFilter`, or a classifier or pipeline of River.
-    decide
-        Makes a decision from probabilities.
-    sets
-        The thresholds of the sets of labels in each answer; None for none.
+    """A copy of the model, for one thread. The model is a learner, a `BayesNet`, a `SpamFilter`, or a classifier or
+    pipeline of River. `decide` makes a decision from probabilities. `sets` are the thresholds of the sets of labels in
+    each answer; None for none.
     """
 
     predicts_numbers = False
@@ -447,20 +440,9 @@ class Copy:
 
 
 class View:
-    """The model after some event.
-
-    Parameters
-    ----------
-    make
-        Makes a copy of the model.
-    generation
-        Number of times that the model was replaced.
-    positions
-        The next position to read of each partition, as `[source, partition, position]`.
-    processed
-        Number of records processed by then.
-    moment
-        When it was taken, in seconds since 1970.
+    """The model after some event. `make` makes a copy of it. `generation` is the number of times that it was replaced.
+    `positions` are the next ones to read of each partition, as `[source, partition, position]`. `processed` is the
+    number of records processed by then. `moment` is when it was taken, in seconds since 1970.
     """
 
     def __init__(

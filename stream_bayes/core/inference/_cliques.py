@@ -19,14 +19,9 @@ HIGH = cython.declare(cython.double, 2.0**32)
 
 @cython.cclass
 class CliqueCells:
-    """The tables of a tree's cliques, of which one at a time is open for work.
-
-    Parameters
-    ----------
-    findings
-        The evidence, and the network's tables.
-    plan
-        A `junction_tree.Plan`: arrays of integers, where `x_start` holds the beginning of each clique's part in `x`.
+    """The tables of a tree's cliques, of which one at a time is open for work. `findings` has the evidence, and the
+    network's tables. `plan` is a `plans.Plan`: arrays of integers, where `x_start` holds the beginning of each clique's
+    part in `x`.
     """
 
     def __init__(self, findings, plan):

@@ -27,14 +27,8 @@ def log_of(value: cython.double) -> cython.double:
 
 @cython.cclass
 class Conditionals:
-    """P(variable | parents) of every variable.
-
-    Parameters
-    ----------
-    sizes
-        The number of values of each variable.
-    parents
-        The parents of each, in the order of the axes.
+    """P(variable | parents) of every variable. `sizes` has the number of values of each; `parents` are in the order of
+    the axes.
     """
 
     def __init__(self, sizes, parents):

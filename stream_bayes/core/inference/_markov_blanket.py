@@ -13,15 +13,7 @@ UNKNOWN = cython.declare(cython.double, float("nan"))
 
 @cython.cclass
 class BlanketScores:
-    """Scores log P(value, everything else) of each value of one variable, up to a term that all values share.
-
-    Parameters
-    ----------
-    conditionals
-        The tables of the network.
-    variable
-        The variable to score.
-    """
+    """Scores log P(value, everything else) of each value of one variable, up to a term that all values share."""
 
     def __init__(self, conditionals: Conditionals, variable: cython.Py_ssize_t):
         family: cython.Py_ssize_t

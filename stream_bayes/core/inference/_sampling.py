@@ -15,14 +15,9 @@ NEVER = cython.declare(cython.double, float("-inf"))
 
 @cython.cclass
 class Sampler:
-    """Draws rows of codes. The caller passes random numbers from [0, 1).
-
-    Parameters
-    ----------
-    findings
-        The evidence, and the tables. Variables whose tables are not needed get their observed code, or 0.
-    order
-        All variables, with parents before children.
+    """Draws rows of codes. The caller passes random numbers from [0, 1). `findings` has the evidence, and the tables.
+    Variables whose tables are not needed get their observed code, or 0. `order` has all variables, with parents before
+    children.
     """
 
     def __init__(self, findings: Findings, order):

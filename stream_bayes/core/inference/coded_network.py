@@ -45,12 +45,8 @@ class Network(Protocol):
 
 
 class CodedNetwork:
-    """A network's variables and labels as codes, in the order of the variables' names, and its tables.
-
-    Parameters
-    ----------
-    network
-        The network. Rows of its tables are divided by their sums.
+    """A network's variables and labels as codes, in the order of the variables' names, and its tables. Rows of the
+    network's tables are divided by their sums.
 
     Examples
     --------

@@ -55,17 +55,6 @@ class CachedTargets:
 class Exact:
     """Exact answers given findings. The caller sets the findings, and may refill the tables between queries.
 
-    Parameters
-    ----------
-    network
-        The network's tables.
-    findings
-        The evidence.
-    memory_budget
-        The most bytes that the cells may take.
-    reason
-        The reason for the last answer's method; do not pass it.
-
     Notes
     -----
     Targets are variables that were not observed, ascending. Answers are arrays over their codes, with the last
@@ -84,8 +73,8 @@ class Exact:
 
     network: CodedNetwork
     findings: Findings
-    memory_budget: int
-    reason: str = ""
+    memory_budget: int  # the most bytes that the cells may take
+    reason: str = ""  # of the last answer's method; do not pass it
     _everything: Question = field(init=False)
     _cached: OrderedDict[Question, CachedTree] = field(init=False, default_factory=OrderedDict)
     _targets: dict[tuple[int, ...], CachedTargets] = field(init=False, default_factory=dict)

@@ -23,18 +23,11 @@ Rule: TypeAlias = Callable[[int, Sequence[Bits], Sequence[int]], tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class JunctionTree:
-    """A tree of cliques with the running intersection property: the cliques of each variable are connected.
+    """A tree of cliques with the running intersection property: the cliques of each variable are connected."""
 
-    Parameters
-    ----------
-    cliques
-        The variables of each clique, ascending. Children come before their parents; the root is last.
-    parent
-        The position of each clique's parent; -1 for the root.
-    """
-
+    # The variables of each clique, ascending. Children come before their parents; the root is last.
     cliques: tuple[tuple[int, ...], ...]
-    parent: tuple[int, ...]
+    parent: tuple[int, ...]  # the position of each clique's parent; -1 for the root
 
     def separator(self, clique: int) -> tuple[int, ...]:
         """Return the variables that a clique shares with its parent, ascending; none for the root."""
@@ -51,16 +44,9 @@ class JunctionTree:
 def junction_tree(
     scopes: Iterable[Iterable[int]], sizes: Sequence[int], together: Iterable[int] = ()
 ) -> JunctionTree:
-    """Return a junction tree in which each scope lies within a clique.
-
-    Parameters
-    ----------
-    scopes
-        Sets of variables: those of each table.
-    sizes
-        The number of values of each variable.
-    together
-        Variables that must be in the root together. Without any, the root is a clique in the middle of the tree.
+    """Return a junction tree in which each scope lies within a clique. The scopes are sets of variables: those of each
+    table. `sizes` has the number of values of each variable. Variables that are `together` must be in the root
+    together. Without any, the root is a clique in the middle of the tree.
 
     Examples
     --------
@@ -78,15 +64,8 @@ def junction_tree(
 
 def eliminated(neighbours: dict[int, Bits], sizes: Sequence[int], rule: Rule) -> list[tuple[int, Bits]]:
     """Return the variables in the order in which a rule eliminates them, each with its neighbours at that point.
-
-    Parameters
-    ----------
-    neighbours
-        The neighbours of each vertex.
-    sizes
-        The number of values of each variable.
-    rule
-        The cost of eliminating a variable. The cheapest goes next; ties go to the smallest number.
+    `sizes` has the number of values of each variable. `rule` is the cost of eliminating one. The cheapest goes next;
+    ties go to the smallest number.
     """
     adjacent = [neighbours.get(v, 0) for v in range(len(sizes))]
     cost = {v: rule(v, adjacent, sizes) for v in neighbours}

@@ -21,75 +21,42 @@ Positions: TypeAlias = NDArray[np.longlong]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The kind of question that a plan answers.
+    """The kind of question that a plan answers."""
 
-    Parameters
-    ----------
-    families
-        The variables whose tables are needed, ascending.
-    fixed
-        Variables whose codes will be given: they take no room.
-    targets
-        Variables whose joint probabilities are wanted, ascending.
-    both_ways
-        True if messages will also go outward from the root, which keeps the tables of all cliques; False keeps one
-        clique's table at a time.
-    """
-
-    families: tuple[int, ...]
-    fixed: frozenset[int] = frozenset()
-    targets: tuple[int, ...] = ()
+    families: tuple[int, ...]  # the variables whose tables are needed, ascending
+    fixed: frozenset[int] = frozenset()  # variables whose codes will be given: they take no room
+    targets: tuple[int, ...] = ()  # variables whose joint probabilities are wanted, ascending
+    # True if messages will also go outward from the root, which keeps the tables of all cliques; False keeps one
+    # clique's table at a time
     both_ways: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The layout of a tree's cells. For each array `x`, `x_start` holds the beginning of each clique's part.
-
-    Parameters
-    ----------
-    cells
-        The number of cells that the passes need.
-    parent
-        The position of each clique's parent, -1 for the root.
-    axis
-        The variables of each clique.
-    family, family_axis
-        The variables whose tables are assigned to each clique; and for each variable of such a table its axis in
-        the clique, -1 if it is always fixed.
-    soft, soft_axis
-        The variables whose likelihoods are assigned to each clique, and their axes there.
-    child
-        The children of each clique.
-    separator, own_axis, parent_axis
-        The variables of each clique's message, with their axes in the clique and in its parent.
-    offset, message_offset
-        The positions in the cells of each clique's table and message.
-    spare_offset, top_offset
-        The positions of two more messages, for work.
-    """
+    """The layout of a tree's cells. For each array `x`, `x_start` holds the beginning of each clique's part."""
 
     tree: JunctionTree
-    cells: int
-    parent: Positions
+    cells: int  # the number that the passes need
+    parent: Positions  # the position of each clique's parent, -1 for the root
     axis_start: Positions
-    axis: Positions
+    axis: Positions  # the variables of each clique
     family_start: Positions
-    family: Positions
+    family: Positions  # the variables whose tables are assigned to each clique
     family_axis_start: Positions
+    # for each variable of such a table its axis in the clique, -1 if it is always fixed
     family_axis: Positions
     soft_start: Positions
-    soft: Positions
-    soft_axis: Positions
+    soft: Positions  # the variables whose likelihoods are assigned to each clique
+    soft_axis: Positions  # their axes there
     child_start: Positions
-    child: Positions
+    child: Positions  # the children of each clique
     separator_start: Positions
-    separator: Positions
-    own_axis: Positions
-    parent_axis: Positions
-    offset: Positions
-    message_offset: Positions
-    spare_offset: int
+    separator: Positions  # the variables of each clique's message
+    own_axis: Positions  # their axes in the clique
+    parent_axis: Positions  # their axes in its parent
+    offset: Positions  # the position in the cells of each clique's table
+    message_offset: Positions  # that of its message
+    spare_offset: int  # this and the next: the positions of two more messages, for work
     top_offset: int
 
     def clique_of(self, variables: Iterable[int]) -> int:
@@ -129,18 +96,8 @@ def cells_needed(question: Question, tree: JunctionTree, sizes: Sequence[int]) -
 def plan_for(
     question: Question, tree: JunctionTree, parents: Sequence[Sequence[int]], sizes: Sequence[int]
 ) -> Plan:
-    """Make a plan.
-
-    Parameters
-    ----------
-    question
-        The kind of question.
-    tree
-        The result of `tree_for`.
-    parents
-        The parents of each variable, in the order of the axes.
-    sizes
-        The number of values of each variable.
+    """Make a plan. `tree` is the result of `tree_for`. `parents` are in the order of the axes; `sizes` has the number
+    of values of each variable.
     """
     cliques = range(len(tree.cliques))
     axis_of = [{v: axis for axis, v in enumerate(clique)} for clique in tree.cliques]

@@ -36,24 +36,12 @@ RANDOM_NUMBERS = 2**18  # drawn at once: two megabytes
 
 @dataclass(frozen=True, slots=True)
 class SampledTable:
-    """Probabilities of the cells of a table, from samples.
+    """Probabilities of the cells of a table, from samples."""
 
-    Parameters
-    ----------
-    shares
-        The probability of each cell.
-    errors
-        Its standard error.
-    effective
-        The effective number of samples of the least certain cell.
-    r_hat
-        The largest R-hat of any cell; None without chains.
-    """
-
-    shares: Numbers
-    errors: Numbers
-    effective: float
-    r_hat: float | None = None
+    shares: Numbers  # the probability of each cell
+    errors: Numbers  # the standard error of each
+    effective: float  # the effective number of samples of the least certain cell
+    r_hat: float | None = None  # the largest R-hat of any cell; None without chains
 
 
 @dataclass(frozen=True, slots=True)

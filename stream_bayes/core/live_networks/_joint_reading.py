@@ -30,18 +30,11 @@ SMALL = cython.declare(cython.double, 1e-150)
 class JointReading:
     """The reading of whole events from the families of a store without classes.
 
-    Parameters
-    ----------
-    tables
-        The counts. The reading is valid while they have the same families.
-    places
-        The number of each variable's family in the tables.
-    strength, spread
-        The weight of the smoothing, in fresh samples; True spreads it over the cells of a row, False adds it to each.
-    known, given
-        For each family, these being all of the tables, the probabilities given beforehand, with an axis for each parent
-        by slot and the variable's own last; their labels are the first codes. And the weight of each of their rows, in
-        fresh samples.
+    The reading is valid while the tables have the same families. `places` is the number of each variable's family in
+    the tables. `strength` is the weight of the smoothing, in fresh samples; `spread` True spreads it over the cells of
+    a row, False adds it to each. `known` has for each family, these being all of the tables, the probabilities given
+    beforehand, with an axis for each parent by slot and the variable's own last; their labels are the first codes.
+    `given` is the weight of each of their rows, in fresh samples.
     """
 
     def __init__(

@@ -16,18 +16,9 @@ import numpy as np
 
 @cython.cclass
 class SmoothedRows:
-    """The rows of a table.
-
-    Parameters
-    ----------
-    first
-        The position of each row's weights, in the order of the parents' values.
-    step
-        The offset of each value's weight from there.
-    add
-        The pseudocount of a cell, in fresh samples.
-    known, given
-        The probabilities given beforehand, row by row, and the weight of each of their rows in fresh samples.
+    """The rows of a table. `first` is the position of each row's weights, in the order of the parents' values; `step`
+    the offset of each value's weight from there. `add` is the pseudocount of a cell, in fresh samples. `known` are the
+    probabilities given beforehand, row by row, and `given` the weight of each of their rows in fresh samples.
     """
 
     def __init__(self, first, step, add: cython.double, known=None, given: cython.double = 0.0):

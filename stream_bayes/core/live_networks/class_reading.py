@@ -32,12 +32,7 @@ MOST_SUBNETWORKS = 100  # each for one set of observed variables
 class ClassReading(BlanketReading):
     """Scores of the class given all other variables; without a structure every feature depends on the class alone.
 
-    Parameters
-    ----------
-    store, settings
-        The counts, and as `BlanketReading` takes them.
-    on_absent
-        As `ExpectedFeatures` takes it, for the variables of a given structure.
+    `on_absent` is as `ExpectedFeatures` takes it, for the variables of a given structure.
     """
 
     _network: LabelledNetwork | None = None  # the network whose tables the engine has

@@ -70,18 +70,9 @@ def check_bytes(variable: Value, parents: Sequence[Value], shape: Sequence[int])
 class CountedNetwork:
     """The network that counts make.
 
-    Parameters
-    ----------
-    counts
-        The counts. They are read on each access to a table.
-    strength
-        The weight of the smoothing, in fresh samples.
-    spread
-        False adds the strength to each cell (Laplace), True spreads it over those of a row (m-estimate).
-    given
-        A network of the same structure that was known beforehand.
-    weight
-        The weight of each row of the given network, in fresh samples.
+    The counts are read on each access to a table. `strength` is the weight of the smoothing, in fresh samples; `spread`
+    False adds it to each cell (Laplace), True spreads it over those of a row (m-estimate). `given` is a network of the
+    same structure that was known beforehand, and `weight` that of each of its rows, in fresh samples.
 
     Notes
     -----

@@ -71,14 +71,8 @@ def add_counts(conditionals: Conditionals, codes: Codes, weights: Numbers, targe
 
 
 class ExpectedCounts(FamilyCounts):
-    """A store whose families hold the expected counts of EM.
-
-    Parameters
-    ----------
-    encoder, structure, memory_budget, window, binning
-        As `FamilyCounts` takes them.
-    read
-        Makes the network of this store, with its smoothing and a network given beforehand.
+    """A store whose families hold the expected counts of EM. `read` makes the network of this store, with its smoothing
+    and a network given beforehand. The other arguments are as `FamilyCounts` takes them.
 
     Notes
     -----
@@ -211,15 +205,10 @@ class SequentialReading(Reading):
 class StepwiseCounts(ExpectedCounts):
     """Stepwise EM: each event moves the families a step towards its expected counts.
 
-    Parameters
-    ----------
-    encoder, structure, read, memory_budget, binning
-        As `ExpectedCounts` takes them.
-    step
-        The exponent a of the step (t + 2)^-a; None is 1/t, which gives all events the same weight.
-    make_rng
-        Makes the generator of random tables for the first event, for declared variables that are missing in it: a
-        hidden variable would stay at uniform tables. It returns a generator in the same state on each call.
+    `step` is the exponent a of the step (t + 2)^-a; None is 1/t, which gives all events the same weight. `make_rng`
+    makes the generator of random tables for the first event, for declared variables that are missing in it: a hidden
+    variable would stay at uniform tables. It returns a generator in the same state on each call. The other arguments
+    are as `ExpectedCounts` takes them.
     """
 
     def __init__(
@@ -277,17 +266,9 @@ class StepwiseCounts(ExpectedCounts):
 
 
 class WindowCounts(ExpectedCounts):
-    """EM over the newest events, run to convergence once in `every` events.
-
-    Parameters
-    ----------
-    encoder, structure, read, window, memory_budget, binning
-        As `ExpectedCounts` takes them.
-    every
-        The number of events between two runs of EM.
-    make_rng
-        Makes the generator of random initial tables for variables that were never seen: uniform tables would stay
-        uniform. It is called for each run and returns a generator in the same state.
+    """EM over the newest events, run to convergence once in `every` events. `make_rng` makes the generator of random
+    initial tables for variables that were never seen: uniform tables would stay uniform. It is called for each run and
+    returns a generator in the same state. The other arguments are as `ExpectedCounts` takes them.
 
     Notes
     -----

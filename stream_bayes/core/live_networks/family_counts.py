@@ -48,14 +48,8 @@ class FamilyStore(Protocol):
 
 
 class FamilyTable:
-    """The counts of one family, a variable and its parents, as arrays to read.
-
-    Parameters
-    ----------
-    store, variable, parents
-        The store, the variable, and its parents in the order of the axes.
-    place
-        The number of the family in the store's tables.
+    """The counts of one family, a variable and its parents, as arrays to read. The parents are in the order of the
+    axes. `place` is the number of the family in the store's tables.
 
     Notes
     -----
@@ -148,15 +142,9 @@ EVENT = "event"  # the single class of all events
 def network_encoder(
     variables: Mapping[Any, Iterable[Value]] | None = None, max_values: int | None = None
 ) -> RowEncoder:
-    """Make an encoder of events without a class, with nominal features only.
-
-    Parameters
-    ----------
-    variables
-        The variables, each with its declared values. Further values are added as they come; other features are ignored.
-        None adds features as they come, too.
-    max_values
-        The most values of a variable; further values share a code.
+    """Make an encoder of events without a class, with nominal features only. `variables` has each with its declared
+    values. Further values are added as they come; other features are ignored. None adds features as they come, too.
+    Past `max_values` values of a variable, further ones share a code.
     """
     declared = None
     if variables is not None:
@@ -167,20 +155,11 @@ def network_encoder(
 class FamilyCounts(CountStore):
     """Weighted counts of the families of a network's structure.
 
-    Parameters
-    ----------
-    encoder
-        A fresh encoder from `network_encoder`. The store owns it.
-    structure
-        The parents of each variable.
-    half_life
-        The number of learned events after which a sample weighs half; None keeps everything.
-    memory_budget
-        The most bytes that tables, names and the window may take.
-    window
-        The number of newest events to keep, so that the families of another structure can be counted from them.
-    binning
-        The bins of numeric variables, as `Discretizer` takes them, if the encoder has bins; all cuts are declared.
+    The encoder, a fresh one from `network_encoder`, belongs to the store. `half_life` is the number of learned events
+    after which a sample weighs half; None keeps everything. `memory_budget` is the most bytes that tables, names and
+    the window may take. `window` is the number of newest events to keep, so that the families of another structure can
+    be counted from them. `binning` is the bins of numeric variables, as `Discretizer` takes them, if the encoder has
+    bins; all cuts are declared.
 
     Notes
     -----
@@ -286,14 +265,9 @@ class FamilyCounts(CountStore):
     ) -> None:
         """Count the families of some variables again, from the events after they changed; the others stay.
 
-        Families of another structure that are counted later begin with the newest change.
-
-        Parameters
-        ----------
-        starts
-            For each variable, the clock of the first event after its change.
-        codes, weights, clocks
-            The newest events: a row of codes for each slot, -1 if missing.
+        Families of another structure that are counted later begin with the newest change. `starts` has, for each
+        variable, the clock of the first event after its change. The others are the newest events: a row of codes for
+        each slot, -1 if missing.
 
         Examples
         --------
@@ -510,18 +484,9 @@ class FamilyCounts(CountStore):
         vocabularies: Sequence[Sequence[Value]],
         weights: NDArray[np.float64] | None = None,
     ) -> None:
-        """Count many events that are columns of codes: all of them, or none.
-
-        Parameters
-        ----------
-        names
-            The variable of each column. Without declared variables, other features are counted on their own.
-        codes
-            Events by columns, int32 and C-contiguous; -1 is missing. Every code is within its vocabulary.
-        vocabularies
-            For each column, the value of each code.
-        weights
-            The weight of each event; None is 1 each.
+        """Count many events that are columns of codes: all of them, or none. Without declared variables, features that
+        are none are counted on their own. `codes` are events by columns, int32 and C-contiguous; -1 is missing. Every
+        code is within its vocabulary, which has the value of each code. Without weights each event counts 1.
 
         Notes
         -----

@@ -50,18 +50,10 @@ class HiddenWindow:
 class HiddenChain:
     """Expected counts of a hidden Markov model.
 
-    Parameters
-    ----------
-    states, variables, copies
-        The numbers of hidden states, of variables that they emit, and of copies.
-    half_life
-        The number of events after which one weighs at most half; None: only the fading above.
-    max_values
-        The number of values of a variable after which new ones share one.
-    lag
-        The number of later events that an event's states are judged by before it is counted.
-    make_rng
-        Makes the source of the random priors; different numbers make different ones.
+    `states`, `variables` and `copies` are the numbers of hidden states, of variables that they emit, and of copies.
+    After `half_life` events one weighs at most half; None: only the fading above. After `max_values` values of a
+    variable new ones share one. `lag` is the number of later events that an event's states are judged by before it is
+    counted. `make_rng` makes the source of the random priors; different numbers make different ones.
     """
 
     def __init__(

@@ -25,18 +25,9 @@ def members_of(structure: Structure, variable: Value, target: Value) -> tuple[Va
 
 
 class LabelledCounts(CountStore):
-    """Weighted counts of labelled events: classes, values by class, and families of features by class.
-
-    Parameters
-    ----------
-    encoder
-        A `RowEncoder`. The store owns it.
-    structure
-        The parents of each variable, class included; None for no families.
-    target
-        The class's name in the structure.
-    settings
-        As `CountStore` takes them.
+    """Weighted counts of labelled events: classes, values by class, and families of features by class. The encoder, a
+    `RowEncoder`, belongs to the store. `structure` has the parents of each variable, class included; None for no
+    families. `target` is the class's name in it. `settings` are as `CountStore` takes them.
 
     Notes
     -----

@@ -23,20 +23,9 @@ Numbers = NDArray[np.float64]
 class LabelledNetwork:
     """The network of labelled counts, with probabilities as in `CountedNetwork`.
 
-    Parameters
-    ----------
-    counts
-        The counts.
-    structure
-        The parents of each variable.
-    labels
-        The codes of the eligible classes.
-    prior
-        P(class) of each of them, for a class without parents.
-    prior_weights
-        The smoothed weights of `prior`, in fresh samples; None if the prior was given.
-    strength, spread
-        The weight of the smoothing, and True to spread it over the cells of a row.
+    `labels` are the codes of the eligible classes; `prior` is P(class) of each of them, for a class without parents.
+    `prior_weights` are its smoothed weights, in fresh samples; None if the prior was given. `strength` is the weight of
+    the smoothing, and `spread` True to spread it over the cells of a row.
     """
 
     def __init__(

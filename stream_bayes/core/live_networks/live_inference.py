@@ -15,14 +15,8 @@ class LiveInference:
     """The network that counts make now, and an engine with its tables.
 
     Both are made when they are first needed and kept. The tables are read again only after `invalidate`; plans of
-    inference last as long as the structure and the numbers of values.
-
-    Parameters
-    ----------
-    read
-        Makes the network of the counts as they are now.
-    memory_budget
-        The most bytes that exact answers may take, as `Inference` takes it.
+    inference last as long as the structure and the numbers of values. `memory_budget` is the most bytes that exact
+    answers may take, as `Inference` takes it.
 
     Examples
     --------

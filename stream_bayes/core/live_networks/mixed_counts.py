@@ -75,18 +75,10 @@ class Sums(NamedTuple):
 class MixedCounts:
     """The counts and sums of a network over names and numbers.
 
-    Parameters
-    ----------
-    structure
-        The graph.
-    declared
-        What is declared of its variables. Of others the first value decides the kind.
-    max_values
-        The number of values of a nominal variable after which new ones share one. Default: no limit.
-    strength
-        The weight of the prior, in events, by which cuts are judged.
-    cut_over
-        The number of a name's events over which the numbers above it are cut; 0 if `reshape` brings all cuts.
+    `declared` is what is declared of its variables. Of others the first value decides the kind. After `max_values`
+    values of a nominal variable new ones share one. Default: no limit. `strength` is the weight of the prior, in
+    events, by which cuts are judged. `cut_over` is the number of a name's events over which the numbers above it are
+    cut; 0 if `reshape` brings all cuts.
     """
 
     def __init__(

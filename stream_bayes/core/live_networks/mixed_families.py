@@ -46,18 +46,9 @@ class LinearGaussian(NamedTuple):
 
 
 class NumericFamily:
-    """The posterior of a number given its numeric parents, in one configuration.
-
-    Parameters
-    ----------
-    names
-        The numeric parents, then the variable.
-    units
-        What each is by itself.
-    weight, means, products
-        The sums.
-    strength
-        The weight of the prior, in events.
+    """The posterior of a number given its numeric parents, in one configuration. `units` is what each of the numeric
+    parents, and the variable after them, is by itself; the next three are the sums. `strength` is the weight of the
+    prior, in events.
     """
 
     def __init__(
@@ -150,14 +141,8 @@ def cholesky(matrix: list[list[float]]) -> list[list[float]]:
 
 
 class MixedFamilies:
-    """The families of a network, derived from its counts when they are asked for.
-
-    Parameters
-    ----------
-    counts
-        The counts.
-    strength
-        The weight of the prior, in events.
+    """The families of a network, derived from its counts when they are asked for. `strength` is the weight of the
+    prior, in events.
     """
 
     def __init__(self, counts: MixedCounts, strength: float) -> None:

@@ -41,27 +41,14 @@ Forecast = StudentT | TruncatedStudent | None
 
 
 class MixedQuestion(NamedTuple):
-    """A question: the variables that matter to it, and how.
+    """A question: the variables that matter to it, and how."""
 
-    Parameters
-    ----------
-    target
-        What is asked for; None for a density.
-    numbers
-        The variables with numbers, parents first.
-    is_complete
-        True if no number is missing but one that no other number depends on.
-    cut
-        The missing numbers above names, the target last, with the bounds of their bins; none: its median stands for it.
-    below
-        The names below them.
-    """
-
-    target: Value | None
-    numbers: list[Value]
-    is_complete: bool
+    target: Value | None  # what is asked for; None for a density
+    numbers: list[Value]  # the variables with numbers, parents first
+    is_complete: bool  # True if no number is missing but one that no other number depends on
+    # The missing numbers above names, the target last, with the bounds of their bins; none: its median stands for it.
     cut: list[tuple[Value, list[float]]]
-    below: list[Value]
+    below: list[Value]  # the names below them
 
     @property
     def by_bin(self) -> Value | None:
@@ -78,13 +65,7 @@ class MixedQuestion(NamedTuple):
 
 
 class MixedInference:
-    """Answers of a network over names and numbers.
-
-    Parameters
-    ----------
-    families
-        The families of the network.
-    """
+    """Answers of a network over names and numbers."""
 
     def __init__(self, families: MixedFamilies) -> None:
         self.families = families

@@ -21,18 +21,8 @@ class Subnetwork:
     """The families of a network that P(class | known) depends on.
 
     All other tables are constant in the class and left out. A known parent whose own table is left out becomes a root
-    with a uniform distribution.
-
-    Parameters
-    ----------
-    whole
-        The network.
-    target
-        The class.
-    known
-        The variables whose values will be given.
-    memory_budget
-        The most bytes that exact answers may take, as `Inference` takes it.
+    with a uniform distribution. `whole` is the network, `target` the class. `known` are the variables whose values will
+    be given. `memory_budget` is the most bytes that exact answers may take, as `Inference` takes it.
 
     Attributes
     ----------

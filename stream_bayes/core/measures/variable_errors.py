@@ -14,10 +14,7 @@ __all__ = ["VariableErrors"]
 class VariableErrors:
     """Losses of predicted numbers by the name of their variable, in the order in which they came.
 
-    Parameters
-    ----------
-    level
-        The level of the intervals that are scored.
+    `level` is that of the intervals that are scored.
 
     Examples
     --------

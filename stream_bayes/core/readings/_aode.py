@@ -31,14 +31,9 @@ if not cython.compiled:
 
 @cython.cclass
 class Subsumption:
-    """Search for implied values: all samples that hold the one value hold the other.
-
-    Parameters
-    ----------
-    encoder
-        The encoder of the tables. Of two values that imply each other, that of the first feature by name stays.
-    least
-        A value must hold more than this weight, in fresh samples, to imply another; negative: none does.
+    """Search for implied values: all samples that hold the one value hold the other. `encoder` is that of the tables.
+    Of two values that imply each other, that of the first feature by name stays. A value must hold more than the weight
+    `least`, in fresh samples, to imply another; negative: none does.
     """
 
     def __init__(self, encoder, least: cython.double):
@@ -116,15 +111,9 @@ ALIKE: Any = None  # for type checkers: an array may take its place
 class AverageReading(PairReading):
     """AODE: the average over super-parents i of P(y, i) times P(j | y, i) for each other value j.
 
-    Parameters
-    ----------
-    min_count
-        A value is a super-parent if it holds at least this weight, in fresh samples; naive Bayes answers if none does.
-    generality
-        Drop a value that a more specific one implies, once that one holds more than this weight; negative: never.
-    encoder
-        The encoder of the tables; names of features break ties among values that imply each other.
-
+    A value is a super-parent if it holds at least the weight `min_count`, in fresh samples; naive Bayes answers if none
+    does. A value that a more specific one implies is dropped once that one holds more than the weight `generality`;
+    negative: never. `encoder` is that of the tables; names of features break ties among values that imply each other.
     `importance`, if set, weighs the super-parents by slot.
     """
 

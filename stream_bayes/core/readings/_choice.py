@@ -28,18 +28,9 @@ if not cython.compiled:
 
 @cython.cclass
 class ChoiceReading(Reading):
-    """Several readings of one store; the best one answers, or their mixture.
-
-    Parameters
-    ----------
-    members
-        The readings, all of these tables. Of equal ones the first is the best.
-    mixture
-        True if all answer, by weight; False if the best one answers.
-    decay
-        The share of a loss that is left after an event.
-    rate
-        The weight of a loss in a mixture.
+    """Several readings of one store; the best one answers, or their mixture. All members are readings of these tables.
+    Of equal ones the first is the best. `mixture` is True if all answer, by weight, with `rate` the weight of a loss;
+    False if the best one answers. `decay` is the share of a loss that is left after an event.
     """
 
     def __init__(

@@ -76,16 +76,10 @@ def cholesky(matrix: cython.double[::1], n: cython.Py_ssize_t, factor: cython.do
 class DiscriminantReading(ValueReading):
     """LDA and QDA: one covariance for all classes (`shared`), or one for each class.
 
-    Parameters
-    ----------
-    shared
-        True for one covariance.
-    shrinkage
-        The share of the correlations that is replaced by none; negative: by the oracle approximating shrinkage (OAS,
-        Chen et al., 2010). Plug-in: a class's variances then count one sample more of the variance pooled over classes.
-        Student: correlations pooled over classes are shrunk, those of QDA's classes are not.
-    settings
-        As `ValueReading` takes them; `ddof` is that of the plug-in's covariances.
+    `shrinkage` is the share of the correlations that is replaced by none; negative: by the oracle approximating
+    shrinkage (OAS, Chen et al., 2010). Plug-in: a class's variances then count one sample more of the variance pooled
+    over classes. Student: correlations pooled over classes are shrunk, those of QDA's classes are not. `settings` are
+    as `ValueReading` takes them; `ddof` is that of the plug-in's covariances.
 
     Notes
     -----

@@ -37,15 +37,9 @@ ENTROPY_TERMS = entropy_terms()
 
 @cython.cclass
 class Information:
-    """Mutual information of each feature and the class, and of each pair of features given the class.
-
-    Parameters
-    ----------
-    tables
-        The counts.
-    features, values, classes
-        The slots of the features in the order of their names; for each of them an array of its positions in the order
-        of their names; the codes of the classes in the order of theirs.
+    """Mutual information of each feature and the class, and of each pair of features given the class. `features` are
+    slots in the order of their names; `values` has for each of them an array of its positions in the order of their
+    names; `classes` are codes in the order of theirs.
     """
 
     def __init__(self, tables, features, values, classes):

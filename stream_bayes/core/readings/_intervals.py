@@ -41,15 +41,8 @@ def reach(
     deviations: cython.double,
 ) -> cython.double:
     """Return how far the lower end lies below the answer, in log-odds; the upper end, with share and rest exchanged.
-
-    Parameters
-    ----------
-    share, rest
-        The probability and that of all other classes.
-    variance
-        Of the log-odds.
-    tail, deviations
-        The share beyond an end, and the deviations of a normal distribution with this share beyond them.
+    `share` is the probability, `rest` that of all other classes, `variance` that of the log-odds. `tail` is the share
+    beyond an end, `deviations` those of a normal distribution with this share beyond them.
     """
     deviation: cython.double = sqrt(variance)
     half: cython.double = 0.5 * deviation
@@ -115,14 +108,8 @@ def upper_end(
 @cython.cfunc
 @cython.exceptval(check=False)
 def mixed_variance(share: cython.double, parts: cython.double) -> cython.double:
-    """Return the variance of the log-odds of a mixture, its weights held.
-
-    Parameters
-    ----------
-    share
-        The probability that the mixture gives.
-    parts
-        The sum of w p (1 - p) V over its parts, with the weight, probability and variance of each.
+    """Return the variance of the log-odds of a mixture, its weights held. `share` is the probability that the mixture
+    gives. `parts` is the sum of w p (1 - p) V over its parts, with the weight, probability and variance of each.
     """
     spread: cython.double = share * (1.0 - share)
     return parts / spread if spread > 0.0 else 0.0

@@ -11,14 +11,8 @@ if not cython.compiled:
 
 @cython.cclass
 class Members:
-    """Readings of several stores.
-
-    Parameters
-    ----------
-    readings
-        The readings; one that chooses among others gives an answer of each of these.
-    answers
-        The number of answers that each gives.
+    """Readings of several stores. One that chooses among others gives an answer of each of these. `answers` is the
+    number of answers that each gives.
     """
 
     def __init__(self, readings: list, answers: list):

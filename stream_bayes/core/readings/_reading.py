@@ -39,18 +39,10 @@ def log_of(value: cython.double) -> cython.double:
 class Reading:
     """The base of all readings: the class prior, the way from scores to probabilities, and test-then-train.
 
-    Parameters
-    ----------
-    tables, labels
-        The counts, and the vocabulary of the classes.
-    strength
-        The weight of the smoothing, in fresh samples.
-    prior_strength
-        The weight of the smoothing of P(y); 0 leaves it unsmoothed.
-    spread
-        False adds the strength to every cell (Laplace), True spreads it over the cells (m-estimate): `_smoothing.py`.
-    class_prior
-        `"counted"`, `"uniform"`, or `"given"`: then `declared_prior` holds a probability for each class code.
+    `strength` is the weight of the smoothing, in fresh samples, and `prior_strength` that of the smoothing of P(y); 0
+    leaves it unsmoothed. `spread` False adds the strength to every cell (Laplace), True spreads it over the cells
+    (m-estimate): `_smoothing.py`. `class_prior` is `"counted"`, `"uniform"`, or `"given"`: then `declared_prior` holds
+    a probability for each class code.
 
     Notes
     -----

@@ -11,12 +11,8 @@ if not cython.compiled:
 
 @cython.cclass
 class SlidingReading(Reading):
-    """The scores of another reading; each event learned subtracts the oldest one from a full window.
-
-    Parameters
-    ----------
-    reading
-        The reading that answers and learns. Its tables have a window.
+    """The scores of another reading; each event learned subtracts the oldest one from a full window. The other reading
+    answers and learns. Its tables have a window.
     """
 
     def __init__(self, reading: Reading):

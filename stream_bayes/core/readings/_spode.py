@@ -31,14 +31,9 @@ def loss_of(share: cython.double) -> cython.double:
 class SuperParentReading(AverageReading):
     """SPODE: P(y, i) times P(j | y, i) for each other value j, with one feature as the super-parent.
 
-    Where its value is missing, or is no super-parent, naive Bayes answers.
-
-    Parameters
-    ----------
-    live
-        True if the super-parent is the feature with the least loss; False if it stays the slot set as `chosen`.
-    decay
-        The share of a loss that is left after an event.
+    Where its value is missing, or is no super-parent, naive Bayes answers. `live` is True if the super-parent is the
+    feature with the least loss; False if it stays the slot set as `chosen`. `decay` is the share of a loss that is left
+    after an event.
     """
 
     def __init__(self, tables, labels, live: cython.bint, decay: cython.double = 1.0, **settings):

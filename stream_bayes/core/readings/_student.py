@@ -53,12 +53,8 @@ def student_rise(
 ) -> cython.double:
     """Return by how much the log-density of numbers rises when they are learned once more.
 
-    It is the logarithm of E[f^2] / E[f]^2, with f the Gaussian density of the numbers under the posterior.
-
-    Parameters
-    ----------
-    freedom, weight, distance, numbers
-        v, k, q k / (k + 1) and m, as above.
+    It is the logarithm of E[f^2] / E[f]^2, with f the Gaussian density of the numbers under the posterior. The
+    arguments are v, k, q k / (k + 1) and m, as above.
     """
     after: cython.double
     if not distance < LARGEST:

@@ -18,13 +18,7 @@ __all__ = ["WeightedAverage"]
 
 
 class WeightedAverage(AverageReading):
-    """AODE whose super-parents are weighted by I(feature; class), derived again after a tenth more events.
-
-    Parameters
-    ----------
-    tables, encoder, settings
-        The store's, and as `AverageReading` takes them.
-    """
+    """AODE whose super-parents are weighted by I(feature; class), derived again after a tenth more events."""
 
     def __init__(self, tables: Tables, encoder: Encoder, **settings: Any) -> None:
         super().__init__(tables, encoder.labels, encoder=encoder, **settings)

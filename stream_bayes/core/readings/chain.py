@@ -26,15 +26,8 @@ MOST_CELLS = 2**24  # of the table of transitions: states times values, 16 bytes
 
 
 class ChainReading:
-    """A Markov chain as its counts make it.
-
-    Parameters
-    ----------
-    counts
-        The counts.
-    strength
-        The weight, in events, of what a context borrows from the next shorter one. With 0 a context borrows only if it
-        holds no counts.
+    """A Markov chain as its counts make it. `strength` is the weight, in events, of what a context borrows from the
+    next shorter one. With 0 a context borrows only if it holds no counts.
     """
 
     def __init__(self, counts: ContextCounts, strength: float) -> None:

@@ -19,18 +19,8 @@ __all__ = ["Choice"]
 
 
 class Choice(ChoiceReading):
-    """Several readings of one store, by name; the best one answers, or their mixture.
-
-    Parameters
-    ----------
-    tables, encoder, settings
-        The store's, and as `Reading` takes them.
-    members
-        The readings by name.
-    mixture, rate
-        As `ChoiceReading` takes them.
-    half_life
-        The number of events after which a loss counts half; None: losses do not fade.
+    """Several readings of one store, by name; the best one answers, or their mixture. `mixture` and `rate` are as
+    `ChoiceReading` takes them. After `half_life` events a loss counts half; None: losses do not fade.
     """
 
     def __init__(

@@ -29,18 +29,9 @@ class FamilyDependences(DependenceReading):
     Without `every`, the parents are checked after a tenth more events. They are derived again if the order in which
     they were chosen no longer holds, or if the events have doubled. Families that stay keep their counts; new ones are
     counted from the store's window. Where a memory budget has no room for a family, the features with least information
-    about the class get fewer parents.
-
-    Parameters
-    ----------
-    store
-        The store that is read; it counts the families of the parents.
-    every
-        The number of events between two derivations of the parents; None: derive when they may have changed.
-    most
-        The largest number of parents.
-    settings
-        As `DependenceReading` takes them.
+    about the class get fewer parents. The store counts the families of the parents. `every` is the number of events
+    between two derivations of the parents; None: derive when they may have changed. `settings` are as
+    `DependenceReading` takes them.
     """
 
     def __init__(self, store: CountStore, every: int | None, most: int, **settings: Any) -> None:

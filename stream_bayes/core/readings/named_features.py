@@ -58,15 +58,8 @@ def _first_by_name(vocabulary: Vocabulary, used: int) -> NDArray[np.int64]:
 
 
 class ExpectedFeatures:
-    """Names that the user gave, reported once if they have not come after many events.
-
-    Parameters
-    ----------
-    names
-        The names.
-    on_absent
-        Called once at most, after `PATIENCE` events, with the names that did not come, the number of events, and the
-        names that did.
+    """Names that the user gave, reported once if they have not come after many events. `on_absent` is called once at
+    most, after `PATIENCE` events, with the names that did not come, the number of events, and the names that did.
     """
 
     def __init__(self, names: Sequence[Value], on_absent: OnAbsent | None) -> None:

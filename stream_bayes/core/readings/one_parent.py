@@ -23,14 +23,8 @@ __all__ = ["Dependences", "GivenParents", "SpanningTree"]
 
 
 class _DerivedParents(ParentReading):
-    """A one-dependence structure that is derived from the counts.
-
-    Parameters
-    ----------
-    tables, encoder, settings
-        The store's, and as `ParentReading` takes them.
-    every
-        The number of events between two derivations of the structure; None: derive when it may have changed.
+    """A one-dependence structure that is derived from the counts. `every` is the number of events between two
+    derivations of the structure; None: derive when it may have changed.
     """
 
     def __init__(self, tables: Tables, encoder: Encoder, every: int | None, **settings: Any) -> None:
@@ -83,16 +77,8 @@ class _DerivedParents(ParentReading):
 
 
 class GivenParents(_DerivedParents):
-    """A one-dependence structure that the user gives.
-
-    Parameters
-    ----------
-    tables, encoder, settings
-        The store's, and as `ParentReading` takes them.
-    parents
-        The parent of each feature that has one, by name.
-    on_absent
-        As `ExpectedFeatures` takes it.
+    """A one-dependence structure that the user gives. `parents` has the parent of each feature that has one, by name.
+    `on_absent` is as `ExpectedFeatures` takes it.
     """
 
     def __init__(
@@ -140,16 +126,8 @@ class SpanningTree(_DerivedParents):
     """TAN: the maximum spanning tree of I(a; b | class), directed from a root.
 
     Without `every`, the tree is checked after a tenth more events. It is derived again if its edges no longer come in
-    the order in which they were chosen, or if the events have doubled.
-
-    Parameters
-    ----------
-    tables, encoder, every, settings
-        As `ParentReading` and `next_check` take them.
-    root
-        The name of the root; None: the first feature by name.
-    on_absent
-        As `ExpectedFeatures` takes it.
+    the order in which they were chosen, or if the events have doubled. `every` is as `next_check` takes it, `on_absent`
+    as `ExpectedFeatures` does. `root` is a name; None: the first feature by name.
     """
 
     def __init__(
@@ -215,14 +193,7 @@ class SpanningTree(_DerivedParents):
 
 class Dependences(_DerivedParents):
     """KDB with at most one parent: the feature that shares most information with it, among those with more about the
-    class.
-
-    Parameters
-    ----------
-    tables, encoder, every, settings
-        As `ParentReading` and `next_check` take them.
-    most
-        The largest number of parents, 0 or 1.
+    class. `every` is as `next_check` takes it. `most` is the largest number of parents, 0 or 1.
     """
 
     def __init__(

@@ -21,18 +21,9 @@ __all__ = ["SuperParent"]
 
 
 class SuperParent(SuperParentReading):
-    """SPODE: the named super-parent, or the one whose predictions have had the least fading loss.
-
-    Parameters
-    ----------
-    tables, encoder, settings
-        The store's, and as `AverageReading` takes them.
-    parent
-        The name of the super-parent; None: chosen live.
-    half_life
-        The number of events after which a loss counts half; None: losses do not fade.
-    on_absent
-        As `ExpectedFeatures` takes it.
+    """SPODE: the named super-parent, or the one whose predictions have had the least fading loss. `parent` is the name
+    of the super-parent; None: chosen live. After `half_life` events a loss counts half; None: losses do not fade.
+    `on_absent` is as `ExpectedFeatures` takes it.
     """
 
     def __init__(

@@ -16,13 +16,7 @@ Matrix = NDArray[np.float64]
 
 def spanning_tree(information: Matrix, root: int = 0) -> list[int]:
     """Chow and Liu's tree: the parents in the maximum spanning tree of a symmetric matrix, -1 for the root.
-
-    Parameters
-    ----------
-    information
-        Mutual information of each pair of variables.
-    root
-        The root of the tree: edges are directed away from it.
+    `information` is the mutual information of each pair. Edges are directed away from `root`.
 
     Examples
     --------
@@ -60,15 +54,8 @@ def dependence_parents(with_class: NDArray[np.float64], information: Matrix, mos
     """Return the parents of Sahami's KDB.
 
     Those of a variable are the `most` with the most information about it, of those with more about the class.
-
-    Parameters
-    ----------
-    with_class
-        Mutual information of each variable and the class.
-    information
-        Mutual information of each pair of variables given the class.
-    most
-        The largest number of parents of a variable.
+    `with_class` is the mutual information of each variable and the class, `information` that of each pair given the
+    class.
 
     Examples
     --------

@@ -23,11 +23,6 @@ __all__ = ["WeightedValues"]
 class WeightedValues(ValueReading):
     """Naive Bayes over values, each feature's evidence times its weight.
 
-    Parameters
-    ----------
-    tables, encoder, settings
-        The store's, and as `ValueReading` takes them.
-
     Notes
     -----
     The counts of a feature that is independent of the class have information all the same: over n samples, 2 n I has a

@@ -20,16 +20,8 @@ FIRST_PRIOR = cython.declare(cython.double, 1e-6)  # the ridge of the first colu
 
 @cython.cclass
 class FadingRegression:
-    """A ridge regression on a fixed number of columns, the first of which is 1.
-
-    Parameters
-    ----------
-    columns
-        The number of columns.
-    ridge
-        The weight of the prior, in samples: coefficients are about 0.
-    half_life
-        The number of learned samples after which one weighs half; 0 never forgets.
+    """A ridge regression on a fixed number of columns, the first of which is 1. `ridge` is the weight of the prior, in
+    samples: coefficients are about 0. After `half_life` learned samples one weighs half; 0 never forgets.
     """
 
     def __init__(self, columns: cython.Py_ssize_t, ridge: cython.double, half_life: cython.double):

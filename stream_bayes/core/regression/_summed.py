@@ -48,14 +48,8 @@ LOG_PI = cython.declare(cython.double, 1.1447298858494002)
 
 @cython.cclass
 class RegressionReading:
-    """The posterior of a linear regression on the numbers and indicators of a store of sums.
-
-    Parameters
-    ----------
-    tables, encoder
-        The sums, and the columns that they are of.
-    strength
-        The ridge, in samples; 0 to choose the one with the largest evidence.
+    """The posterior of a linear regression on the numbers and indicators of a store of sums. The encoder has the
+    columns that the sums are of. `strength` is the ridge, in samples; 0 to choose the one with the largest evidence.
 
     Notes
     -----

@@ -49,13 +49,6 @@ class Units(NamedTuple):
 class GaussianKernel(NamedTuple):
     """The kernel of a process over rows of features; NaN is a missing number.
 
-    Parameters
-    ----------
-    is_nominal
-        For each feature, True if its numbers are codes of values.
-    lengths
-        For each feature, the distance in deviations over which the target changes.
-
     Examples
     --------
     >>> kernel = GaussianKernel(np.array([False]), np.array([1.0]))
@@ -63,8 +56,8 @@ class GaussianKernel(NamedTuple):
     [[1.0, 0.135], [0.707, 0.26]]
     """
 
-    is_nominal: NDArray[np.bool_]
-    lengths: Floats
+    is_nominal: NDArray[np.bool_]  # for each feature, True if its numbers are codes of values
+    lengths: Floats  # for each feature, the distance in deviations over which the target changes
 
     def part(self, feature: int, one: Floats, other: Floats) -> Floats:
         """Return the logarithm of a feature's factor between the numbers of two columns."""
@@ -95,16 +88,8 @@ class GaussianKernel(NamedTuple):
 
 
 class ProcessPosterior:
-    """The posterior of a process, given targets.
-
-    Parameters
-    ----------
-    kernel
-        The kernel among their events.
-    targets, weights
-        The targets, two of which differ, and the weights of the events.
-    ratio
-        The variance of the process over that of the noise.
+    """The posterior of a process, given targets. `kernel` is the one among their events. Two of the targets differ.
+    `ratio` is the variance of the process over that of the noise.
 
     Attributes
     ----------

@@ -49,16 +49,9 @@ def is_derived(name: Any) -> bool:
 
 
 class Waves:
-    """Waves over the numbers of an event.
-
-    Parameters
-    ----------
-    scales
-        By feature, mean and deviation of its numbers.
-    length
-        The distance, in deviations, over which the target changes.
-    drawn
-        Numbers between 0 and 1, drawn at random: a row for each wave, with its phase and a frequency for each feature.
+    """Waves over the numbers of an event. `scales` has, by feature, mean and deviation of its numbers. `length` is the
+    distance, in deviations, over which the target changes. `drawn` has numbers between 0 and 1, drawn at random: a row
+    for each wave, with its phase and a frequency for each feature.
 
     Examples
     --------
@@ -105,14 +98,8 @@ class Waves:
 
 
 def best_length(rows: Floats, targets: Floats, weights: Floats) -> float:
-    """Return the length, in deviations, with the largest evidence of a Gaussian process with one length for all.
-
-    Parameters
-    ----------
-    rows
-        The numbers of some events, in deviations; NaN where they are missing.
-    targets, weights
-        Their targets, two of which differ, and their weights.
+    """Return the length, in deviations, with the largest evidence of a Gaussian process with one length for all. `rows`
+    are the numbers of some events, in deviations; NaN where they are missing. Two of the targets differ.
     """
     features = rows.shape[1]
     best, most = 1.0, -math.inf

@@ -61,13 +61,7 @@ def check_classes(labels: Iterable[object]) -> None:
 
 def check_class(label: object, classes: Iterable[object]) -> None:
     """Raise `BadLabel` for a float that would become a class beside so many others that labels are measurements.
-
-    Parameters
-    ----------
-    label
-        A label that is no class yet.
-    classes
-        The classes that were learned and not declared.
+    `label` is no class yet, and `classes` were learned and not declared.
 
     Examples
     --------

@@ -74,13 +74,7 @@ def canonical(value: object, *, feature: object | None = None) -> Value:
     """Return a nominal value as it is counted: a plain Python object of a supported type.
 
     Numpy scalars become Python's, and subclasses (enums, named tuples, `numpy.float64`) the plain type.
-
-    Parameters
-    ----------
-    value
-        Whatever the event held.
-    feature
-        The feature's name, for the message.
+    `feature` is its name, for the message.
 
     Raises
     ------

@@ -21,14 +21,8 @@ if not cython.compiled:
 
 @cython.cclass
 class SharedEncoding:
-    """The encoders of all stores, by what they are shown, and their readings.
-
-    Parameters
-    ----------
-    stores
-        What each store is shown.
-    members
-        The learners of the stores.
+    """The encoders of all stores, by what they are shown, and their readings. `stores` says what each store is shown;
+    `members` are the learners of the stores.
 
     Attributes
     ----------

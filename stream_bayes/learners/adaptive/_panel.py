@@ -16,18 +16,9 @@ if not cython.compiled:
 
 @cython.cclass
 class Panel:
-    """The experts of all stores, and the mixture of their answers.
-
-    Parameters
-    ----------
-    encoding
-        The encoders and readings of the stores.
-    mixture
-        The weights of the experts.
-    recalibration
-        The correction of what they give together.
-    repeats
-        True if the last expert repeats the last label.
+    """The experts of all stores, and the mixture of their answers. `encoding` has the encoders and readings of the
+    stores, `mixture` the weights of the experts, `recalibration` the correction of what they give together. `repeats`
+    is True if the last expert repeats the last label.
     """
 
     def __init__(self, encoding, mixture, recalibration, repeats: cython.bint):
@@ -45,16 +36,9 @@ class Panel:
 
     @cython.ccall
     def predict(self, views: dict, live: cython.Py_ssize_t, last, share: cython.double) -> dict:
-        """Return the mixed probabilities of an event, of each of the first `live` labels.
-
-        Parameters
-        ----------
-        views
-            What each kind of store is shown of the event.
-        live
-            The labels that hold samples or were declared; without any, the answer is empty.
-        last, share
-            The last label and the probability that it comes again; None before the first.
+        """Return the mixed probabilities of an event, of each of the first `live` labels. `views` has what each kind of
+        store is shown of the event. The labels are those that hold samples or were declared; without any, the answer is
+        empty. `last` and `share` are the last label and the probability that it comes again; None before the first.
         """
         return self.answer(self.encoding.lookup(views), False, live, last, share)
 

@@ -78,14 +78,8 @@ LARGEST_SHIFT = cython.declare(cython.double, 4.0)  # of a tail, in normal devia
 
 @cython.cclass
 class RegressionPanel:
-    """The experts, the newest events, and what is made of them.
-
-    Parameters
-    ----------
-    lags
-        The number of last targets that experts see.
-    seed
-        Of the waves.
+    """The experts, the newest events, and what is made of them. `lags` is the number of last targets that experts see,
+    `seed` that of the waves.
 
     Attributes
     ----------
@@ -134,14 +128,9 @@ class RegressionPanel:
     def set_columns(self, slots, is_nominal, mean, deviation, flagged, hinged, knots):
         """Set what the columns are, and make experts for them that have learned nothing.
 
-        Parameters
-        ----------
-        slots, is_nominal, mean, deviation
-            Of each number or indicator: the slot in a row, True for an indicator, and the unit.
-        flagged
-            The numbers with a column that is 1 where they are missing, by their index in `slots`.
-        hinged, knots
-            The column of each hinge, and the number of deviations where it begins.
+        Of each number or indicator, `slots` is the slot in a row, `is_nominal` True for an indicator, `mean` and
+        `deviation` the unit. `flagged` are the numbers with a column that is 1 where they are missing, by their index
+        in `slots`. `hinged` and `knots` are the column of each hinge, and the number of deviations where it begins.
         """
         k: cython.Py_ssize_t
         self.slots, self.is_nominal = slots, is_nominal

@@ -50,28 +50,14 @@ FINE = Binning(bins=20, after=160, window=1280)
 
 
 class Store(NamedTuple):
-    """A store of counts: what it counts, the names of the experts that read it, and what it is shown of an event.
+    """A store of counts: what it counts, the names of the experts that read it, and what it is shown of an event."""
 
-    Parameters
-    ----------
-    experts
-        The names of the experts.
-    kind, arguments
-        The class of its learner, and arguments beside the schema and the memory.
-    inputs
-        What it is shown.
-    memory
-        The most bytes of its tables.
-    schema
-        All that it may be shown, if features or classes are declared.
-    """
-
-    experts: tuple[str, ...]
-    kind: type[BayesClassifier]
-    arguments: Mapping[str, Any]
-    inputs: str
-    memory: int
-    schema: Schema | None
+    experts: tuple[str, ...]  # their names
+    kind: type[BayesClassifier]  # the class of its learner
+    arguments: Mapping[str, Any]  # beside the schema and the memory
+    inputs: str  # what it is shown
+    memory: int  # the most bytes of its tables
+    schema: Schema | None  # all that it may be shown, if features or classes are declared
 
     def learner(self, names: Iterable[Any] | None) -> BayesClassifier:
         """Return a new learner that uses these names only; None: all that come, or all declared.
@@ -109,16 +95,8 @@ def confine(learner: BayesClassifier, names: Iterable[Any] | None) -> None:
 
 
 def stores(schema: Schema | None, label_names: Sequence[str], memory: int) -> list[Store]:
-    """Return the stores, in the order of their experts.
-
-    Parameters
-    ----------
-    schema
-        The features and classes, if they are declared.
-    label_names
-        The names of the last labels as features; without any, no store is shown labels.
-    memory
-        The bytes of all tables together.
+    """Return the stores, in the order of their experts. `label_names` are those of the last labels as features; without
+    any, no store is shown labels. `memory` is in bytes, of all tables together.
     """
 
     def store(
@@ -173,16 +151,8 @@ def _schema_of(inputs: str, schema: Schema, label_names: Sequence[str]) -> Schem
 
 
 def paired_part(x: Mapping[Any, Any], paired: Mapping[Any, None], is_closed: bool) -> Mapping[Any, Any]:
-    """Return the part of an event that is counted in pairs.
-
-    Parameters
-    ----------
-    x
-        The event.
-    paired
-        The features of the pairs.
-    is_closed
-        True if there will be no others; else the first that come are added, up to `MOST_PAIRED`.
+    """Return the part of an event that is counted in pairs. `is_closed` is True if there will be no others than
+    `paired`; else the first that come are added, up to `MOST_PAIRED`.
     """
     if is_closed:
         if len(x) <= len(paired) and all(name in paired for name in x):

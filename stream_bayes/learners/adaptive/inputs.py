@@ -20,12 +20,7 @@ def value_of(label: Any) -> Any:
 
 
 class LabelMemory:
-    """The newest known labels, as features of the next event.
-
-    Parameters
-    ----------
-    size
-        The number of labels.
+    """The newest known labels, as features of the next event. `size` is their number.
 
     Examples
     --------
@@ -70,12 +65,8 @@ class LabelMemory:
 
 
 class Trends:
-    """The recent mean and variance of each number, by which an event's numbers are shown as departures.
-
-    Parameters
-    ----------
-    half_life
-        The number of events after which a number counts half.
+    """The recent mean and variance of each number, by which an event's numbers are shown as departures. After
+    `half_life` events a number counts half.
 
     Examples
     --------

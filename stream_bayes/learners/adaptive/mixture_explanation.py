@@ -21,15 +21,10 @@ class Opinion(NamedTuple):
 
 @dataclass(frozen=True)
 class MixtureExplanation(Explanation):
-    """The evidence behind the answer of a mixture, feature by feature and expert by expert.
+    """The evidence behind the answer of a mixture, feature by feature and expert by expert."""
 
-    Parameters
-    ----------
-    experts
-        Each expert's weight and probabilities, the weightiest first; without those that sleep. The weight is its share
-        in the answer: what all mixers together give it, without signs.
-    """
-
+    # Each one's weight and probabilities, the weightiest first; without those that sleep. The weight is its share in
+    # the answer: what all mixers together give it, without signs.
     experts: dict[str, Opinion] = field(default_factory=dict)
 
     def _expert_rows(self) -> list[list[Any]]:

@@ -16,16 +16,7 @@ LEAST_WINDOWS = 10  # of earlier events, to know if numbers always come in such 
 
 def moved_numbers(store: CountStore, events: Sequence[Mapping[Any, Any]], newest: int) -> list[Any]:
     """Return the features of a store in bins whose newest numbers crowd into two bins, as no window of as many earlier
-    events did.
-
-    Parameters
-    ----------
-    store
-        The store.
-    events
-        The newest events, the oldest first.
-    newest
-        The number of events that may have moved.
+    events did. `events` are the newest ones, the oldest first; `newest` of them may have moved.
     """
     encoder, moved = store.encoder, []
     bins: Any = encoder.bins

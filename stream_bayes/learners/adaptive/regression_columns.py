@@ -28,14 +28,8 @@ Floats = NDArray[np.float64]
 
 
 def follow_units(panel: RegressionPanel, encoder: TargetEncoder) -> None:
-    """Set units, columns, knots and waves anew if it is time, and let the experts learn the kept events again.
-
-    Parameters
-    ----------
-    panel
-        The experts, after an event has been learned.
-    encoder
-        The encoder of their rows.
+    """Set units, columns, knots and waves anew if it is time, and let the experts learn the kept events again. The
+    panel has learned an event.
     """
     base = np.asarray(encoder.base)
     if panel.is_ready and max(panel.far_targets, panel.far_numbers) >= FAR_IN_ROW:

@@ -60,16 +60,8 @@ def panel_arrays(panel: RegressionPanel) -> dict[str, Array]:
 def load_panel(
     panel: RegressionPanel, values: Mapping[str, Any], arrays: Mapping[str, Array], features: int
 ) -> None:
-    """Fill a new panel.
-
-    Parameters
-    ----------
-    panel
-        The panel.
-    values, arrays
-        What `panel_values` and `panel_arrays` returned.
-    features
-        The number of slots of the encoder: no column lies beyond.
+    """Fill a new panel. `values` and `arrays` are what `panel_values` and `panel_arrays` returned. `features` is the
+    number of slots of the encoder: no column lies beyond.
 
     Raises
     ------

@@ -22,12 +22,7 @@ FAST_EVENTS = (1 + FAST) / (1 - FAST)  # as many as the fast mean is worth
 
 
 class Sleep:
-    """Times of sleep of stores that do not help, and the drift that ends them.
-
-    Parameters
-    ----------
-    stores
-        The number of stores.
+    """Times of sleep of stores that do not help, and the drift that ends them. `stores` is their number.
 
     Examples
     --------

@@ -18,11 +18,6 @@ EVENTS = 100  # after which a variable that none had is named
 class AbsentVariables:
     """The variables that no event has had, since the model was made or loaded.
 
-    Parameters
-    ----------
-    variables
-        The variables.
-
     Examples
     --------
     >>> absent = AbsentVariables(["sky"])

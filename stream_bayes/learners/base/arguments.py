@@ -128,18 +128,8 @@ def declared_classes(schema: Schema | None, class_prior: object) -> tuple[object
 
 
 def warn_of_absent(what: str, absent: Sequence[Value], events: int, features: Sequence[Value]) -> None:
-    """Warn of each name that no feature has had.
-
-    Parameters
-    ----------
-    what
-        The role of the names, as in a sentence.
-    absent
-        The names.
-    events
-        The number of events so far.
-    features
-        The features that have come.
+    """Warn of each name that no feature has had. `what` is the role of the names, as in a sentence. `features` are
+    those that have come.
     """
     there = [str(name) for name in features]
     for name in absent:

@@ -19,19 +19,6 @@ __all__ = ["Contributions", "Explanation", "explained_by_addition", "explained_b
 class Explanation:
     """The evidence behind one prediction.
 
-    Parameters
-    ----------
-    kind
-        `"log-evidence"`: `evidence[feature][label]` is log P(value | label). `"step-by-step"`: of a model that is no
-        sum over features, it is what adding the feature changes in log P(y, x), or in log P(y | x), averaged over the
-        order of the names and its reverse. Evidence and baseline add up to the score either way.
-    baseline
-        The log prior of each class (for Bernoulli models, with the absent words).
-    evidence
-        Per feature and class. Without smoothing it is infinite if a feature decides alone.
-    joint
-        Log P(y, x) of each class, as the learner predicts with it. None: the sum of baseline and evidence.
-
     Examples
     --------
     >>> why = Explanation("log-evidence", {"ham": -0.7, "spam": -0.7}, {"viagra": {"ham": -9.0, "spam": -2.0}})
@@ -43,9 +30,14 @@ class Explanation:
     viagra         -9.000   -2.000
     """
 
+    # "log-evidence": `evidence[feature][label]` is log P(value | label). "step-by-step": of a model that is no sum over
+    # features, it is what adding the feature changes in log P(y, x), or in log P(y | x), averaged over the order of the
+    # names and its reverse. Evidence and baseline add up to the score either way.
     kind: str
-    baseline: dict[Value, float]
+    baseline: dict[Value, float]  # the log prior of each class (for Bernoulli models, with the absent words)
+    # By feature and class. Without smoothing it is infinite if a feature decides alone.
     evidence: dict[Any, dict[Value, float]]
+    # Log P(y, x) of each class, as the learner predicts with it. None: the sum of baseline and evidence.
     joint: dict[Value, float] | None = None
 
     @property
@@ -145,13 +137,6 @@ class Explanation:
 class Contributions:
     """Contributions of the features to a prediction.
 
-    Parameters
-    ----------
-    mean
-        The mean of all targets.
-    features
-        By feature: coefficient times value less the value's mean, and the posterior standard deviation of that.
-
     Examples
     --------
     >>> print(Contributions(20.0, {"wind": (-3.5, 0.25)}))
@@ -160,7 +145,8 @@ class Contributions:
     (prediction) 16.500
     """
 
-    mean: float
+    mean: float  # of all targets
+    # By feature: coefficient times value less the value's mean, and the posterior standard deviation of that.
     features: dict[Any, tuple[float, float]]
 
     @property
@@ -194,16 +180,8 @@ def explained_by_addition(
 ) -> Explanation:
     """Return the evidence of each feature of a model whose log P(y, x) is a sum over features.
 
-    The features are added one at a time, so the evidence adds up even where two of them share a table.
-
-    Parameters
-    ----------
-    evidence_of
-        Log P(y, x) of each class, impossible classes included.
-    x
-        The event.
-    joint
-        Log P(y, x) of each class, as the learner predicts with it.
+    The features are added one at a time, so the evidence adds up even where two of them share a table. `evidence_of`
+    returns log P(y, x) of each class, impossible classes included. `joint` has those that the learner predicts with.
     """
     evidence: dict[Any, dict[Value, float]] = {}
     added: dict[Any, Any] = {}

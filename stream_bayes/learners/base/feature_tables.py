@@ -16,14 +16,8 @@ __all__ = ["FeatureTables"]
 
 
 class FeatureTables:
-    """The tables of a store of named features, smoothed as its reading smooths them.
-
-    Parameters
-    ----------
-    store
-        The counts.
-    reading
-        The reading whose `strength` and `spread` smooth them, and whose Gaussians model the numbers.
+    """The tables of a store of named features, smoothed as its reading smooths them. The `strength` and `spread` of the
+    reading smooth them, and its Gaussians model the numbers.
     """
 
     def __init__(self, store: CountStore, reading: Any) -> None:

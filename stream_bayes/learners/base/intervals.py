@@ -45,12 +45,8 @@ def odds_interval(share: float, variance: float, level: float) -> tuple[float, f
 def mixed_intervals(
     parts: list[tuple[float, Mapping[Any, tuple[float, float]]]], level: float
 ) -> dict[Any, tuple[float, float]]:
-    """Return the intervals of a mixture of answers with spreads, the weights held.
-
-    Parameters
-    ----------
-    parts
-        The weight of each answer, and `{label: (probability, variance of its log-odds)}`.
+    """Return the intervals of a mixture of answers with spreads, the weights held. `parts` has the weight of each
+    answer, and `{label: (probability, variance of its log-odds)}`.
     """
     intervals = {}
     for label in parts[0][1]:

@@ -29,14 +29,8 @@ MEMORY_BUDGET = 2**30  # bytes: a feature like an id must not take all memory be
 
 
 class PairClassifier(BayesClassifier):
-    """A classifier over a store of pairs of values, with numeric features in bins.
-
-    Parameters
-    ----------
-    prior, strength, binning
-        Arguments of every such classifier, which are stored and checked here.
-    class_prior, half_life, schema, max_values, memory_budget
-        As in `BayesClassifier`.
+    """A classifier over a store of pairs of values, with numeric features in bins. `prior`, `strength` and `binning`,
+    which every such classifier has, are stored and checked here.
     """
 
     additive: ClassVar[bool] = False

@@ -13,32 +13,16 @@ ELSEWHERE = re.compile(r"[Aa]s in `(\w+)`\.")  # where a class leaves the explan
 
 
 class Parameter(NamedTuple):
-    """An argument.
-
-    Parameters
-    ----------
-    name
-        Its name.
-    default
-        Its default, as Python writes it.
-    meaning
-        Its explanation.
-    """
+    """An argument."""
 
     name: str
-    default: str
+    default: str  # as Python writes it
     meaning: str
 
 
 def parameters_of(made: type[Any], others: Mapping[str, type[Any]]) -> list[Parameter]:
-    """Return the arguments of a class, in their order.
-
-    Parameters
-    ----------
-    made
-        The class.
-    others
-        The classes that its documentation may point to, by name.
+    """Return the arguments of a class, in their order. `others` are the classes that its documentation may point to, by
+    name.
 
     Examples
     --------

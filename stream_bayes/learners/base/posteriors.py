@@ -19,11 +19,6 @@ ShareNumbers = dict[Any, float]
 class SharePosterior(NamedTuple):
     """The Dirichlet posterior of the probabilities of a feature's values, or of the classes.
 
-    Parameters
-    ----------
-    parameters
-        The parameter of each value: its weight in fresh samples, and the smoothing.
-
     Examples
     --------
     >>> from stream_bayes import NaiveBayes
@@ -37,7 +32,7 @@ class SharePosterior(NamedTuple):
     (0.2486..., 0.9023...)
     """
 
-    parameters: dict[Any, float]
+    parameters: dict[Any, float]  # of each value: its weight in fresh samples, and the smoothing
 
     @property
     def mean(self) -> ShareNumbers:
@@ -64,17 +59,6 @@ class SharePosterior(NamedTuple):
 class NumberPosterior(NamedTuple):
     """The normal-inverse-gamma posterior of the mean and the variance of a number.
 
-    Parameters
-    ----------
-    location
-        The mean's own mean.
-    weight
-        The fresh samples that the mean rests on, those of the prior among them.
-    scale
-        The square of the scale of the variance, whose mean it is close to.
-    degrees
-        The variance's degrees of freedom.
-
     Examples
     --------
     >>> from stream_bayes import NaiveBayes
@@ -88,10 +72,10 @@ class NumberPosterior(NamedTuple):
     ((19.2..., 22.7...), (1.4..., 3.9...))
     """
 
-    location: float
-    weight: float
-    scale: float
-    degrees: float
+    location: float  # the mean's own mean
+    weight: float  # the fresh samples that the mean rests on, those of the prior among them
+    scale: float  # the square of the scale of the variance, whose mean it is close to
+    degrees: float  # the variance's degrees of freedom
 
     @property
     def of_mean(self) -> StudentT:

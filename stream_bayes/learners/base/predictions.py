@@ -61,16 +61,8 @@ def log_loss(answer: Mapping[Any, float], y: Any) -> float:
 
 
 def labels_like(xs: Native, values: NDArray[np.float64], labels: Sequence[Value]) -> Any:
-    """Return the most probable label of each row: a series for a data frame, a list for anything else.
-
-    Parameters
-    ----------
-    xs
-        The rows that were predicted.
-    values
-        Their probabilities, a column per label.
-    labels
-        All labels.
+    """Return the most probable label of each row: a series for a data frame, a list for anything else. `xs` are the
+    rows that were predicted; `values` are their probabilities, a column per label.
     """
     order = sorted(range(len(labels)), key=lambda code: name_order(labels[code]))
     if not labels or not values.any():
@@ -81,16 +73,9 @@ def labels_like(xs: Native, values: NDArray[np.float64], labels: Sequence[Value]
 
 
 def probabilities_like(xs: Native, values: NDArray[np.float64], labels: Mapping[int, Value]) -> Any:
-    """Return the probabilities of many rows in the kind of the rows.
-
-    Parameters
-    ----------
-    xs
-        The rows that were predicted: a data frame, `CodedColumns`, `SparseCounts`, or a list of dicts.
-    values
-        Their probabilities, a column per code of a label.
-    labels
-        The labels to answer with, by code.
+    """Return the probabilities of many rows in the kind of the rows. `xs` are the rows that were predicted: a data
+    frame, `CodedColumns`, `SparseCounts`, or a list of dicts. `values` are their probabilities, a column per code of a
+    label. `labels` are those to answer with, by code.
 
     Examples
     --------

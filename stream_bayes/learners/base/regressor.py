@@ -38,12 +38,8 @@ X = Mapping[Any, Any]
 
 
 class BayesRegressor(CountLearner, base.Regressor):
-    """A learner of numbers that predicts a distribution. Its store has the names, and sums of what it learned.
-
-    Parameters
-    ----------
-    half_life, schema, max_values, memory_budget
-        Arguments of every regressor, which are stored and checked here.
+    """A learner of numbers that predicts a distribution. Its store has the names, and sums of what it learned. The
+    arguments, which every regressor has, are stored and checked here.
     """
 
     promises: ClassVar[frozenset[Promise]] = frozenset({Promise.FLOATS, Promise.ORDERED})
@@ -168,13 +164,7 @@ class BayesRegressor(CountLearner, base.Regressor):
 
 
 class SummedRegressor(BayesRegressor):
-    """A regressor that is a store of sums and a reading of it: it unlearns, merges and fades as sums do.
-
-    Parameters
-    ----------
-    half_life, schema, max_values, memory_budget
-        As in `BayesRegressor`.
-    """
+    """A regressor that is a store of sums and a reading of it: it unlearns, merges and fades as sums do."""
 
     _reading: RegressionReading
 

@@ -20,18 +20,10 @@ def row_encoder(
 ) -> RowEncoder:
     """Return an encoder of named features.
 
-    Parameters
-    ----------
-    labels
-        The vocabulary of the class.
-    schema
-        The declared features; None: every feature is encoded when it first comes.
-    max_values
-        The number of values of a feature after which new ones share one code; a schema's own limit wins.
-    only
-        The only kind of features that the learner takes, `"nominal"` or `"numeric"`; None: both.
-    bins
-        The cut points of numeric features; None: numbers stay numbers.
+    `labels` is the vocabulary of the class. Without a schema every feature is encoded when it first comes. After
+    `max_values` values of a feature, new ones share one code; a schema's own limit wins. `only` is the only kind of
+    features that the learner takes, `"nominal"` or `"numeric"`; None: both. `bins` are the cut points of numeric
+    features; None: numbers stay numbers.
     """
     if schema is None:
         return RowEncoder(labels, None, False, only, max_values, bins)

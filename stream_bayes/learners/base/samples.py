@@ -26,16 +26,8 @@ def process_samples(
     ws: Sequence[float],
     moments: Sequence[int] | None = None,
 ) -> tuple[AnswerTable, StreamBayesError | None]:
-    """Predict and learn samples as `predict_learn_one` would, sequentially, up to one that is refused.
-
-    Parameters
-    ----------
-    learner
-        The learner.
-    xs, ys, ws
-        The features, label and weight of each; a sample without label, None, is predicted and not learned.
-    moments
-        The time of each in microseconds, if samples fade by their time.
+    """Predict and learn samples as `predict_learn_one` would, sequentially, up to one that is refused. A sample without
+    label, None, is predicted and not learned. `moments` are the times in microseconds, if samples fade by their time.
 
     Returns
     -------

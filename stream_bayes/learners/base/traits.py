@@ -21,19 +21,6 @@ class Promise(StrEnum):
 class Traits(NamedTuple):
     """The abilities of a learner as it was made: some follow from its class, some from its arguments.
 
-    Parameters
-    ----------
-    is_order_dependent
-        True if predictions depend on the order of events, and not on the counts alone.
-    is_mergeable
-        True if another learner's counts can be added to its own.
-    accepts_numbers
-        True if features may be numeric.
-    learns_cut_points
-        True if it sets the cut points of numeric features itself. Those depend on the order of events.
-    accepts_new_features
-        True if it learns a feature it has not seen before; otherwise such a feature is ignored or refused.
-
     Examples
     --------
     >>> from stream_bayes import KDB
@@ -41,8 +28,10 @@ class Traits(NamedTuple):
     (True, False)
     """
 
-    is_order_dependent: bool
-    is_mergeable: bool
-    accepts_numbers: bool
+    is_order_dependent: bool  # True if predictions depend on the order of events, and not on the counts alone
+    is_mergeable: bool  # True if another learner's counts can be added to its own
+    accepts_numbers: bool  # True if features may be numeric
+    # True if it sets those of numeric features itself; they depend on the order of events
     learns_cut_points: bool
+    # True if it learns a feature it has not seen before; otherwise such a feature is ignored or refused
     accepts_new_features: bool

@@ -38,19 +38,6 @@ EVIDENCE = "evidence"
 class LinearFunction:
     """A linear function of an event, as a posterior draws it.
 
-    Parameters
-    ----------
-    mean
-        Its value where every feature is missing.
-    slopes
-        By numeric feature: the coefficient, and the number at which the feature contributes nothing.
-    effects
-        By nominal feature: the contribution of each value.
-    noise
-        The standard deviation of a target about the function.
-    columns
-        Returns what the features of an event become first, as `features=` says; None: they stay as they are.
-
     Examples
     --------
     >>> line = LinearFunction(20.0, {"wind": (-2.0, 3.0)}, {"sky": {"grey": -1.5}}, 0.5)
@@ -58,10 +45,12 @@ class LinearFunction:
     16.5
     """
 
-    mean: float
+    mean: float  # where every feature is missing
+    # By numeric feature: the coefficient, and the number at which the feature contributes nothing.
     slopes: dict[Any, tuple[float, float]]
-    effects: dict[Any, dict[Any, float]]
-    noise: float
+    effects: dict[Any, dict[Any, float]]  # by nominal feature: the contribution of each value
+    noise: float  # the standard deviation of a target about the function
+    # Returns what the features of an event become first, as `features=` says; None: they stay as they are.
     columns: Callable[[X], X] | None = None
 
     def predict_one(self, x: X) -> float:

@@ -30,15 +30,9 @@ def filter_arguments() -> list[str]:
 
 
 def make_filter(arguments: Mapping[str, Any], key: bytes | None = None) -> SpamFilter:
-    """Return a filter with these arguments.
-
-    Parameters
-    ----------
-    arguments
-        By name. `labels` is a list of two; `costs` has the keys `false_positive` and perhaps `unsure`, as of
-        `Costs.false_positive`; `limits` those of `Limits`; `learner` has `kind`, and perhaps `arguments`.
-    key
-        The key to hash its tokens with, if any.
+    """Return a filter with these arguments. Arguments are by name: `labels` is a list of two; `costs` has the keys
+    `false_positive` and perhaps `unsure`, as of `Costs.false_positive`; `limits` those of `Limits`; `learner` has
+    `kind`, and perhaps `arguments`. `key` hashes its tokens.
 
     Raises
     ------

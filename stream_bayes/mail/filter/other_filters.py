@@ -48,17 +48,10 @@ def is_bogofilter_dump(data: bytes) -> bool:
 def read_bogofilter_dump(data: bytes, labels: tuple[Hashable, Hashable]) -> OtherCounts:
     r"""Return the counts in the output of `bogoutil -d wordlist.db`.
 
-    Words of the text and of the subject, the sender, the receivers and the way of a message carry over. Tokens of
-    other headers and of the structure do not: the two programs name these differently. Neither do what this filter
-    learns beside its counts, the margin and the calibration, nor the identities of messages, so that a message
-    which bogofilter has learned can be learned again.
-
-    Parameters
-    ----------
-    data
-        The whole output.
-    labels
-        The labels of ham and spam.
+    Words of the text and of the subject, the sender, the receivers and the way of a message carry over. Tokens of other
+    headers and of the structure do not: the two programs name these differently. Neither do what this filter learns
+    beside its counts, the margin and the calibration, nor the identities of messages, so that a message which
+    bogofilter has learned can be learned again. `data` is the whole output; `labels` are those of ham and spam.
 
     Raises
     ------
@@ -111,15 +104,8 @@ def read_spamassassin_backup(
     A backup holds the last five bytes of each token's SHA-1, from which no token can be read back. So the tokens of
     this filter that may be in it are hashed in the same way, and get the counts of their hash. Words of the text, hosts
     of links, and domains of senders and receivers carry over; not the other headers, nor the identities of messages.
-
-    Parameters
-    ----------
-    data
-        The whole output.
-    labels
-        The labels of ham and spam.
-    known
-        Tokens of this filter, such as those of mails at hand.
+    `data` is the whole output; `labels` are those of ham and spam; `known` are tokens of this filter, such as those of
+    mails at hand.
 
     Raises
     ------

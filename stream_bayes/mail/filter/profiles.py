@@ -24,18 +24,9 @@ LOST_HAM: Final = (1.0, 3.0, 9.0, 19.0, 30.0, 49.0, 99.0, 199.0, 300.0, 499.0, 9
 def costs_of(
     labels: Labels, profile: str | None = None, lost_ham: float | None = None, unsure: float | None = None
 ) -> Costs:
-    """Return the costs of a profile, changed as given.
-
-    Parameters
-    ----------
-    labels
-        The wanted label, then the unwanted one.
-    profile
-        One of `PROFILES`; "mailbox" if None.
-    lost_ham
-        The cost of losing one ham, in spams let through.
-    unsure
-        The cost of a message that a person must check, in spams let through.
+    """Return the costs of a profile, changed as given. `labels` is the wanted label, then the unwanted one. `profile`
+    is one of `PROFILES`; "mailbox" if None. `lost_ham` is the cost of losing one ham, and `unsure` that of a message
+    that a person must check, in spams let through.
 
     Examples
     --------
@@ -65,44 +56,23 @@ def neither_of(labels: Labels) -> Hashable:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdPrice:
-    """The verdicts under one cost of lost ham, on messages whose labels are known.
+    """The verdicts under one cost of lost ham, on messages whose labels are known."""
 
-    Parameters
-    ----------
-    lost_ham
-        The cost of losing one ham, in spams let through.
-    threshold
-        The least probability of spam.
-    ham_lost, ham_unsure, spam_missed, spam_unsure
-        Numbers of messages.
-    price
-        The sum of all costs, by the costs that the filter has now, in spams let through.
-    """
-
-    lost_ham: float
-    threshold: float
-    ham_lost: int
+    lost_ham: float  # the cost of losing one ham, in spams let through
+    threshold: float  # the least probability of spam
+    ham_lost: int  # this and the next three are numbers of messages
     ham_unsure: int
     spam_missed: int
     spam_unsure: int
-    price: float
+    price: float  # the sum of all costs, by the costs that the filter has now, in spams let through
 
 
 def threshold_prices(
     scored: Sequence[tuple[float, bool]], labels: Labels, rule: Rule, unsure: float | None
 ) -> list[ThresholdPrice]:
-    """Return the price of each threshold.
-
-    Parameters
-    ----------
-    scored
-        The probability and the label of each message, True for the unwanted one.
-    labels
-        The wanted label, then the unwanted one.
-    rule
-        The costs that the filter has now.
-    unsure
-        The cost of a message that a person must check, for the compared thresholds; None: as in "mailbox".
+    """Return the price of each threshold. `scored` has the probability and the label of each message, True for the
+    unwanted one. `labels` is the wanted label, then the unwanted one. `rule` has the costs of the filter now. `unsure`
+    is the cost of a message that a person must check, for the compared thresholds; None: as in "mailbox".
     """
     wanted, unwanted = labels
     present = rule if isinstance(rule, Costs) else costs_of(labels)

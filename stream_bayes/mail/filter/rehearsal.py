@@ -62,14 +62,8 @@ class Rehearsal:
         self.has_rare = False  # a label was rare at first
 
     def observe(self, label: int, messages: tuple[float, float]) -> int:
-        """Count a message. Return the number of earlier ones of the other label to rehearse.
-
-        Parameters
-        ----------
-        label
-            Of the message, 0 or 1.
-        messages
-            The messages learned of each label: in their proportion they are rehearsed.
+        """Count a message. Return the number of earlier ones of the other label to rehearse. Labels are 0 or 1.
+        `messages` are the ones learned of each label: in their proportion they are rehearsed.
         """
         changed = label != self.label
         if changed:
@@ -94,16 +88,8 @@ class Rehearsal:
         return count
 
     def replay_is_due(self, of_each: tuple[int, int], label: int, clock: int) -> bool:
-        """Return True if it is time to replay all receipts.
-
-        Parameters
-        ----------
-        of_each
-            The receipts of each label, with that of the newest message.
-        label
-            Of the newest message.
-        clock
-            Its number.
+        """Return True if it is time to replay all receipts. `of_each` has the receipts of each label, with that of the
+        newest message, whose label and number `label` and `clock` are.
 
         Examples
         --------
@@ -124,14 +110,8 @@ class Rehearsal:
         return _has_grown(min(of_each[label] - 1, of_each[1 - label]), min(of_each))
 
     def is_young(self, of_each: tuple[int, int], clock: int) -> bool:
-        """Return True for a filter of few messages, or few of a label, of which it can replay the most.
-
-        Parameters
-        ----------
-        of_each
-            The receipts of each label.
-        clock
-            The number of messages learned.
+        """Return True for a filter of few messages, or few of a label, of which it can replay the most. `of_each` has
+        the receipts of each label; `clock` is the number of messages learned.
         """
         is_small = clock <= YOUNG or (self.has_rare and min(of_each) <= GROWN)
         return is_small and 2 * sum(of_each) >= clock

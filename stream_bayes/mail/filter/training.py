@@ -15,13 +15,7 @@ WIDENING, NARROWING = 1.15, 0.999
 
 
 class Training:
-    """Selects the messages to learn: all, or those classified wrong or nearly wrong.
-
-    Parameters
-    ----------
-    kind
-        One of `TRAINING`.
-    """
+    """Selects the messages to learn: all, or those classified wrong or nearly wrong. `kind` is one of `TRAINING`."""
 
     def __init__(self, kind: str) -> None:
         check_choice("train", kind, TRAINING)
@@ -29,16 +23,8 @@ class Training:
         self.margin = MARGIN
 
     def select(self, score: float, label: int, calibration: ScoreCurve) -> tuple[bool, float]:
-        """Return True if a message is to be learned, and the margin after it.
-
-        Parameters
-        ----------
-        score
-            The message's score before learning.
-        label
-            Its label, 0 or 1.
-        calibration
-            Turns the score into log-odds.
+        """Return True if a message is to be learned, and the margin after it. `score` is that before learning; `label`
+        is 0 or 1. `calibration` turns the score into log-odds.
         """
         if self.kind == "everything":
             return True, self.margin

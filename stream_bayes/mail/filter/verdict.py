@@ -17,30 +17,14 @@ MAX_LOG_ODDS: Final = 99.0
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The filter's judgement of a mail.
+    """The filter's judgement of a mail."""
 
-    Parameters
-    ----------
-    verdict
-        `"spam"`, `"ham"` or `"unsure"`.
-    probability
-        Of spam.
-    score
-        Above 0 for spam; to rank by.
-    id
-        Of the mail, signed if the home has a key.
-    threshold
-        The least probability of spam.
-    note
-        Why every mail is unsure yet; empty otherwise.
-    """
-
-    verdict: str
-    probability: float
-    score: float
-    id: str
-    threshold: float
-    note: str = ""
+    verdict: str  # "spam", "ham" or "unsure"
+    probability: float  # of spam
+    score: float  # above 0 for spam; to rank by
+    id: str  # of the mail, signed if the home has a key
+    threshold: float  # the least probability of spam
+    note: str = ""  # why every mail is unsure yet; empty otherwise
 
     @property
     def log_odds(self) -> float:
@@ -59,17 +43,7 @@ class Judgement:
 
 
 def judge(model: SpamFilter, bag: FilterBag, name: str) -> Judgement:
-    """Return the judgement of a mail.
-
-    Parameters
-    ----------
-    model
-        The filter.
-    bag
-        The mail's tokens, of `model.bag_of`.
-    name
-        The mail's id.
-    """
+    """Return the judgement of a mail. `bag` has the mail's tokens, of `model.bag_of`; `name` is its id."""
     wanted, unwanted = model.labels
     answer = model.predict_proba_one(bag)
     decided = model.decide(answer)

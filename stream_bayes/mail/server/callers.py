@@ -23,21 +23,12 @@ class NotAllowed(BadValue):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The rights of a caller.
+    """The rights of a caller."""
 
-    Parameters
-    ----------
-    may_learn
-        True to allow changes.
-    has_users
-        True if a request may name a user. Otherwise all requests are about the site's filter.
-    only
-        The one user whose filter the caller may use and change; None for all.
-    """
-
-    may_learn: bool
+    may_learn: bool  # True to allow changes
+    # True if a request may name a user. Otherwise all requests are about the site's filter.
     has_users: bool = False
-    only: str | None = None
+    only: str | None = None  # the one user whose filter the caller may use and change; None for all
 
     def user(self, named: str | None) -> str | None:
         """Return the user that a request is about, None for the site.
@@ -71,18 +62,8 @@ def caller_of(
     """Return the rights of the program at the other end of a connection.
 
     Over a Unix socket that others can open too, an account of this machine has its own filter only. Root, the account
-    of the server, and trusted accounts, such as that of a mail system, act for all.
-
-    Parameters
-    ----------
-    connection
-        The connection.
-    may_learn
-        True to allow changes by anyone who can connect.
-    has_users
-        True if requests may name users.
-    trusted
-        Names of accounts that act for all users.
+    of the server, and trusted accounts, such as that of a mail system, act for all. `may_learn` allows changes by
+    anyone who can connect. `has_users` is True if requests may name users. `trusted` are the names of those accounts.
     """
     if connection.family == socket.AF_UNIX and has_users and hasattr(socket, "SO_PEERCRED"):
         data = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)

@@ -36,16 +36,8 @@ class FilterService:
     Tokens of mails that were only judged are held for a while, so that a correction needs no more than the id. With a
     user, each verb is about the user's own filter: a mail that one user corrects is as it was for all others.
 
-    Parameters
-    ----------
-    home
-        The filter's directory. A filter must be there.
-    max_bytes, days
-        The bounds of the tokens held; see `JudgedMails`.
-    quota
-        The bounds of users' filters.
-    teach_site
-        True if the site also learns what users teach, once for each user.
+    A filter must be in the directory. `max_bytes` and `days` bound the tokens held; see `JudgedMails`. `quota` bounds
+    users' filters. With `teach_site` the site also learns what users teach, once for each user.
 
     Raises
     ------

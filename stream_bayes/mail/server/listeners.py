@@ -52,20 +52,9 @@ class SocketListener:
     """Serves an open socket, a thread for each connection.
 
     Some threads wait for connections, so that the one that accepts a mail also judges it: starting a thread, and waking
-    it, would take longer than most verdicts. When the last one gets a connection, it starts another first.
-
-    Parameters
-    ----------
-    opened
-        The socket.
-    converse
-        Answers the requests of a connection.
-    refusals
-        Counts what is refused.
-    busy
-        Sent to a client whose connection is refused.
-    inherited
-        True for a socket that another process has opened, and goes on using.
+    it, would take longer than most verdicts. When the last one gets a connection, it starts another first. `converse`
+    answers the requests of a connection. `refusals` counts what is refused; `busy` is sent to a client whose connection
+    is refused. `inherited` is True for a socket that another process has opened, and goes on using.
     """
 
     def __init__(
@@ -165,16 +154,8 @@ class SocketListener:
 
 
 class WebListener:
-    """Serves an application over HTTP, behind the guard, in a thread of its own.
-
-    Parameters
-    ----------
-    opened
-        The socket.
-    app
-        The application, with its guard.
-    door
-        What its connections share.
+    """Serves an application over HTTP, behind the guard, in a thread of its own. `app` comes with its guard. `door` is
+    what its connections share.
     """
 
     def __init__(self, opened: socket.socket, app: ASGIApp, door: Door) -> None:

@@ -74,12 +74,8 @@ class _TooManyForged(Exception):
 
 
 class _Mail:
-    """The mail that is being received: as much of it as is read, and all headers that have to be removed.
-
-    Parameters
-    ----------
-    reservation
-        The part of the budget of memory that it takes.
+    """The mail that is being received: as much of it as is read, and all headers that have to be removed. `reservation`
+    is the part of the budget of memory that it takes.
     """
 
     def __init__(self, reservation: Reservation) -> None:
@@ -154,22 +150,9 @@ def answer_milter(
     on_spam: str,
     user_of: Callable[[str], str | None] | None = None,
 ) -> None:
-    """Serve one connection of a mail server, which may send several mails.
-
-    Parameters
-    ----------
-    reader
-        The connection.
-    service
-        The filter.
-    memory
-        The budget of memory for mails in flight.
-    refusals
-        Counts what is refused, and mails that pass without a verdict.
-    on_spam
-        One of `ON_SPAM`.
-    user_of
-        Returns the user with an address, or None. Without it, the site's filter judges all mails.
+    """Serve one connection of a mail server, which may send several mails. `memory` is the budget for mails in flight.
+    `refusals` counts what is refused, and mails that pass without a verdict. `on_spam` is one of `ON_SPAM`. `user_of`
+    returns the user with an address, or None. Without it, the site's filter judges all mails.
     """
     with memory.open(reader.address, PATIENCE) as reservation:
         arriving = memory.open(reader.address, PATIENCE)

@@ -16,13 +16,7 @@ __all__ = ["MailLearner"]
 
 
 class MailLearner:
-    """Learns and corrects mails under the directory's lock. A change is appended to the filter's journal and synced.
-
-    Parameters
-    ----------
-    home
-        The directory.
-    """
+    """Learns and corrects mails under the directory's lock. A change is appended to the filter's journal and synced."""
 
     def __init__(self, home: SpamHome) -> None:
         self._filter = FilterService(home)

@@ -78,20 +78,12 @@ def inherited_sockets(environment: Mapping[str, str]) -> dict[str, socket.socket
 
 @dataclass(frozen=True, slots=True)
 class ServedUsers:
-    """The use of users' filters by the protocols of mail systems.
+    """The use of users' filters by the protocols of mail systems."""
 
-    Parameters
-    ----------
-    with_domain
-        True if the user of a milter's mail is the whole address of its recipient; False for the part before the @.
-    teach_site
-        True if the site also learns what users teach.
-    trusted
-        Accounts of this machine that act for all users over Unix sockets, as root does.
-    """
-
+    # True if the user of a milter's mail is the whole address of its recipient; False for the part before the @
     with_domain: bool = True
-    teach_site: bool = False
+    teach_site: bool = False  # True if the site also learns what users teach
+    # accounts of this machine that act for all users over Unix sockets, as root does
     trusted: tuple[str, ...] = ()
 
     def user_of_address(self, address: str) -> str | None:
@@ -101,48 +93,23 @@ class ServedUsers:
 
 @dataclass(frozen=True, slots=True)
 class WebAccess:
-    """The clients of the filter's HTTP over TCP.
+    """The clients of the filter's HTTP over TCP."""
 
-    Parameters
-    ----------
-    token
-        The token for changes; None: there are none.
-    hosts
-        Names that requests may be for, besides the loopback's.
-    proxies
-        Addresses or networks of proxies whose `X-Forwarded-For` names the client.
-    """
-
-    token: str | None = None
-    hosts: tuple[str, ...] = ()
-    proxies: tuple[str, ...] = ()
+    token: str | None = None  # for changes; None: there are none
+    hosts: tuple[str, ...] = ()  # names that requests may be for, besides the loopback's
+    proxies: tuple[str, ...] = ()  # addresses or networks of proxies whose `X-Forwarded-For` names the client
 
 
 class SpamServer:
     """Serves a filter's directory.
 
-    Parameters
-    ----------
-    home
-        The directory, with a filter in it.
-    listen
-        The addresses of other protocols, by name: "PORT" on this machine alone, "HOST:PORT", or the path of a Unix
-        socket.
-    inherited
-        Sockets that are open already, by protocol; "socket" is the server's own.
-    max_bytes, days
-        The bounds of the tokens of judged mails; see `JudgedMails`.
-    may_learn
-        True to allow `TELL` over ports, and changes over Unix sockets that were inherited. Always allowed over Unix
-        sockets that the server creates.
-    on_spam
-        What a mail server does with spam: "mark", "quarantine" or "reject".
-    users
-        How the other protocols use users' filters; None: they use the site's alone.
-    quota
-        The bounds of users' filters.
-    web
-        Who may use HTTP, and who may change the filter by it.
+    A filter must be in the directory. `listen` has the addresses of other protocols, by name: "PORT" on this machine
+    alone, "HOST:PORT", or the path of a Unix socket. `inherited` has sockets that are open already, by protocol;
+    "socket" is the server's own. `max_bytes` and `days` bound the tokens of judged mails; see `JudgedMails`.
+    `may_learn` allows `TELL` over ports, and changes over Unix sockets that were inherited; they are always allowed
+    over Unix sockets that the server creates. `on_spam` is what a mail server does with spam: "mark", "quarantine" or
+    "reject". `users` is how the other protocols use users' filters; None: they use the site's alone. `quota` bounds
+    users' filters. `web` says who may use HTTP, and who may change the filter by it.
 
     Raises
     ------

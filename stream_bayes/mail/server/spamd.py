@@ -68,20 +68,8 @@ def answer_spamc(
     memory: MemoryBudget,
     refusals: Refusals,
 ) -> None:
-    """Answer one request of a client of spamd.
-
-    Parameters
-    ----------
-    reader
-        The connection.
-    service
-        The filter.
-    caller
-        The rights of the client: whether TELL is allowed, and the users that `User:` may name.
-    memory
-        The budget of memory for mails in flight.
-    refusals
-        Counts what is refused.
+    """Answer one request of a client of spamd. `caller` has the rights of the client: whether TELL is allowed, and the
+    users that `User:` may name. `memory` is the budget for mails in flight.
     """
     if not reader.has_begun():
         return

@@ -170,18 +170,9 @@ def filter_app(
     caller_of: Callable[[Any], Caller],
     refusals: Callable[[], Iterable[Refusals]],
 ) -> ASGIApp:
-    """Return the application behind its guard.
-
-    Parameters
-    ----------
-    service
-        The filter.
-    door
-        The limits, and what the connections share.
-    caller_of
-        Returns the rights of the client at the other end of a socket.
-    refusals
-        Returns the refusals of all sockets of the server, for the metrics.
+    """Return the application behind its guard. `door` has the limits, and what the connections share. `caller_of`
+    returns the rights of the client at the other end of a socket. `refusals` returns those of all sockets of the
+    server, for the metrics.
     """
     routes = _Filter(service, caller_of, refusals).routes()
     return application(

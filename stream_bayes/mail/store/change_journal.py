@@ -50,26 +50,13 @@ class JournalLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change of a filter.
+    """One change of a filter."""
 
-    Parameters
-    ----------
-    verb
-        `"learn"`, `"correct"` or `"forget"`.
-    id
-        Of the message.
-    label
-        Its label; None to forget it.
-    tokens
-        The tokens to learn, as the filter stores them: with a key, hashed.
-    scores
-        Of a user's filter, the scores on which the change depends: the site may have others when it is read again.
-    """
-
-    verb: str
-    id: str
-    label: str | None = None
-    tokens: dict[str, int] | None = None
+    verb: str  # "learn", "correct" or "forget"
+    id: str  # of the message
+    label: str | None = None  # None to forget it
+    tokens: dict[str, int] | None = None  # to learn, as the filter stores them: with a key, hashed
+    # Of a user's filter, the scores on which the change depends: the site may have others when it is read again.
     scores: tuple[Score, ...] | None = None
 
     def apply(self, model: SpamFilter) -> Change:
@@ -133,15 +120,7 @@ def decoded_records(data: bytes | memoryview, start: int) -> Iterator[JournalLin
 
 
 class ChangeJournal:
-    """The changes of a filter since its snapshot. Appending and restarting need the lock of the home.
-
-    Parameters
-    ----------
-    path
-        The file.
-    files
-        The file system.
-    """
+    """The changes of a filter since its snapshot. Appending and restarting need the lock of the home."""
 
     def __init__(self, path: Path, files: FileSystem) -> None:
         self.path = path
@@ -156,13 +135,8 @@ class ChangeJournal:
 
     def read(self, begin: int, start: int = 0) -> tuple[list[Change], int, int]:
         """Return the changes from a number on, the number that comes next, and the end of the last sound record.
-
-        Parameters
-        ----------
-        begin
-            The number of the first change to return.
-        start
-            The end of the record before it, if known; 0 reads the file from its head.
+        `begin` is the number of the first change to return, `start` the end of the record before it, if known; 0 reads
+        the file from its head.
 
         Raises
         ------
@@ -220,16 +194,9 @@ class ChangeJournal:
             self._files.close(descriptor)
 
     def append(self, changes: Sequence[Change], number: int, stop: int) -> int:
-        """Add changes after the last sound record; return the new end. They outlast a power cut afterwards.
-
-        Parameters
-        ----------
-        changes
-            The changes: all of them are written, or none.
-        number
-            The number of the first.
-        stop
-            The end of the last sound record, as `read` and `append` return it.
+        """Add changes after the last sound record; return the new end. They outlast a power cut afterwards. All of the
+        changes are written, or none. `number` is that of the first; `stop` is the end of the last sound record, as
+        `read` and `append` return it.
 
         Raises
         ------

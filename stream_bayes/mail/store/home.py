@@ -44,16 +44,8 @@ READS = 5  # attempts, if other processes replace the snapshot meanwhile
 
 
 class SpamHome:
-    """The directory of a spam filter.
-
-    Parameters
-    ----------
-    directory
-        The path. It is created at the first training, for its owner alone.
-    key
-        The key of the filter's tokens, if they are hashed.
-    files
-        The file system.
+    """The directory of a spam filter. It is created at the first training, for its owner alone. `key` is that of the
+    filter's tokens, if they are hashed.
     """
 
     def __init__(self, directory: Path, key: bytes | None = None, files: FileSystem | None = None) -> None:
@@ -128,13 +120,7 @@ class SpamHome:
 
     @contextmanager
     def locked(self, waiting: Callable[[], None] | None = None) -> Iterator[None]:
-        """Hold the lock of the filter.
-
-        Parameters
-        ----------
-        waiting
-            Called once if another process holds it.
-        """
+        """Hold the lock of the filter. `waiting` is called once if another process holds it."""
         with holding_lock(self.files, self.directory / "lock", waiting):
             yield
 
@@ -142,14 +128,8 @@ class SpamHome:
     def changing(
         self, make: Callable[[], SpamFilter] | None = None, waiting: Callable[[], None] | None = None
     ) -> Iterator[SpamFilter]:
-        """Lock the filter, yield it to be changed, and write a snapshot. After an error, do not write it.
-
-        Parameters
-        ----------
-        make
-            Makes the first filter. None: there must be one.
-        waiting
-            Called once if another process holds the lock.
+        """Lock the filter, yield it to be changed, and write a snapshot. After an error, do not write it. `make` makes
+        the first filter. None: there must be one. `waiting` is called once if another process holds the lock.
         """
         if make is not None:
             self.files.make_directory(self.directory)
@@ -198,12 +178,7 @@ class SpamHome:
 class OpenFilter:
     """A filter in memory that follows its directory, and whose changes are durable one by one.
 
-    A change is applied, appended to the journal, and synced once. Not thread-safe.
-
-    Parameters
-    ----------
-    home
-        The directory. A filter must be there.
+    A change is applied, appended to the journal, and synced once. Not thread-safe. A filter must be in the directory.
 
     Attributes
     ----------

@@ -97,12 +97,7 @@ def _is_footer(leaf: PartLeaf) -> bool:
 
 
 class IdKey:
-    """The key that signs ids in headers.
-
-    Parameters
-    ----------
-    key
-        Random bytes that only the filter's owner can read.
+    """The key that signs ids in headers. `key` are random bytes that only the filter's owner can read.
 
     Examples
     --------

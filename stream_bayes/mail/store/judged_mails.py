@@ -48,20 +48,8 @@ class _Place(NamedTuple):
 
 
 class JudgedMails:
-    """The tokens of the mails judged last, by id. Not thread-safe.
-
-    Parameters
-    ----------
-    directory
-        The filter's directory.
-    max_bytes
-        The most bytes on disk; 0 holds nothing.
-    days
-        The number of days for which a mail is held.
-    files
-        The file system.
-    clock
-        Returns the time, in seconds since 1970.
+    """The tokens of the mails judged last, by id. Not thread-safe. At most `max_bytes` are on disk; 0 holds nothing. A
+    mail is held for `days` days. `clock` is in seconds since 1970.
 
     Examples
     --------

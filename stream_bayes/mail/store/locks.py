@@ -17,17 +17,7 @@ LOCK_PAUSE = 0.02  # seconds between two attempts to lock
 
 @contextmanager
 def holding_lock(files: FileSystem, path: Path, waiting: Callable[[], None] | None = None) -> Iterator[None]:
-    """Hold the lock of a file, which is made if need be.
-
-    Parameters
-    ----------
-    files
-        The file system.
-    path
-        The file.
-    waiting
-        Called once if another process holds it.
-    """
+    """Hold the lock of a file, which is made if need be. `waiting` is called once if another process holds it."""
     lock = files.open(path, os.O_RDWR | os.O_CREAT)
     try:
         while not files.try_lock(lock):

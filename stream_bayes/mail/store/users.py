@@ -40,24 +40,12 @@ ADDRESS = re.compile(r"<?([^<>]*?)>?")
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """The bounds of users' filters.
+    """The bounds of users' filters."""
 
-    Parameters
-    ----------
-    tokens
-        The most tokens of a user; those longest unseen are evicted.
-    mails
-        The mails of a user that can be corrected or forgotten: the newest.
-    users
-        The most users with a filter of their own. More are refused.
-    open_bytes
-        The memory of open filters, about; at least one is open.
-    """
-
-    tokens: int = MAX_TOKENS
-    mails: int = MAX_RECEIPTS
-    users: int = 10_000
-    open_bytes: int = 64 << 20
+    tokens: int = MAX_TOKENS  # the most of a user; those longest unseen are evicted
+    mails: int = MAX_RECEIPTS  # of a user that can be corrected or forgotten: the newest
+    users: int = 10_000  # The most with a filter of their own. More are refused.
+    open_bytes: int = 64 << 20  # the memory of open filters, about; at least one is open
 
     def __post_init__(self) -> None:
         for name in ("tokens", "mails", "users", "open_bytes"):
@@ -111,18 +99,8 @@ def user_of_address(address: str, *, with_domain: bool) -> str | None:
 
 
 class UserHome(SpamHome):
-    """The directory of a user's filter.
-
-    Parameters
-    ----------
-    site
-        The directory of the site's filter.
-    name
-        The user's name, as `checked_user` returns it.
-    present_site
-        Returns the site's filter.
-    quota
-        The user's bounds.
+    """The directory of a user's filter. `name` is the user's, as `checked_user` returns it. `present_site` returns the
+    site's filter. `quota` bounds the user's.
     """
 
     def __init__(
@@ -164,16 +142,8 @@ class UserHome(SpamHome):
 
 
 class Users:
-    """The filters of a site's users. Not thread-safe.
-
-    Parameters
-    ----------
-    home
-        The directory of the site's filter.
-    present_site
-        Returns the site's filter.
-    quota
-        The bounds. None: the defaults for new users, the saved ones for others.
+    """The filters of a site's users. Not thread-safe. `present_site` returns the site's filter. A quota of None is the
+    defaults for new users, and the saved one for others.
     """
 
     def __init__(

@@ -39,14 +39,8 @@ class _BodyPart(NamedTuple):
 
 
 def attached_mails(raw: bytes, label: str | None = None) -> tuple[list[bytes], str]:
-    r"""Return the mails attached to a mail, and why there is none to learn; "" if there is one.
-
-    Parameters
-    ----------
-    raw
-        The mail.
-    label
-        The label by which they are asked for: a feedback report that says otherwise is refused.
+    r"""Return the mails attached to a mail, and why there is none to learn; "" if there is one. `label` is the one by
+    which they are asked for: a feedback report that says otherwise is refused.
 
     Examples
     --------

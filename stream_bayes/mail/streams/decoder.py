@@ -21,16 +21,9 @@ class MailDecoder(RawDecoder):
     r"""Decodes a mail (RFC 822) to an event whose `x` is `{"id": ..., "tokens": {token: count}}`, for a `SpamFilter`.
 
     The id is the record's key or, without a key, the SHA-256 of the mail; never a header of the sender's. Only a mail
-    that is too long is a bad record: other defects become tokens.
-
-    Parameters
-    ----------
-    fields, schema, max_record_bytes
-        As of a `RawDecoder`: a mail has neither fields nor label.
-    tokens
-        The tokenizer; `EmailTokens()`, if not given.
-    headings
-        Of `"subject"` and `"sender"`, those that are added to `x`, for people to read.
+    that is too long is a bad record: other defects become tokens. A mail has neither fields nor label: `fields` and
+    `schema` are as of a `RawDecoder`. `headings` are those of `"subject"` and `"sender"` that are added to `x`, for
+    people to read.
 
     Examples
     --------

@@ -50,14 +50,9 @@ class TotalScore(NamedTuple):
 
 
 class FilterTotal:
-    """The sum of the filters of all shards: own ones, which learn, and others, as they were last published.
-
-    Parameters
-    ----------
-    empty
-        A filter that has learned nothing, with the built-in scorer.
-    memory_budget
-        The most bytes of the counts of all shards and their sum; None: no limit.
+    """The sum of the filters of all shards: own ones, which learn, and others, as they were last published. `empty` has
+    learned nothing, and has the built-in scorer. `memory_budget` is the most bytes of the counts of all shards and
+    their sum; None: no limit.
 
     Attributes
     ----------
@@ -189,14 +184,7 @@ class FilterTotal:
 
 
 class ShardScorer(TokenScorer):
-    """A scorer that counts the tokens of a shard, and scores by the sum of all.
-
-    Parameters
-    ----------
-    total
-        The sum.
-    influence
-        As of `TokenScorer`.
+    """A scorer that counts the tokens of a shard, and scores by the sum of all. `influence` is as of `TokenScorer`.
 
     Attributes
     ----------
@@ -280,13 +268,7 @@ class _FilterContent(NamedTuple):
 
 
 class ShardFilter(SpamFilter):
-    """The filter of a shard: it answers by the sum of all shards.
-
-    Parameters
-    ----------
-    total
-        The sum.
-    """
+    """The filter of a shard: it answers by the sum of all shards."""
 
     def __init__(self, total: FilterTotal) -> None:
         self._total = total
@@ -322,14 +304,8 @@ class ShardFilter(SpamFilter):
 
 
 class ShardFilterModel:
-    """The model of one shard of a spam filter, as the engine serves it; as `ShardModel` for learners.
-
-    Parameters
-    ----------
-    shard
-        The shard's number.
-    total
-        The sum of all shards, which the shards of a worker share.
+    """The model of one shard of a spam filter, as the engine serves it; as `ShardModel` for learners. The shards of a
+    worker share `total`.
 
     Examples
     --------

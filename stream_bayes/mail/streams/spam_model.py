@@ -16,14 +16,8 @@ FIELDS = ("tokens", "mail", "text")
 
 
 class JudgedAnswer(dict[Any, float]):
-    """The probabilities of a message with its verdict, which what is learned later must not change.
-
-    Parameters
-    ----------
-    probabilities
-        Of both labels; empty before anything was learned.
-    verdict
-        The decision by what was learned then.
+    """The probabilities of a message with its verdict, which what is learned later must not change. The probabilities
+    are those of both labels; empty before anything was learned. The verdict is the decision by what was learned then.
     """
 
     def __init__(self, probabilities: Answer, verdict: Any) -> None:
@@ -34,13 +28,8 @@ class JudgedAnswer(dict[Any, float]):
 class ServedFilter:
     """A `SpamFilter`, which keeps a receipt for each message by the message's id.
 
-    The `x` of an event holds the message as `"tokens"` (a bag), `"mail"` (RFC 822) or `"text"`, and its `"id"`, if
-    any. The decision is the verdict of the filter.
-
-    Parameters
-    ----------
-    model
-        The filter. Loading a state replaces it; `model` is the present one.
+    The `x` of an event holds the message as `"tokens"` (a bag), `"mail"` (RFC 822) or `"text"`, and its `"id"`, if any.
+    The decision is the verdict of the filter. Loading a state replaces `model`.
 
     Examples
     --------

@@ -45,18 +45,10 @@ def fields_of(
 ) -> tuple:
     """Return the fields with their values unfolded, the end of their block, and the defects "long-header", ... of it.
 
-    The end is the place of the newline of the last field, or `stop`; it is `start` if the first line is no field.
-
-    Parameters
-    ----------
-    raw
-        The message, with line ends of one byte.
-    start, stop
-        Where the fields begin, and where the message or part ends.
-    most
-        The most fields to return, besides those that the reader's program shows or decodes by.
-    longest
-        Bytes of a value; of a longer one, the beginning and the end are returned. A type may be so many times longer.
+    The end is the place of the newline of the last field, or `stop`; it is `start` if the first line is no field. `raw`
+    has line ends of one byte. The fields begin at `start`; the message or part ends at `stop`. At most `most` fields
+    are returned, besides those that the reader's program shows or decodes by. Of a value longer than `longest` bytes,
+    the beginning and the end are returned; a type may be so many times longer.
     """
     view: cython.const[cython.uchar][::1] = raw
     fields: list = []

@@ -146,22 +146,11 @@ def walk_page(
 ) -> tuple:
     """Return the visible text, the hidden text, the reasons, the last look, and the place after the last tag.
 
-    Parameters
-    ----------
-    source
-        The page.
-    look
-        The look of text outside all elements: an object with `hidden`, the reason why text is hidden, or "".
-    style_of
-        Called with the name and attributes of an element; returns its own style.
-    plain
-        The style of an element without any.
-    seen_through
-        Called with the look of an element and the style of one within it; returns the look of that.
-    most_tags
-        Tags that are followed. The place is that after the last of them, if there are more; otherwise -1.
-    deepest
-        Elements within one another; deeper ones are not opened.
+    `look` is that of text outside all elements: an object with `hidden`, the reason why text is hidden, or "".
+    `style_of` returns the own style of an element with a name and attributes; `plain` is the style of one without any.
+    `seen_through` returns the look of the inner of two elements, from the look of the outer and its style. At most
+    `most_tags` tags are followed. The place is that after the last of them, if there are more; otherwise -1. Elements
+    within one another deeper than `deepest` are not opened.
     """
     shown: list = []
     concealed: list = []

@@ -54,18 +54,8 @@ def zeroed(word: str) -> str:
 
 @cython.ccall
 def words_of(text: str, prefix: str, longest: cython.Py_ssize_t, most: cython.Py_ssize_t) -> list:
-    """Return the tokens of a text, in order.
-
-    Parameters
-    ----------
-    text
-        The text.
-    prefix
-        Put before each token.
-    longest
-        A longer word becomes `long:`, its first letter, and its length in tens.
-    most
-        The most tokens.
+    """Return the tokens of a text, in order. `prefix` is put before each. A word longer than `longest` becomes `long:`,
+    its first letter, and its length in tens. At most `most` tokens are returned.
     """
     found: list = []
     n: cython.Py_ssize_t = len(text)

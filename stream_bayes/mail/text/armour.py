@@ -18,14 +18,8 @@ MAX_FILES: Final = 20
 
 
 def cut_uuencoded(text: str, most: int) -> tuple[str, list[tuple[str, bytes]]]:
-    r"""Return a text without the files in it, and the names and contents of these.
-
-    Parameters
-    ----------
-    text
-        The text.
-    most
-        The most bytes of all files; of more, the beginning is decoded.
+    r"""Return a text without the files in it, and the names and contents of these. `most` is the most bytes of all
+    files; of more, the beginning is decoded.
 
     Examples
     --------

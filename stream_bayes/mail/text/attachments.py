@@ -125,16 +125,8 @@ def kind_of(media: str, name: str, body: bytes) -> str:
 
 
 def read_attachment(kind: str, data: bytes, longest: int) -> AttachedText:
-    """Return the text, links and names of a file.
-
-    Parameters
-    ----------
-    kind
-        As `kind_of` returns it.
-    data
-        The file, decoded.
-    longest
-        The most letters to return.
+    """Return the text, links and names of a file. `kind` is as `kind_of` returns it; `data` is decoded. At most
+    `longest` letters are returned.
     """
     reader = _READERS.get(kind)
     if reader is None:

@@ -33,27 +33,13 @@ _PAIR = re.compile(rb"[\x81-\xfe][\x30-\xfe]")
 
 
 class _PairCharset(NamedTuple):
-    """A charset of pairs of bytes.
+    """A charset of pairs of bytes."""
 
-    Parameters
-    ----------
-    name
-        Python's.
-    pair
-        Matches any of its characters.
-    usual
-        Matches those in daily use.
-    size
-        The number of those.
-    common
-        The commonest of the language.
-    """
-
-    name: str
-    pair: re.Pattern[bytes]
-    usual: re.Pattern[bytes]
-    size: int
-    common: frozenset[str]
+    name: str  # as Python has it
+    pair: re.Pattern[bytes]  # matches any of its characters
+    usual: re.Pattern[bytes]  # matches those in daily use
+    size: int  # the number of those
+    common: frozenset[str]  # the commonest of the language
 
 
 _JAPANESE = frozenset(
@@ -112,7 +98,7 @@ _CHANCES: Final = {script: _chances(letters) for script, letters in _LETTERS.ite
 
 
 def guessed_text(data: bytes) -> tuple[str, str]:
-    r"""Return the text of bytes under no name, and the charset by which it was read; "" for ASCII.
+    """Return the text of bytes under no name, and the charset by which it was read; "" for ASCII.
 
     Examples
     --------

@@ -79,7 +79,7 @@ def decode_text(data: bytes, charset: str) -> tuple[str, str]:
 
 
 def charset_of_page(data: bytes) -> str:
-    r"""Return the charset that a page names in its own head; "" if none.
+    """Return the charset that a page names in its own head; "" if none.
 
     Examples
     --------
@@ -106,14 +106,8 @@ def sound_base64(data: bytes) -> tuple[bytes, bool]:
 
 
 def decoded_header(value: bytes, words: int) -> tuple[str, list[str], int]:
-    """Return the text of a header's value, the charsets of its encoded words, and the number of words decoded.
-
-    Parameters
-    ----------
-    value
-        The value, unfolded.
-    words
-        The most encoded words to decode; those beyond stay as they are.
+    """Return the text of a header's value, the charsets of its encoded words, and the number of words decoded. `value`
+    is unfolded. At most `words` encoded words are decoded; those beyond stay as they are.
 
     Examples
     --------

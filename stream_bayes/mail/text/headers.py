@@ -57,16 +57,8 @@ def is_verdict(name: str) -> bool:
 
 
 def header_tokens(name: str, text: str, longest: int) -> list[str]:
-    """Return the tokens of a header; none for a verdict.
-
-    Parameters
-    ----------
-    name
-        As it was written.
-    text
-        Its value, decoded.
-    longest
-        The most letters of a word.
+    """Return the tokens of a header; none for a verdict. `name` is as it was written, `text` its value, decoded.
+    `longest` is the most letters of a word.
 
     Examples
     --------

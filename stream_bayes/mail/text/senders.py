@@ -59,14 +59,8 @@ def sender_tokens(headers: list[Header]) -> list[str]:
 
 
 def authentication_tokens(headers: list[Header], server: str) -> list[str]:
-    """Return tokens of the results of a trusted server: the topmost header of each kind that names it.
-
-    Parameters
-    ----------
-    headers
-        Of the mail.
-    server
-        The server's name in its headers (`authserv-id`).
+    """Return tokens of the results of a trusted server: the topmost header of each kind that names it. `server` is its
+    name in the headers (`authserv-id`).
 
     Examples
     --------

@@ -84,12 +84,8 @@ class _PartContent:
 
 
 def head_and_body(raw: bytes) -> tuple[bytes, bytes]:
-    r"""Return the headers of a message and the rest, whether or not a blank line is between them.
-
-    Parameters
-    ----------
-    raw
-        The message, with line ends of one byte and without the separator line of an mbox.
+    r"""Return the headers of a message and the rest, whether or not a blank line is between them. `raw` has line ends
+    of one byte, and not the separator line of an mbox.
 
     Examples
     --------

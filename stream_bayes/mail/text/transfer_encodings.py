@@ -103,12 +103,8 @@ def fast_parser_is_installed() -> bool:
 
 
 def decoder(parser: str) -> Decoder:
-    """Return the decoder of a message's parts.
-
-    Parameters
-    ----------
-    parser
-        `"fast"`, `"standard"`, or `"auto"` for the fast one where it is installed.
+    """Return the decoder of a message's parts. `parser` is `"fast"`, `"standard"`, or `"auto"` for the fast one where
+    it is installed.
     """
     if parser not in PARSERS:
         raise BadValue(f"parser must be one of {', '.join(PARSERS)}; got {parser!r}")

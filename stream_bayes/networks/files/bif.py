@@ -110,16 +110,8 @@ def parse_bif(text: str, *, source: str = "<text>", tolerance: float = TOLERANCE
     """Read a network from a text in the Interchange Format.
 
     Names and labels become strings, unless `bif_text` recorded other types. Parents, and the axes of tables, are in the
-    order of the text.
-
-    Parameters
-    ----------
-    text
-        The whole text.
-    source
-        The name of the source, for messages.
-    tolerance
-        The largest difference of a row's sum from 1. Rows are kept as they are.
+    order of the text. `source` is its name, for messages. `tolerance` is the largest difference of a row's sum from 1.
+    Rows are kept as they are.
 
     Raises
     ------

@@ -42,14 +42,8 @@ class Token(NamedTuple):
 
 
 class Scanner:
-    """A reader of tokens with one token of lookahead; errors give line and column.
-
-    Parameters
-    ----------
-    text
-        The whole text.
-    source
-        The name of the file, for messages.
+    """A reader of tokens with one token of lookahead; errors give line and column. `source` is the name of the file,
+    for messages.
 
     Examples
     --------

@@ -27,16 +27,8 @@ BITS = cython.declare(cython.ulonglong, 0xFFFFFFFF)
 
 @cython.cclass
 class PlainCells:
-    r"""Splits lines into cells.
-
-    Parameters
-    ----------
-    delimiter
-        The byte between two cells.
-    width
-        The number of cells of a line.
-    limit
-        The most bytes of a line, its end included.
+    r"""Splits lines into cells. `delimiter` is the byte between two cells, `width` their number. `limit` is the most
+    bytes of a line, its end included.
 
     Examples
     --------
@@ -138,15 +130,7 @@ class PlainCells:
 
 @cython.ccall
 def rows_of_columns(names: list, columns: list, count: cython.Py_ssize_t) -> list:
-    """Return `{name: value}` for each row.
-
-    Parameters
-    ----------
-    names
-        A name for each column, none of them twice.
-    columns
-        Lists of `count` values.
-    """
+    """Return `{name: value}` for each row. Each column has a name, none of them twice, and a list of `count` values."""
     blank: dict = dict.fromkeys(names)  # a copy has room for all names at once
     rows: list = []
     row: dict

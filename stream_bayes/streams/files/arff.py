@@ -45,21 +45,11 @@ MISSING = "?"
 
 @dataclass(frozen=True)
 class Attribute:
-    """A declared column.
-
-    Parameters
-    ----------
-    name
-        Its name.
-    values
-        The values of a nominal one; None for others.
-    is_numeric
-        True for numbers.
-    """
+    """A declared column."""
 
     name: str
-    values: tuple[str, ...] | None
-    is_numeric: bool
+    values: tuple[str, ...] | None  # of a nominal one; None for others
+    is_numeric: bool  # True for numbers
 
     @property
     def default(self) -> str:
@@ -75,16 +65,9 @@ class Attribute:
 class ARFFSource(FileSource):
     r"""An ARFF file; plain or compressed. Its heading declares the features, and so the schema.
 
-    With a sink that can be cut back, each event counts exactly once.
-
-    Parameters
-    ----------
-    path, name, max_record_bytes, block_bytes, sleep, encoding
-        As of a `FileSource`.
-    fields
-        Roles of the attributes.
-    schema
-        The columns, in place of those that the heading declares: texts are then read as cells of a CSV file are.
+    With a sink that can be cut back, each event counts exactly once. `fields` are the roles of the attributes. `schema`
+    has the columns, in place of those that the heading declares: texts are then read as cells of a CSV file are. The
+    other arguments are as of a `FileSource`.
 
     Raises
     ------

@@ -41,14 +41,8 @@ BLANKS = frozenset(" " * count for count in range(1, 33)) | {"\t"}
 
 
 class Cells(ABC):
-    """The converter of one column. A subclass writes `one`, and `present` if many cells together cost less.
-
-    Parameters
-    ----------
-    name
-        Name of the column.
-    missing
-        Cells that stand for a missing value; cells of blanks alone do too if the empty cell does.
+    """The converter of one column. A subclass writes `one`, and `present` if many cells together cost less. Cells in
+    `missing` stand for a missing value; cells of blanks alone do too if the empty cell does.
     """
 
     absent: Any = None  # the value of a missing cell
@@ -125,17 +119,9 @@ class DeclaredCells(Cells):
 
 @dataclass
 class Misfits:
-    """Cells that are not of the kind of their column, as a name among numbers, and count as missing.
+    """Cells that are not of the kind of their column, as a name among numbers, and count as missing."""
 
-    Parameters
-    ----------
-    count
-        Number of these cells.
-    first
-        The first one.
-    """
-
-    count: int = 0
+    count: int = 0  # how many there are
     first: str = ""
 
     def add(self, cell: str) -> None:
@@ -144,16 +130,8 @@ class Misfits:
 
 
 class NumberCells(Cells):
-    """The converter of finite numbers.
-
-    Parameters
-    ----------
-    name, missing
-        As of `Cells`.
-    decimal, thousands
-        Decimal mark, and mark between groups of three digits.
-    misfits
-        Counts cells that hold no number and makes them missing; None to raise for them.
+    """The converter of finite numbers. `decimal` is the decimal mark, `thousands` that between groups of three digits.
+    `misfits` counts cells that hold no number and makes them missing; None to raise for them.
     """
 
     def __init__(
@@ -198,14 +176,8 @@ class NumberCells(Cells):
 
 
 class ReadCells(Cells):
-    """The converter of cells that a kind of column reads.
-
-    Parameters
-    ----------
-    name, missing, misfits
-        As of `NumberCells`.
-    kind
-        The kind, which may make several features of a cell.
+    """The converter of cells that a kind of column reads. The kind may make several features of a cell. `misfits` is as
+    of `NumberCells`.
     """
 
     def __init__(

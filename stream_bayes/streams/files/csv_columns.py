@@ -38,23 +38,11 @@ DELIMITERS = {"\t": "a tab", ";": "';'", "|": "'|'", ",": "','"}  # common ones
 class CSVColumns:
     """The columns of a file.
 
-    Values are converted a column at a time, for many rows, which takes a third of the time of row by row.
-
-    Parameters
-    ----------
-    names
-        Their names, from left to right.
-    fields
-        Roles of the fields.
-    schema
-        The columns: cells of a numeric one are numbers, those of a nominal one are text, or the declared values that
-        are written so; others are read by their kind. Without a schema, all are text.
-    missing
-        Cells that stand for a missing value.
-    decimal, thousands
-        Marks in numbers.
-    misfits
-        Counts of cells that are not of the kind of their column and are read as missing; None to raise for them.
+    Values are converted a column at a time, for many rows, which takes a third of the time of row by row. `names` are
+    from left to right. By `schema`, cells of a numeric column are numbers, those of a nominal one are text, or the
+    declared values that are written so; others are read by their kind. Without a schema, all are text. Cells in
+    `missing` stand for a missing value. `decimal` and `thousands` are marks in numbers. `misfits` counts cells that are
+    not of the kind of their column and are read as missing; None to raise for them.
 
     Raises
     ------
@@ -129,16 +117,7 @@ class CSVColumns:
     def events(
         self, cells: list[str], positions: Sequence[int], lengths: Sequence[int], partition: Partition
     ) -> list[Event]:
-        """Return the events of some rows.
-
-        Parameters
-        ----------
-        cells
-            Those of all rows, one row after another.
-        positions, lengths
-            Of each row.
-        partition
-            The partition of the rows.
+        """Return the events of some rows. `cells` are those of all rows, one row after another.
 
         Raises
         ------

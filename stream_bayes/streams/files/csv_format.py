@@ -52,59 +52,28 @@ GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 
 @dataclass(frozen=True, kw_only=True)
 class CSVFormat:
-    r"""The format of a file.
+    """The format of a file."""
 
-    Parameters
-    ----------
-    delimiter
-        Delimiter of the cells; a blank stands for any run of blanks and tabs.
-    quote
-        The mark around cells that hold a delimiter.
-    tidy
-        True to remove blanks around cells, to number repeated names of columns, and to name those without a name.
-    comment
-        What a comment line begins with, such as `"#"`; empty if no line is a comment.
-    skip
-        Lines to pass over before the header, or before the data without one.
-    header
-        True if the names of the columns are in the file; otherwise they are called c1, c2, ...
-    is_commented
-        True if these names are in a comment line.
-    units
-        Rows to pass over between the header and the data.
-    lacking
-        `"first"` or `"last"` if the header has no name for that column.
-    line_end
-        `"\n"`, also for lines that end with a return and a newline; `"\r"` if a return alone ends them.
-    sheet
-        The sheet of a spreadsheet; empty for the first one.
-    decimal
-        Decimal mark of numbers, `"."` or `","`.
-    thousands
-        Mark between groups of three digits; empty if there is none.
-    encoding
-        Encoding of the text, as Python names it.
-    missing
-        Cells that stand for a missing value; cells of blanks alone do too.
-    guesses
-        Sentences about what was guessed of the layout and is not plain.
-    """
-
-    delimiter: str = ","
-    quote: str = '"'
+    delimiter: str = ","  # of the cells; a blank stands for any run of blanks and tabs
+    quote: str = '"'  # the mark around cells that hold a delimiter
+    # True to remove blanks around cells, to number repeated names of columns, and to name those without a name
     tidy: bool = False
-    comment: str = ""
-    skip: int = 0
+    comment: str = ""  # what a comment line begins with, such as "#"; empty if no line is a comment
+    skip: int = 0  # lines to pass over before the header, or before the data without one
+    # True if the names of the columns are in the file; otherwise they are called c1, c2, ...
     header: bool = True
-    is_commented: bool = False
-    units: int = 0
-    lacking: str = ""
+    is_commented: bool = False  # True if these names are in a comment line
+    units: int = 0  # rows to pass over between the header and the data
+    lacking: str = ""  # "first" or "last" if the header has no name for that column
+    # "\n", also for lines that end with a return and a newline; "\r" if a return alone ends them
     line_end: str = "\n"
-    sheet: str = ""
-    decimal: str = "."
-    thousands: str = ""
-    encoding: str = "utf-8"
+    sheet: str = ""  # of a spreadsheet; empty for the first one
+    decimal: str = "."  # the mark in numbers, "." or ","
+    thousands: str = ""  # the mark between groups of three digits; empty if there is none
+    encoding: str = "utf-8"  # of the text, as Python names it
+    # cells that stand for a missing value; cells of blanks alone do too
     missing: tuple[str, ...] = MISSING_CELLS
+    # sentences about what was guessed of the layout and is not plain
     guesses: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
@@ -158,14 +127,8 @@ class CSVFormat:
 
 
 def delimiter_of(path: str | os.PathLike[str], given: str | None = None) -> str:
-    r"""Return the delimiter of a file by its name: a tab may also be written `tab` or `\t`.
-
-    Parameters
-    ----------
-    path
-        The file; a tab for a name with .tsv, otherwise a comma, unless another is given.
-    given
-        The configured delimiter.
+    r"""Return the delimiter of a file by its name: a tab may also be written `tab` or `\t`. A file with a name in .tsv
+    has a tab, otherwise a comma, unless another is given.
 
     Examples
     --------
@@ -194,16 +157,8 @@ def guessed_format(
     sheet: str | None = None,
     named: Iterable[str] = (),
 ) -> CSVFormat:
-    r"""Return the format of a file; what is not given is guessed from its first lines.
-
-    Parameters
-    ----------
-    path
-        The file.
-    delimiter, decimal, thousands, encoding, missing, header, skip, units, comment, sheet
-        As of a `CSVFormat`.
-    named
-        Names of columns that the user wrote: a line that holds them all is the header.
+    r"""Return the format of a file; what is not given is guessed from its first lines. `named` are names of columns
+    that the user wrote: a line that holds them all is the header. The other arguments are as of a `CSVFormat`.
 
     Raises
     ------

@@ -34,30 +34,14 @@ SURE = 3.0  # log-odds
 
 @dataclass(frozen=True, kw_only=True)
 class TableLayout:
-    """The lines around the rows of data.
+    """The lines around the rows of data."""
 
-    Parameters
-    ----------
-    skip
-        Lines before the header, or before the data if there is none.
-    header
-        True if the names of the columns are in the file.
-    is_commented
-        True if they are in a comment line.
-    units
-        Rows between the header and the data.
-    lacking
-        `"first"` or `"last"` if the header has no name for that column; otherwise empty.
-    guesses
-        Sentences about what differs from a plain table.
-    """
-
-    skip: int = 0
-    header: bool = True
-    is_commented: bool = False
-    units: int = 0
-    lacking: str = ""
-    guesses: tuple[str, ...] = ()
+    skip: int = 0  # lines before the header, or before the data if there is none
+    header: bool = True  # True if the names of the columns are in the file
+    is_commented: bool = False  # True if they are in a comment line
+    units: int = 0  # rows between the header and the data
+    lacking: str = ""  # "first" or "last" if the header has no name for that column; otherwise empty
+    guesses: tuple[str, ...] = ()  # sentences about what differs from a plain table
 
 
 def guessed_layout(
@@ -73,22 +57,9 @@ def guessed_layout(
     units: int | None = None,
     missing: Iterable[str] = MISSING_CELLS,
 ) -> TableLayout:
-    """Return the layout of a file by its first lines.
-
-    Parameters
-    ----------
-    lines
-        The first lines of the file.
-    delimiter, quote, comment
-        Marks in them.
-    named
-        Names of columns that the user wrote: the line that holds them all is the header.
-    is_usually_headless
-        True if the file's name says that it has no header.
-    skip, header, units
-        What is not to be guessed.
-    missing
-        Cells that stand for a missing value.
+    """Return the layout of a file by its first lines. `named` are names of columns that the user wrote: the line that
+    holds them all is the header. `is_usually_headless` is True if the file's name says that it has no header. `skip`,
+    `header` and `units` are what is not to be guessed. Cells in `missing` stand for a missing value.
 
     Examples
     --------

@@ -36,34 +36,18 @@ NULS = undecodable(
 
 
 class CSVRecord(NamedTuple):
-    """One record.
+    """One record."""
 
-    Parameters
-    ----------
-    cells
-        Its cells, or the reason why it has none.
-    begin, end
-        Positions of its bytes in the lines.
-    """
-
-    cells: list[str] | Undecodable
-    begin: int
+    cells: list[str] | Undecodable  # or the reason why it has none
+    begin: int  # begin and end are positions of its bytes in the lines
     end: int
 
 
 class QuickCells:
     """A fast reader of lines that are records of the right number of cells each, none of them too long.
 
-    Most files have only such lines, and this takes a small part of the time of `rows_of`.
-
-    Parameters
-    ----------
-    form
-        The format of the file.
-    width
-        The number of cells of a record.
-    limit
-        Maximum length of a record in bytes.
+    Most files have only such lines, and this takes a small part of the time of `rows_of`. `width` is the number of
+    cells of a record, `limit` its maximum length in bytes.
     """
 
     def __init__(self, form: CSVFormat, width: int, limit: int) -> None:
@@ -112,16 +96,8 @@ class QuickCells:
 
 
 def rows_of(lines: Lines, form: CSVFormat, limit: int) -> tuple[list[CSVRecord], int]:
-    """Return the complete records in these lines, and their bytes, blank lines and comments included.
-
-    Parameters
-    ----------
-    lines
-        Whole lines, at the beginning of a record.
-    form
-        The format of the file.
-    limit
-        Maximum length of a record in bytes.
+    """Return the complete records in these lines, and their bytes, blank lines and comments included. Whole lines are
+    given, at the beginning of a record. `limit` is the maximum length of a record in bytes.
     """
     split = _Lines(lines, form, limit)
     comment = form.comment.encode()

@@ -40,12 +40,7 @@ class InferredJSONDecoder(JSONDecoder):
     """A JSON object, read by a schema that the first rows of its file have shown.
 
     A field that comes after these rows is a feature as it is, and is counted. A value that is not of its column's kind
-    is missing, and counted in `bad_fields`.
-
-    Parameters
-    ----------
-    fields, schema, max_record_bytes
-        As of a `Decoder`. A column of the schema is of a kind that is read, such as an `Amount`.
+    is missing, and counted in `bad_fields`. A column of the schema is of a kind that is read, such as an `Amount`.
 
     Attributes
     ----------
@@ -81,16 +76,8 @@ class InferredJSONDecoder(JSONDecoder):
 def inferred_json_schema(
     path: str | os.PathLike[str], fields: Fields, profiles: Mapping[str, ColumnProfile] | None = None
 ) -> Schema | None:
-    """Return the schema of a JSON file by its first rows; None if each value is a feature as it is.
-
-    Parameters
-    ----------
-    path
-        The file.
-    fields
-        The roles of its fields.
-    profiles
-        The profiles of its first rows, if there are some already.
+    """Return the schema of a JSON file by its first rows; None if each value is a feature as it is. `profiles` are
+    those of its first rows, if there are some already.
 
     Raises
     ------

@@ -36,23 +36,13 @@ Value = str | int | float | bool
 
 
 class GivenLabel(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A label for the sample with a key.
-
-    Parameters
-    ----------
-    key
-        The sample's key.
-    label
-        Its label.
-    kind
-        `"label"` waits for a sample that has not come yet; `"correction"` is refused then.
-    request
-        The idempotency key of the request that gave it, by which a repeated request is recognised.
-    """
+    """A label for the sample with a key."""
 
     key: Value
     label: Value
+    # "label" waits for a sample that has not come yet; "correction" is refused then
     kind: Literal["label", "correction"] = "correction"
+    # the idempotency key of the request that gave it, by which a repeated request is recognised
     request: str | None = None
 
 
@@ -68,16 +58,8 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class LabelWriter:
-    """Appends labels or commands to a log of a directory; each is on the disk when `write` returns.
-
-    Parameters
-    ----------
-    directory
-        The directory; created if it is not there.
-    files
-        The file system.
-    name
-        Name of the log.
+    """Appends labels or commands to a log of a directory; each is on the disk when `write` returns. The directory is
+    created if it is not there. `name` is that of the log.
     """
 
     def __init__(self, directory: Path, files: FileSystem | None = None, name: str = LABELS) -> None:
@@ -120,18 +102,9 @@ class LabelWriter:
 
 
 class LabelLog:
-    """The labels or commands of a directory as events, each at its recorded place or, if it is new, at once.
-
-    Parameters
-    ----------
-    directory
-        The directory. It may not exist yet.
-    files
-        The file system.
-    name
-        Name of the log: `LABELS` or `COMMANDS`.
-    is_again
-        True to read again what was processed: new lines are left to the pipeline's own reader.
+    """The labels or commands of a directory as events, each at its recorded place or, if it is new, at once. The
+    directory may not exist yet. `name` is that of the log: `LABELS` or `COMMANDS`. With `is_again`, what was processed
+    is read again: new lines are left to the pipeline's own reader.
 
     Examples
     --------
@@ -199,14 +172,9 @@ class LabelLog:
         self._begin(position)
 
     def poll(self, positions: Mapping[Partition, Position], *, is_last: bool = False) -> Record | None:
-        """Return the next label if its place is reached; None otherwise, or if there is none.
-
-        Parameters
-        ----------
-        positions
-            The next position to read of the other partitions.
-        is_last
-            True if no other record comes any more: every place counts as reached.
+        """Return the next label if its place is reached; None otherwise, or if there is none. `positions` are the next
+        ones to read of the other partitions. `is_last` is True if no other record comes any more: every place counts as
+        reached.
         """
         place = self.next_place
         if place is None and self._is_again:

@@ -32,18 +32,9 @@ def rotations_before(number: int) -> int:
 
 
 def numbered(file: ByteFile, rotations: int, lines: int, complete: bool) -> int | None:
-    """Return the partition number of a file; None until its first lines are complete.
-
-    Parameters
-    ----------
-    file
-        The file.
-    rotations
-        Number of files before it.
-    lines
-        Number of first lines that identify it.
-    complete
-        True if nothing more will be written to it.
+    """Return the partition number of a file; None until its first lines are complete. `rotations` is the number of
+    files before it, `lines` that of first lines that identify it. `complete` is True if nothing more will be written to
+    it.
     """
     digest = _digest(file, lines, complete)
     return None if digest is None else rotations << DIGEST_BITS | digest

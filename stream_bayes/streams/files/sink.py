@@ -27,18 +27,10 @@ class FileSink(ABC):
     """A file of results. A subclass writes `_encoded`, and `_heading` for a format with a header.
 
     `commit` hands the batch to the system in one piece: what was committed outlasts the process. `sync` makes it
-    outlast a power cut; it is called before each snapshot, because a start cuts off everything after a snapshot.
-
-    Parameters
-    ----------
-    path
-        Path of the file, readable by its owner only; missing directories are created.
-    name
-        The sink's name in snapshots; if not given, the file's.
-    overwrite
-        True if a new stream may empty an existing file.
-    file_system
-        File system to write through.
+    outlast a power cut; it is called before each snapshot, because a start cuts off everything after a snapshot. The
+    file is readable by its owner only; missing directories are created. `name` is the sink's in snapshots; if not
+    given, the file's. `overwrite` is True if a new stream may empty an existing file. `file_system` is the one to write
+    through.
     """
 
     medium = "local"

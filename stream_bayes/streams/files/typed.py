@@ -43,18 +43,9 @@ SPECS: dict[str, Declared] = {
 class TypedFile(ABC):
     """A file with typed fields, whose positions are numbers of records: the base of a source for each format.
 
-    With a sink that can be cut back, each event counts exactly once.
-
-    Parameters
-    ----------
-    path
-        Path of the file.
-    fields
-        Roles of the fields. Fields of other kinds than numbers and texts must be ignored.
-    name
-        Name of the source; by default the file's.
-    schema
-        The columns, in place of those by the types of the fields: texts are then read as cells are.
+    With a sink that can be cut back, each event counts exactly once. Fields of other kinds than numbers and texts must
+    be ignored. By default `name` is the file's. `schema` has the columns, in place of those by the types of the fields:
+    texts are then read as cells are.
 
     Raises
     ------
