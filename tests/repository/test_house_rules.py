@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -295,6 +296,11 @@ def imports_in(path: Path) -> list[Import]:
     return list(imports_of(source, name_of(path), is_package=path.stem == "__init__"))
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def name_of(path: Path) -> str:
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(parts[:-1] if path.stem == "__init__" else parts)
@@ -360,7 +366,7 @@ def test_no_room_holds_a_cycle() -> None:
 def test_a_class_name_has_one_meaning() -> None:
     homes: dict[str, list[str]] = {}
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(f"{name_of(path)}, line {node.lineno}")
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}
@@ -383,7 +389,7 @@ def test_a_variable_is_named_after_what_it_is() -> None:
 
 def bound_names(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the variables, arguments and attributes that a file binds, and their lines."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.arg):
             yield node.lineno, node.arg
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -611,6 +617,125 @@ def test_a_docstring_without_a_noun_is_found(source: str, words: list[str]) -> N
     assert [word for _, word in no_noun_first(source)] == words
 
 
+# --- parameters: a section of their own only where the reference shows it ---
+
+
+def value_of(path: Path, name: str) -> list[str]:
+    """Return the texts that a module assigns to a name at its top level."""
+    for node in tree_of(path).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            return list(ast.literal_eval(node.value))
+    raise LookupError(f"{path} has no {name}")
+
+
+def public_names() -> set[str]:
+    """Return the names of all pages of the reference."""
+    names = set()
+    for front in value_of(PACKAGE.parent / "docs" / "site_hooks.py", "FRONTS"):
+        folder = PACKAGE if front == "stream_bayes" else PACKAGE / front
+        names.update(
+            value_of(folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py"), "__all__")
+        )
+    return names
+
+
+def with_bases(public: set[str], trees: Mapping[str, ast.Module]) -> set[str]:
+    """Return the names of public classes and of all their bases: the reference shows inherited methods."""
+    bases = {
+        node.name: {ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases}
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    }
+    names, waiting = set[str](), public & bases.keys()
+    while waiting:
+        names |= waiting
+        waiting = set[str]().union(*(bases[name] for name in waiting)) & bases.keys() - names
+    return names
+
+
+def hidden_sections(trees: Mapping[str, ast.Module], public: set[str]) -> list[str]:
+    """Return the classes and functions with a section of parameters that no page of the reference shows."""
+    shown_classes = with_bases(public, trees)
+
+    def hidden_in(node: ast.AST, place: str) -> Iterator[str]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                if isinstance(node, ast.ClassDef):
+                    is_shown = node.name in shown_classes and not child.name.startswith("_")
+                else:
+                    is_shown = child.name in public
+                name = f"{place}.{child.name}"
+                if not is_shown and re.search(
+                    r"^Parameters\n---", ast.get_docstring(child) or "", re.MULTILINE
+                ):
+                    yield name
+                yield from hidden_in(child, name)
+            else:
+                yield from hidden_in(child, place)
+
+    return [name for module, tree in trees.items() for name in hidden_in(tree, module)]
+
+
+# Modules whose inner docstrings list parameters as yet.
+NOT_YET_SHORT = {
+    "core.readings._naive_bayes",
+    "learners.base.base",
+    "learners.catalogue",
+    "learners.classifiers.discriminant",
+    "learners.classifiers.naive_bayes",
+    "learners.sequences.keyed_sequences",
+    "mail.filter._evidence",
+    "mail.filter.calibration",
+    "mail.filter.explanation",
+    "mail.filter.learner_scorer",
+    "mail.filter.receipts",
+    "mail.filter.scorer",
+    "mail.filter.state",
+    "mail.filter.token_scorer",
+    "mail.filter.user_filter",
+    "mail.streams.mailbox",
+    "streams.files.byte_file",
+    "streams.files.column_profile",
+    "streams.files.source",
+}
+
+
+def test_only_the_reference_lists_parameters() -> None:
+    trees = {name_of(path): tree_of(path) for path in sorted(PACKAGE.rglob("*.py"))}
+    hidden = [
+        name
+        for name in hidden_sections(trees, public_names())
+        if not name.startswith(tuple(f"{module}." for module in NOT_YET_SHORT))
+    ]
+    assert not hidden, (
+        "say what a name and its type do not say in a sentence of the docstring, or at the field:\n"
+        + "\n".join(hidden)
+    )
+
+
+def test_a_hidden_section_of_parameters_is_found() -> None:
+    section = '"""X.\n\n    Parameters\n    ----------\n    x\n        The x.\n    """'
+    source = f"""
+class Base:
+    {section}
+    def inherited(self, x):
+        {section.replace("    ", "        ")}
+    def _inner(self, x):
+        {section.replace("    ", "        ")}
+class Shown(Base[int]):
+    {section}
+class Hidden:
+    {section}
+def shown(x):
+    {section}
+def hidden(x):
+    {section}
+"""
+    found = hidden_sections({"m": ast.parse(source)}, {"Shown", "shown"})
+    assert found == ["m.Base", "m.Base._inner", "m.Hidden", "m.hidden"]
+
+
 # --- kernels: their options of mypy, and constants ---
 
 
@@ -668,9 +793,7 @@ def idle_names(modules: Mapping[str, ast.Module]) -> list[str]:
 
 
 def test_every_constant_is_read_somewhere_and_set_once() -> None:
-    parsed = {
-        str(path.relative_to(PACKAGE)): ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")
-    }
+    parsed = {str(path.relative_to(PACKAGE)): tree_of(path) for path in PACKAGE.rglob("*.py")}
     assert not idle_names(parsed)
 
 
@@ -717,7 +840,7 @@ def test_every_file_that_is_written_is_for_its_owner() -> None:
         f"{path.relative_to(PACKAGE)}:{line}: write it with private_files"
         for path in PACKAGE.rglob("*.py")
         if str(path.relative_to(PACKAGE)) not in WRITERS
-        for line in writings(ast.parse(path.read_text("utf-8")))
+        for line in writings(tree_of(path))
     ]
     assert not bare
 
