@@ -41,7 +41,7 @@ STATUS: dict[type[StreamBayesError], int] = {
 
 class Refused(Exception):
     """A request that is refused. `status` is that of the answer, `kind` the kind of problem as a few words with
-    hyphens. `detail` says what was expected, what came, and what to do.
+    hyphens.
     """
 
     def __init__(

@@ -77,8 +77,6 @@ class NumberObserver:
 
 @cython.cclass
 class Tables(FadingClock):
-    """Everything a learner counts, and the clock that fades it."""
-
     def __init__(self, half_life, timed=False):
         FadingClock.__init__(self, half_life, timed)
         self.exact = half_life is None

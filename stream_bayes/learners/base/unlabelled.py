@@ -46,8 +46,7 @@ Weights = NDArray[np.float64]
 
 
 class UnlabelledEvents:
-    """The newest events with and without a label, and the estimate that counts those without. Store and reading have
-    the exact counts of the labelled events.
+    """The newest events with and without a label, and the estimate that counts those without.
 
     Attributes
     ----------
