@@ -56,50 +56,30 @@ Settings = Mapping[
 
 
 class Declaration(NamedTuple):
-    """The declaration of one learner.
+    """The declaration of one learner."""
 
-    Parameters
-    ----------
-    path
-        Its class, as `"module:Class"`.
-    features, depends_on, prediction_time, memory, choose_if
-        Its row in docs/which-learner.md.
-    estimator
-        Its name in `stream_bayes.sklearn`; by default that of the class with `Classifier` or `Regressor` after it.
-    example
-        Arguments to make one with, for a learner that cannot be made without any. They are the estimator's defaults.
-    unordered
-        Other defaults of the estimator, as rows of a table have no order.
-    can_be_wrapped
-        True if it may be the learner of a window, a choice of half-lives or a spam filter.
-    cannot
-        The `VERBS` that it refuses in all settings.
-    only
-        The `VERBS` that it has in some settings: which, in words, and an example.
-    settings
-        The settings that differ in how they work: the laws are checked on each. None: those of River's
-        `_unit_test_params`, by default one without arguments.
-    river
-        The settings that River's own checks run on.
-    task
-        `"classification"`, or `"regression"` where the label is a number.
-    """
-
-    path: str
-    features: str = ""
+    path: str  # of its class, as "module:Class"
+    features: str = ""  # this and the next four are its row in docs/which-learner.md
     depends_on: str = ""
     prediction_time: str = ""
     memory: str = ""
     choose_if: str = ""
+    # its name in `stream_bayes.sklearn`; by default that of the class with `Classifier` or `Regressor` after it
     estimator: str = ""
+    # Arguments to make one with, for a learner that cannot be made without any. They are the estimator's defaults.
     example: Settings = {}  # noqa: RUF012  (never written)
+    # other defaults of the estimator, as rows of a table have no order
     unordered: Settings = {}  # noqa: RUF012
+    # True if it may be the learner of a window, a choice of half-lives or a spam filter
     can_be_wrapped: bool = True
-    cannot: tuple[str, ...] = ()
+    cannot: tuple[str, ...] = ()  # the `VERBS` that it refuses in all settings
+    # the `VERBS` that it has in some settings: which, in words, and an example
     only: Mapping[str, tuple[str, Settings]] = {}
+    # The settings that differ in how they work: the laws are checked on each. None: those of River's
+    # `_unit_test_params`, by default one without arguments.
     settings: tuple[Settings, ...] | None = None
-    river: tuple[Settings, ...] = ({},)
-    task: str = "classification"
+    river: tuple[Settings, ...] = ({},)  # the settings that River's own checks run on
+    task: str = "classification"  # "classification", or "regression" where the label is a number
 
     @property
     def class_name(self) -> str:

@@ -86,18 +86,10 @@ class ValueReading(Reading):
     with L the sparse numbers of a sample on average. Rates are sums over blocks of features, so absent numbers cost no
     time each.
 
-    Parameters
-    ----------
-    shared_variance
-        0: a variance for each class and feature; 1: shared over classes; 2: over features; 3: over both.
-    variance_floor
-        Plug-in: no variance is below this share of the feature's variance over all classes.
-    ddof
-        Plug-in: the degrees of freedom that the means take.
-    student
-        True for Student's t.
-    reads_moments
-        Of numbers that are counted both ways, read the moments, and not the bins.
+    `shared_variance` is 0 for a variance for each class and feature; 1: shared over classes; 2: over features; 3: over
+    both. Plug-in: no variance is below `variance_floor`, a share of the feature's variance over all classes, and `ddof`
+    is the degrees of freedom that the means take. `student` is True for Student's t. Of numbers that are counted both
+    ways, `reads_moments` reads the moments, and not the bins.
 
     Notes
     -----

@@ -24,12 +24,8 @@ __all__ = ["LDA", "QDA"]
 
 
 class _DiscriminantAnalysis(BayesClassifier):
-    """A classifier by a multivariate Gaussian for each class; nominal features as in naive Bayes.
-
-    Parameters
-    ----------
-    predictive, shrinkage, ddof, prior, strength, class_prior, half_life, schema, max_values, memory_budget
-        As in `LDA`.
+    """A classifier by a multivariate Gaussian for each class; nominal features as in naive Bayes. For the arguments see
+    `LDA`.
     """
 
     additive: ClassVar[bool] = False

@@ -35,14 +35,8 @@ def _binning_of(numbers: object) -> Binning | None:
 
 
 class _GaussianOrCounted(LearnsUnlabelled):
-    """A naive Bayes classifier over named features: nominal ones counted, numeric ones Gaussian.
-
-    Parameters
-    ----------
-    prior, strength, class_prior, half_life, predictive, ddof, variance, variance_floor, schema, max_values
-        As in `NaiveBayes`.
-    memory_budget, numbers
-        As in `NaiveBayes`.
+    """A naive Bayes classifier over named features: nominal ones counted, numeric ones Gaussian. For the arguments see
+    `NaiveBayes`.
     """
 
     only: ClassVar[str | None] = None  # the only kind of features it takes

@@ -24,14 +24,9 @@ PER_STEP = cython.declare(cython.double, 1.0 / 4294967296.0)
 
 @cython.cclass
 class EvidenceTable:
-    """Counts and margins of tokens, and the two scores of a message.
-
-    Parameters
-    ----------
-    prior
-        Added to the messages of each class that hold a token, and to those that do not.
-    reserve
-        Added to the denominator of the mean, so that the score of a message with few tokens stays moderate.
+    """Counts and margins of tokens, and the two scores of a message. `prior` is added to the messages of each class
+    that hold a token, and to those that do not. `reserve` is added to the denominator of the mean, so that the score of
+    a message with few tokens stays moderate.
     """
 
     def __init__(self, prior: cython.double, reserve: cython.double):
@@ -116,14 +111,8 @@ class EvidenceTable:
             self.second += units
 
     def read_over(self, site: EvidenceTable, most: cython.double):
-        """Read the counts and margins of a site's table too. See `SiteCounts` in `user_scorer.py` for the formula.
-
-        Parameters
-        ----------
-        site
-            The other table, which is only read.
-        most
-            The messages that all of the site's count as, if there are more.
+        """Read the counts and margins of a site's table too. See `SiteCounts` in `user_scorer.py` for the formula. The
+        site's table is only read. Its messages count as `most`, if there are more.
         """
         self.site = site
         self.most = most
@@ -219,18 +208,9 @@ class EvidenceTable:
     ) -> cython.double:
         """Return the highest score of a passage: of `size` tokens in a row, as if the message were no more.
 
-        Passages begin every half of `size`. The score is the margin plus `mean_weight` times the mean log-odds.
-
-        Parameters
-        ----------
-        codes
-            Of the message's tokens, in the order in which they first occur.
-        size
-            Tokens of a passage. A message with no more is one passage.
-        mean_weight
-            The weight of the mean log-odds.
-        site_codes
-            Of the same tokens in the site's table.
+        Passages begin every half of `size`. The score is the margin plus `mean_weight` times the mean log-odds. `codes`
+        are the message's tokens, in the order in which they first occur; `site_codes` the same tokens in the site's
+        table. A message of no more than `size` tokens is one passage.
         """
         k: cython.Py_ssize_t
         common: cython.Py_ssize_t = -1

@@ -48,12 +48,8 @@ NO_RATES: Final[Rates] = (0.0, 0.0)
 
 
 class ScoreCurve:
-    """A rising curve from scores to probabilities, fitted online.
-
-    Parameters
-    ----------
-    window
-        The number of recent scores that it is fitted to.
+    """A rising curve from scores to probabilities, fitted online. `window` is the number of recent scores that it is
+    fitted to.
 
     Examples
     --------
@@ -286,16 +282,9 @@ class ScoreCurve:
 
 
 def _true_labels(straight: Array, labels: Array, wrong: Rates) -> Array:
-    """Return the probability that each true label is 1: a step of expectation maximisation.
-
-    Parameters
-    ----------
-    straight
-        The log-odds of label 1, of curves fitted before.
-    labels
-        The labels given.
-    wrong
-        The shares of wrong labels, of `wrong_label_rates`.
+    """Return the probability that each true label is 1: a step of expectation maximisation. `straight` are the log-odds
+    of label 1, of curves fitted before; `labels` those given. `wrong` are the shares of wrong labels, of
+    `wrong_label_rates`.
     """
     share = _probabilities(straight)
     as_one = np.where(labels == 1.0, 1.0 - wrong[1], wrong[1]) * share

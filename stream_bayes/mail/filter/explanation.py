@@ -14,20 +14,11 @@ _WIDTH = 44
 
 
 class TokenContribution(NamedTuple):
-    """The contribution of one token to a score.
+    """The contribution of one token to a score."""
 
-    Parameters
-    ----------
-    token
-        The token; with a key, its hash.
-    adds
-        Its part of the score; above 0 for spam.
-    wanted, unwanted
-        The messages of each label that hold it, long ones in part; NaN with a learner, which has no such counts.
-    """
-
-    token: str
-    adds: float
+    token: str  # with a key, its hash
+    adds: float  # its part of the score; above 0 for spam
+    # The messages of each label that hold it, long ones in part; NaN with a learner, which has no such counts.
     wanted: float
     unwanted: float
 

@@ -29,16 +29,8 @@ class LearnerScorer:
 
     The score is log P(spam | bag) - log P(ham | bag) over the square root of the number of tokens, so it grows with a
     message's length no faster than chance evidence does. Messages longer than usual weigh less. A message is unlearned
-    with the bag from which it was learned; with fading, at that clock.
-
-    Parameters
-    ----------
-    learner
-        The classifier.
-    labels
-        Its names of label 0 and label 1.
-    influence
-        As of `MessageWeights`.
+    with the bag from which it was learned; with fading, at that clock. `labels` are its names of label 0 and label 1.
+    `influence` is as of `MessageWeights`.
     """
 
     def __init__(self, learner: BayesClassifier, labels: Labels, influence: int) -> None:

@@ -33,12 +33,8 @@ class MessageScore(NamedTuple):
 
 
 class MessageWeights:
-    """The weight of a message by its length: one much longer than usual counts little.
-
-    Parameters
-    ----------
-    influence
-        The most tokens that a message may have at full weight, however long others are.
+    """The weight of a message by its length: one much longer than usual counts little. `influence` is the most tokens
+    that a message may have at full weight, however long others are.
 
     Attributes
     ----------

@@ -63,27 +63,13 @@ _MAX = 2**60  # of any whole number: sums of two still fit
 
 @dataclass(frozen=True)
 class FilterParts:
-    """The parts of a filter that learn, and so make up its state beside its arguments.
+    """The parts of a filter that learn, and so make up its state beside its arguments."""
 
-    Parameters
-    ----------
-    scorer
-        Counts tokens, or holds a learner.
-    calibration
-        Turns scores into probabilities.
-    receipts
-        The additions of recent messages.
-    training
-        Selects the messages to learn.
-    rehearsal
-        Selects earlier messages to learn again.
-    """
-
-    scorer: Scorer
-    calibration: ScoreCurve
-    receipts: Receipts
-    training: Training
-    rehearsal: Rehearsal
+    scorer: Scorer  # counts tokens, or holds a learner
+    calibration: ScoreCurve  # turns scores into probabilities
+    receipts: Receipts  # the additions of recent messages
+    training: Training  # selects the messages to learn
+    rehearsal: Rehearsal  # selects earlier messages to learn again
 
 
 # -- saving -----------------------------------------------------------------------------------------------------------
@@ -171,18 +157,8 @@ def load_state(
     state: Mapping[str, Any],
     key: bytes | None,
 ) -> Model:
-    """Return the filter of a state.
-
-    Parameters
-    ----------
-    make
-        Makes a filter from its arguments.
-    parts_of
-        Returns its parts, which are then filled.
-    state
-        As returned by `save_state`.
-    key
-        The key of its tokens, if they are hashed.
+    """Return the filter of a state. `make` makes a filter from its arguments, and `parts_of` returns its parts, which
+    are then filled. `state` is as `save_state` returns it. `key` is that of its tokens, if they are hashed.
 
     Raises
     ------

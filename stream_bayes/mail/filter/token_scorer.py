@@ -44,12 +44,8 @@ MAX_MESSAGES: Final = 2.0**40  # of one import: sums of many still fit
 
 
 class TokenScorer:
-    """A scorer that counts tokens and learns their margins.
-
-    Parameters
-    ----------
-    influence
-        The most tokens that a message may have at full weight, however long others are.
+    """A scorer that counts tokens and learns their margins. `influence` is the most tokens that a message may have at
+    full weight, however long others are.
     """
 
     def __init__(self, influence: int) -> None:
@@ -93,18 +89,9 @@ class TokenScorer:
         ]
 
     def learn(self, bag: dict[str, int], score: MessageScore, label: int, doubt: float = 0.0) -> Receipt:
-        """Count a message, and move the margin towards its label.
-
-        Parameters
-        ----------
-        bag
-            Its tokens.
-        score
-            Its score now: nothing may have been learned since.
-        label
-            0 or 1.
-        doubt
-            The share of labels held to be wrong: a label that contradicts a clear margin then moves it little.
+        """Count a message, and move the margin towards its label. `score` is its score now: nothing may have been
+        learned since. `label` is 0 or 1. `doubt` is the share of labels held to be wrong: a label that contradicts a
+        clear margin then moves it little.
         """
         receipt = _learned(replace(self.skip(bag, score, label), doubt=doubt), label)
         self.table.add(receipt.codes, label, receipt.units, receipt.step, self.weights.clock)

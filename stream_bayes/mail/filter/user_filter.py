@@ -194,14 +194,8 @@ class UserFilter(SpamFilter):
 
 
 class UserScorer(TokenScorer):
-    """A scorer that counts a user's tokens, and reads those of the site too.
-
-    Parameters
-    ----------
-    site
-        The site's scorer.
-    influence
-        As of `TokenScorer`.
+    """A scorer that counts a user's tokens, and reads those of the site too. `site` is the site's scorer; `influence`
+    is as of `TokenScorer`.
 
     Attributes
     ----------
@@ -300,13 +294,7 @@ class UserScorer(TokenScorer):
 
 
 class UserCalibration(ScoreCurve):
-    """The site's calibration, and a user's own by the number of scores behind it.
-
-    Parameters
-    ----------
-    site
-        The site's.
-    """
+    """The site's calibration, and a user's own by the number of scores behind it."""
 
     def __init__(self, site: ScoreCurve) -> None:
         super().__init__(USER_SCORES)

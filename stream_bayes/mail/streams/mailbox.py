@@ -74,24 +74,12 @@ _SEPARATOR = re.compile(
 
 
 class Mail(NamedTuple):
-    """A message.
-
-    Parameters
-    ----------
-    raw
-        Its bytes.
-    done
-        The bytes read so far, as `size_of` counts them.
-    place
-        Its file, with its number in an mbox or its name in an archive.
-    refusal
-        Why it is no mail to learn from; "" for a mail.
-    """
+    """A message."""
 
     raw: bytes
-    done: int
-    place: str
-    refusal: str = ""
+    done: int  # the bytes read so far, as `size_of` counts them
+    place: str  # its file, with its number in an mbox or its name in an archive
+    refusal: str = ""  # why it is no mail to learn from; "" for a mail
 
 
 def mails_attached(path: str | Path, label: str | None = None) -> Iterator[Mail]:
@@ -105,14 +93,9 @@ def mails_attached(path: str | Path, label: str | None = None) -> Iterator[Mail]
 
 
 def mails(path: str | Path, label: str | None = None) -> Iterator[Mail]:
-    """Yield the messages of a path in order; in directories, by file name.
-
-    Parameters
-    ----------
-    path
-        A file or directory, or `"-"` for the standard input.
-    label
-        The label by which they are asked for: a row of a table with another one is refused.
+    """Yield the messages of a path in order; in directories, by file name. The path is a file or directory, or `"-"`
+    for the standard input. `label` is the one by which they are asked for: a row of a table with another one is
+    refused.
 
     Raises
     ------

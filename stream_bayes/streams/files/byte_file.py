@@ -165,18 +165,8 @@ def decompressed_zstd(path: Path | str, raw: ReplayableFile) -> ReplayableFile:
 class ByteFile:
     """A regular file, open for reading: decompressed (gzip, bzip2, xz, zstd, zip with one table), and as UTF-8.
 
-    A spreadsheet is read as CSV.
-
-    Parameters
-    ----------
-    path
-        Path of the file.
-    encoding
-        Encoding of the text in it. Another than UTF-8 is converted, and offsets are those of the converted text.
-    convert
-        A conversion of the text as UTF-8. Offsets are those of the converted text.
-    sheet
-        The sheet of a spreadsheet; empty for the first one.
+    A spreadsheet is read as CSV; `sheet` is empty for the first one. Text in another encoding than UTF-8 is converted.
+    `convert` is a further conversion, of the text as UTF-8. Offsets are those of the converted text.
 
     Attributes
     ----------

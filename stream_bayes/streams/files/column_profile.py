@@ -45,33 +45,18 @@ LEAST_WORDS = 10  # of a text, where a table has many
 
 @dataclass
 class ColumnProfile:
-    """Counts of the contents of one column, and the kind that they show.
-
-    Parameters
-    ----------
-    name
-        Name of the column.
-    form
-        The format of the file: the texts that stand for a missing value, and the likely decimal mark.
-    values
-        Number of cells with a value.
-    missing
-        Number of missing cells, by their text.
-    counts
-        Number of cells by text, of the first 20,001 texts.
-    typed_numbers
-        Of values that have a type, the number in each text that is one; None for the cells of a CSV file.
-    decimal
-        The likely decimal mark, by the other columns; None for that of the format.
-    """
+    """Counts of the contents of one column, and the kind that they show."""
 
     name: str
+    # of the file: the texts that stand for a missing value, and the likely decimal mark
     form: CSVFormat = field(default_factory=CSVFormat)
-    values: int = 0
-    missing: Counter[str] = field(default_factory=Counter)
+    values: int = 0  # the number of cells with a value
+    missing: Counter[str] = field(default_factory=Counter)  # the number of missing cells, by their text
+    # the number of cells by text, of the first 20,001 texts
     counts: Counter[str] = field(default_factory=Counter)
+    # Of values that have a type, the number in each text that is one; None for the cells of a CSV file.
     typed_numbers: dict[str, float] | None = None
-    decimal: str | None = None
+    decimal: str | None = None  # the likely decimal mark, by the other columns; None for that of the format
 
     def add(self, cell: str) -> None:
         """Add a cell."""
@@ -205,16 +190,9 @@ def profile_of(
     columns: Sequence[str] | None = None,
     form: CSVFormat | None = None,
 ) -> dict[str, ColumnProfile]:
-    """Return the profiles of columns of a CSV file, by its first rows; fewer rows of a file with many columns.
-
-    Parameters
-    ----------
-    path, columns, form
-        As of a `CSVSource`.
-    names
-        The columns to profile; all if not given.
-    rows
-        Number of rows to examine.
+    """Return the profiles of columns of a CSV file, by its first rows; fewer rows of a file with many columns. `names`
+    are the columns to profile; all if not given. `rows` is the number of rows to examine. The other arguments are as of
+    a `CSVSource`.
 
     Raises
     ------
@@ -233,14 +211,7 @@ def inferred_features(names: Iterable[str], rows: Iterable[Mapping[str, str | No
     """Infer the columns from the text of some rows: the kind to which at least 90 % of the values belong, else nominal.
 
     A column without any value is nominal, and so is one of digits with leading zeros. The result depends on the rows
-    alone.
-
-    Parameters
-    ----------
-    names
-        The features.
-    rows
-        The text of each feature; None if a value is missing.
+    alone. Of each row, the text of a feature is None if its value is missing.
 
     Examples
     --------

@@ -25,27 +25,14 @@ PAUSE_SECONDS = 0.1  # between two reads of a file that does not grow
 
 
 class Lines(NamedTuple):
-    """Whole lines of a file.
+    """Whole lines of a file."""
 
-    Parameters
-    ----------
-    data
-        Their bytes. The last one ends with a newline, unless the file ends without.
-    start
-        The position of the first byte.
-    span
-        The position of the next record. Bytes between `start` and it are blank lines or the heading.
-    ahead
-        Number of bytes of the next line that have been read.
-    last
-        True at the end of the file.
-    """
-
-    data: bytes
-    start: Position
+    data: bytes  # Their bytes. The last one ends with a newline, unless the file ends without.
+    start: Position  # the position of the first byte
+    # The position of the next record. Bytes between `start` and it are blank lines or the heading.
     span: Position
-    ahead: int
-    last: bool
+    ahead: int  # how many bytes of the next line have been read
+    last: bool  # True at the end of the file
 
 
 class FileSource(ABC):
@@ -54,22 +41,10 @@ class FileSource(ABC):
     Positions are bytes of the decompressed content, so that any record can be sought; in a compressed file by reading
     all that comes before it. Bytes between records belong to the record after them.
 
-    Parameters
-    ----------
-    path
-        Path of the file.
-    name
-        The source's name; if not given, the file's.
-    follow
-        True to wait for more at the end. An incomplete last line is then read once it is complete.
-    max_record_bytes
-        A longer record is a bad record. It is skipped, and never in memory as a whole.
-    block_bytes
-        Number of bytes to read at once.
-    sleep
-        Function that waits when there is nothing to read.
-    encoding
-        Encoding of the text. Of another than UTF-8, positions are bytes of the text as UTF-8.
+    If `name` is not given, it is the file's. `follow` waits for more at the end. An incomplete last line is then read
+    once it is complete. A record longer than `max_record_bytes` is a bad record. It is skipped, and never in memory as
+    a whole. `block_bytes` are read at once. `sleep` waits when there is nothing to read. `encoding` is that of the
+    text. Of another than UTF-8, positions are bytes of the text as UTF-8.
 
     Raises
     ------
