@@ -34,7 +34,7 @@ class WindowEvents:
 
     # a row a slot and a column an event, so that a feature's codes are contiguous; -1 is missing
     codes: NDArray[np.int32]
-    labels: NDArray[np.int32]
+    labels: NDArray[np.int32]  # the code of each event's label
     weights: NDArray[np.float64]  # as they were learned
     clocks: NDArray[np.int64]  # right after each event
 

@@ -23,7 +23,7 @@ class MailDecoder(RawDecoder):
     The id is the record's key or, without a key, the SHA-256 of the mail; never a header of the sender's. Only a mail
     that is too long is a bad record: other defects become tokens. A mail has neither fields nor label: `fields` and
     `schema` are as of a `RawDecoder`. `headings` are those of `"subject"` and `"sender"` that are added to `x`, for
-    people to read.
+    people to read. The tokens are those of `EmailTokens()`, if nothing else is given.
 
     Examples
     --------
