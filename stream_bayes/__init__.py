@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
     from stream_bayes.learners.classifiers.discriminant import LDA, QDA
     from stream_bayes.learners.classifiers.kdb import KDB
     from stream_bayes.learners.classifiers.live_choice import LiveChoice
+    from stream_bayes.learners.classifiers.logistic import BayesianLogistic
     from stream_bayes.learners.classifiers.naive_bayes import GaussianNB, NaiveBayes
     from stream_bayes.learners.classifiers.one_dependence import A2DE, AODE, SPODE
     from stream_bayes.learners.classifiers.text import BernoulliNB, ComplementNB, MultinomialNB
@@ -61,6 +62,7 @@ __all__ = [
     "Amount",
     "BayesNet",
     "BayesNetClassifier",
+    "BayesianLogistic",
     "BayesianRegression",
     "BernoulliNB",
     "Binning",

@@ -127,7 +127,11 @@ class RecentEvents:
         wait, or if it fades: then it has forgotten a share of the earlier events, too.
         """
         window, row = self._window, Row()
-        if self._model.half_life is not None or self.newest - since >= MOST_FORGOTTEN:
+        if (
+            not self._model.unlearns
+            or self._model.half_life is not None
+            or self.newest - since >= MOST_FORGOTTEN
+        ):
             return self._model
         twin = self._model._twin()
         try:

@@ -99,6 +99,11 @@ def _slides(learner: BayesClassifier) -> bool:
 
 def _holds_all(learner: BayesClassifier) -> bool:
     """Return True if an event learned by a law can be unlearned."""
+    return learner.unlearns and _is_long(learner)
+
+
+def _is_long(learner: BayesClassifier) -> bool:
+    """Return True if an event learned by a law does not leave by itself."""
     return not isinstance(learner, SlidingWindow) or learner.size >= LONG
 
 
@@ -151,7 +156,7 @@ def _is_a_sum(learner: BayesClassifier) -> bool:
 LAWS: tuple[Law, ...] = (
     Law(predicting_changes_nothing, None, _everyone),
     Law(answers_are_probabilities, None, _everyone),
-    Law(missing_is_missing, None, _holds_all),
+    Law(missing_is_missing, None, _is_long),
     Law(many_are_one_by_one, None, _everyone),
     Law(batches_of_coded_columns, None, _everyone),
     Law(explanations_add_up, None, _is_a_sum),

@@ -20,6 +20,7 @@ from stream_bayes.errors import (
     CannotMerge,
     KindChanged,
     NotLearned,
+    NotSupported,
     SchemaError,
     UnknownFeature,
 )
@@ -83,15 +84,19 @@ def bad_input_changes_nothing(learner: BayesClassifier, streams: Streams) -> Non
 
     for label in BAD_LABELS:
         demand_refusal(LabelledSample(x, label), BadLabel, f"the label {shown(label)}")
+        unlearning = partial(model.unlearn_one, x, label)
         taught.refuses(
-            {f"unlearning the label {shown(label)}": partial(model.unlearn_one, x, label)}, BadLabel
+            {f"unlearning the label {shown(label)}": unlearning},
+            BadLabel if learner.unlearns else NotSupported,
         )
     if streams.declares_classes:
         demand_refusal(LabelledSample(x, "not declared"), BadLabel, "a label that is not declared")
     for weight in BAD_WEIGHTS:
         demand_refusal(LabelledSample(x, y, weight), BadWeight, f"the weight {shown(weight)}")
+        unlearning = partial(model.unlearn_one, x, y, weight)
         taught.refuses(
-            {f"unlearning the weight {shown(weight)}": partial(model.unlearn_one, x, y, weight)}, BadWeight
+            {f"unlearning the weight {shown(weight)}": unlearning},
+            BadWeight if learner.unlearns else NotSupported,
         )
     for event in BAD_EVENTS:
         if "bag" in learner.inputs and isinstance(event, list):
@@ -101,7 +106,8 @@ def bad_input_changes_nothing(learner: BayesClassifier, streams: Streams) -> Non
         bad = {key: one for key, one in x.items() if key != name} | {name: value}
         demand_refusal(LabelledSample(bad, y), errors, f"{name!r} = {shown(value)}")
     _require_whole_batches(taught, streams)
-    _require_nothing_unlearned(taught, streams)
+    if learner.unlearns:
+        _require_nothing_unlearned(taught, streams)
     taught.refuses(
         {f"advance({events!r})": partial(model.advance, events) for events in NO_COUNTS}, BadWeight
     )

@@ -21,19 +21,25 @@ from stream_bayes.core.counts.state import sizes
 from stream_bayes.core.counts.window import Window
 from stream_bayes.core.encoding._features import Encoder
 
-__all__ = ["Coming", "MemoryUse"]
+__all__ = ["Coming", "MemoryUse", "ReadingBytes"]
 
 Array = NDArray[Any]
 Coming: TypeAlias = Callable[
     [FamilyTables], Sequence[int]
 ]  # the configurations that rows will add to each family
 
+ReadingBytes: TypeAlias = Callable[[int, int], int]
+
 NAME_BYTES = 40  # a value's place in its vocabulary's table and list, at most; the name itself is not counted
 FEATURE_BYTES = 600  # a feature, its vocabulary and their empty tables
 
 
 class MemoryUse:
-    """The bytes of a store's tables, names, window and families. `budget` is the most bytes; None: no limit."""
+    """The bytes of a store's tables, names, window and families. `budget` is the most bytes; None: no limit.
+
+    `reading_bytes` returns the bytes that a reading keeps beside the tables, by the number of values and numeric
+    features and that of the labels.
+    """
 
     def __init__(
         self,
@@ -43,6 +49,7 @@ class MemoryUse:
         word_histogram: bool,
         discretizer: Discretizer | None,
         budget: int | None,
+        reading_bytes: ReadingBytes | None = None,
     ) -> None:
         self.encoder = encoder
         self.tables = tables
@@ -50,6 +57,7 @@ class MemoryUse:
         self.word_histogram = word_histogram
         self.discretizer = discretizer
         self.budget = budget
+        self.reading_bytes = reading_bytes
         self.window: Window | None = None
         self.slides = False  # events that leave the window are subtracted
 
@@ -100,7 +108,7 @@ class MemoryUse:
         return need + (0 if self.window is None else self.window.bytes_needed(spare))
 
     def _bytes(self, layout: Layout, codes: int, columns: int, numeric: int) -> int:
-        """Return the bytes of values, pairs, triples, numbers and names."""
+        """Return the bytes of values, pairs, triples, numbers, names, and what a reading keeps."""
         cells = layout.classes * (columns * (layout.positions + layout.features + 1) + 1)
         cells += layout.classes * (14 + columns) * numeric
         if self.tables.co_moments is not None:
@@ -109,8 +117,17 @@ class MemoryUse:
             cells += layout.classes * layout.pairs
         if self.order >= 3:
             cells += layout.classes * layout.triples
+        kept = (
+            0 if self.reading_bytes is None else self.reading_bytes(codes + numeric, len(self.encoder.labels))
+        )
         small = layout.positions * (1 + (4 * layout.classes if self.word_histogram else 0))
-        return 8 * int(cells) + int(small) + NAME_BYTES * codes + FEATURE_BYTES * len(self.encoder.features)
+        return (
+            8 * int(cells)
+            + int(small)
+            + kept
+            + NAME_BYTES * codes
+            + FEATURE_BYTES * len(self.encoder.features)
+        )
 
     def _most_names(self, used: Array) -> int:
         """Return the number of names once all cuts are final."""

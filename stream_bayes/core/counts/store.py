@@ -24,7 +24,7 @@ from stream_bayes.core.counts.families import (
     families_state,
     load_families,
 )
-from stream_bayes.core.counts.memory_use import Coming, MemoryUse
+from stream_bayes.core.counts.memory_use import Coming, MemoryUse, ReadingBytes
 from stream_bayes.core.counts.merging import merge_names, merge_tables
 from stream_bayes.core.counts.names import weights_by_name
 from stream_bayes.core.counts.state import (
@@ -80,7 +80,8 @@ class CountStore:
     class.
 
     `on_many_values` is called with a feature like an id, as in `TableGrowth`; `on_moved` once with a feature whose
-    numbers have left their cuts, and the first and last of these; not where cuts move.
+    numbers have left their cuts, and the first and last of these; not where cuts move. `reading_bytes` says what a
+    reading keeps beside the tables, as `MemoryUse` takes it.
 
     Notes
     -----
@@ -115,6 +116,7 @@ class CountStore:
         on_moved: OnMoved | None = None,
         moments: bool = False,
         co_moments: bool = False,
+        reading_bytes: ReadingBytes | None = None,
     ) -> None:
         self.encoder = encoder
         self.order = order
@@ -137,7 +139,9 @@ class CountStore:
             self.tables.observer = self.discretizer
             if on_moved is not None or self.discretizer.keeps_newest:
                 self.tables.on_moved = self._follow
-        self._memory = MemoryUse(encoder, self.tables, order, word_histogram, self.discretizer, memory_budget)
+        self._memory = MemoryUse(
+            encoder, self.tables, order, word_histogram, self.discretizer, memory_budget, reading_bytes
+        )
         self._growth = TableGrowth(self._memory, on_many_values)
         if window is None:
             self._growth.shrink(self._memory.columns)

@@ -229,6 +229,9 @@ class CountLearner(ReadOnlyArguments, base.Base):
     and `_load_derived`, and `_merged` to adapt them after a merge.
     """
 
+    unlearns: ClassVar[bool] = True
+    """False if what it learned is no sum, so that `unlearn_one` raises `NotSupported`."""
+
     slides_by_itself: ClassVar[bool] = False
     """True if its arguments `window` and `slides` make it a sliding window."""
 

@@ -10,7 +10,7 @@ from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.readings._sliding import SlidingReading
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import BadValue
+from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.base.arguments import check_count
 from stream_bayes.learners.base.base import BayesClassifier, check_learner
 from stream_bayes.learners.base.state import CountLearner
@@ -76,6 +76,10 @@ class SlidingWindow(BayesClassifier):
         if "bag" in learner.inputs:
             raise BadValue(
                 f"events of a {type(learner).__name__} are bags of words, and a window of these is not kept"
+            )
+        if not learner.unlearns:
+            raise NotSupported(
+                f"a {type(learner).__name__} cannot unlearn the events that leave a window; give it a half_life"
             )
         if learner.clock:
             raise BadValue(f"the {type(learner).__name__} has learned before; give a new one")

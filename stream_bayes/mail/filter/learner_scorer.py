@@ -36,6 +36,10 @@ class LearnerScorer:
     def __init__(self, learner: BayesClassifier, labels: Labels, influence: int) -> None:
         self.weights = MessageWeights(influence)
         check_learner(learner)
+        if not learner.unlearns:
+            raise NotSupported(
+                f"a {type(learner).__name__} cannot unlearn a mail that was learned by mistake"
+            )
         self.learner = learner
         self.labels = labels
         self.units_learned = [0, 0]

@@ -26,6 +26,8 @@ def unlearning_fault(model: Any, *, is_read_again: bool) -> str | None:
     """
     if not isinstance(model, BayesClassifier):
         return f"{type(model).__name__} cannot unlearn"
+    if not model.unlearns:
+        return f"a {type(model).__name__} cannot unlearn: it is no sum of what it learned"
     if model._store.cuts_move:
         return f"a {type(model).__name__} whose cuts move, by Binning(moving=True), cannot unlearn"
     if is_read_again and (model.half_life is not None or model._store.window is not None):

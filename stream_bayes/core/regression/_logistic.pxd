@@ -1,0 +1,72 @@
+from stream_bayes.core.counts._moments cimport Gaussians
+from stream_bayes.core.counts._tables cimport Tables
+from stream_bayes.core.counts._values cimport ValueCounts
+from stream_bayes.core.encoding._rows cimport Row
+from stream_bayes.core.readings._reading cimport Reading
+
+cdef double log_sigmoid(double u) noexcept
+cpdef bint is_joint(Py_ssize_t columns, Py_ssize_t contrasts)
+
+cdef class LogisticReading(Reading):
+    cdef public double kept
+    cdef public Py_ssize_t columns
+    cdef public Py_ssize_t contrasts
+    cdef public bint joint
+    cdef public double[::1] mean
+    cdef public double[::1] covariance
+    cdef public dict column_of
+    cdef public long long[::1] slot
+    cdef public long long[::1] code
+    cdef public double[::1] center
+    cdef public double[::1] unit
+    cdef public long long[::1] count
+    cdef public long long faded_at
+    cdef public Py_ssize_t turn
+    cdef public double[::1] z
+    cdef public unsigned char[::1] there
+    cdef unsigned char[::1] present
+    cdef public double[::1] projected
+    cdef double[::1] u
+    cdef double[::1] at
+    cdef double[::1] tried
+    cdef double[::1] gradient
+    cdef double[::1] latent
+    cdef double[::1] share_at
+    cdef double[::1] scatter
+    cdef double[::1] weight
+    cdef double[::1] noise
+    cdef double[::1] system
+    cdef double mean_of_tilt
+    cdef double variance_of_tilt
+    cdef double log_evidence_of_tilt
+    cdef double prior(self, Py_ssize_t j) noexcept
+    cdef Py_ssize_t add_column(self, Py_ssize_t slot, Py_ssize_t code)
+    cpdef make_room(self, Py_ssize_t classes)
+    cdef extend(self, Py_ssize_t columns, Py_ssize_t contrasts)
+    cdef make_buffers(self)
+    cdef begin_contrast(self, Py_ssize_t a)
+    cdef write_latent(self, double[::1] u, Py_ssize_t contrasts)
+    cdef read_row(self, Row row)
+    cdef double share_of(self, Py_ssize_t slot, Py_ssize_t code)
+    cdef project(self)
+    cdef add_noise(self)
+    cdef double contrast(self, Py_ssize_t y, Py_ssize_t a) noexcept
+    cdef double variance(self, Py_ssize_t x, Py_ssize_t y)
+    cdef double variance_along_at(self)
+    cdef learn_of_two(self, Row row)
+    cdef tilt(self, double mean, double spread, double weight)
+    cdef learn_of_more(self, Row row)
+    cdef double objective(self, double[::1] gradient, Row row)
+    cdef write_weight(self, Row row)
+    cdef solve(self)
+    cdef moderate_weight(self)
+    cdef write_system(self, Py_ssize_t right)
+    cdef mirror(self)
+    cdef eliminate(self, Py_ssize_t right)
+    cdef take_over(self)
+    cpdef fade(self)
+    cdef forget_all(self)
+    cdef give_back(self, Py_ssize_t j, double share)
+    cdef add_precision(self, Py_ssize_t i, double precision)
+    cdef set_unit(self, Py_ssize_t j)
+    cdef rescale(self, Py_ssize_t j, double factor, double shift)

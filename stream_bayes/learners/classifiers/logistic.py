@@ -1,0 +1,301 @@
+"""Bayesian logistic regression, and the functions that its posterior draws."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Never
+
+import numpy as np
+
+from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.encoding._vocabulary import Vocabulary
+from stream_bayes.core.regression.logistic import Coefficients, Logistic, posterior_bytes
+from stream_bayes.core.values.values import OTHER, is_missing
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadValue, CannotMerge, NotLearned, NotSupported
+from stream_bayes.learners.base.arguments import check_number, warn_of_many_values
+from stream_bayes.learners.base.base import BayesClassifier, X
+from stream_bayes.learners.base.predictions import most_probable
+from stream_bayes.learners.base.row_encoder import row_encoder
+from stream_bayes.learners.base.traits import Promise, Traits
+
+__all__ = ["BayesianLogistic", "Coefficient", "LogisticFunction"]
+
+
+class Coefficient(NamedTuple):
+    """Addition of one unit of a number, or of a value, to the score of a class.
+
+    Parameters
+    ----------
+    mean, deviation
+        Of its posterior.
+    """
+
+    mean: float
+    deviation: float
+
+
+@dataclass(frozen=True)
+class LogisticFunction:
+    """A function from an event to the probabilities of classes, as a posterior draws it.
+
+    Parameters
+    ----------
+    start
+        The score of each class where every feature is missing.
+    slopes
+        By numeric feature: the number at which it adds nothing, the deviation that is one unit, and by class what a
+        unit adds.
+    effects
+        By nominal feature and value: what the value adds to each class.
+
+    Examples
+    --------
+    >>> function = LogisticFunction({"rain": 1.0, "dry": -1.0}, {"wind": (3.0, 2.0, {"rain": 0.5, "dry": -0.5})}, {})
+    >>> round(function.predict_proba_one({"wind": 1.0})["rain"], 3)
+    0.731
+    """
+
+    start: dict[Any, float]
+    slopes: dict[Any, tuple[float, float, dict[Any, float]]]
+    effects: dict[Any, dict[Any, dict[Any, float]]]
+
+    def predict_proba_one(self, x: X) -> dict[Any, float]:
+        """Return the probability of each class; what is missing or was never learned adds nothing."""
+        parts = {label: [score] for label, score in self.start.items()}
+        for name, value in x.items():
+            if is_missing(value):
+                continue
+            size, added = 1.0, None
+            if name in self.slopes:
+                center, unit, added = self.slopes[name]
+                size = max(-FARTHEST, min(FARTHEST, (value - center) / unit))
+            elif name in self.effects:
+                values = self.effects[name]
+                added = values.get(value, values.get(OTHER))
+            for label, slope in (added or {}).items():
+                parts[label].append(size * slope)
+        scores = {label: math.fsum(part) for label, part in parts.items()}
+        best = max(scores.values())
+        weights = {label: math.exp(score - best) for label, score in scores.items()}
+        total = math.fsum(weights.values())
+        return {label: weight / total for label, weight in weights.items()}
+
+    def predict_one(self, x: X) -> Any:
+        """Return the most probable class; of equal ones the first by name."""
+        return most_probable(self.predict_proba_one(x))
+
+
+FARTHEST = 10.0  # deviations, as the learner counts numbers
+
+
+class BayesianLogistic(BayesClassifier):
+    """Bayesian logistic regression of two classes or more: assumed-density filtering, one event at a time.
+
+    Where naive Bayes and LDA model the features of each class, this models the class given the features alone:
+    features that say the same are not counted twice, and probabilities stay calibrated. The posterior of the
+    coefficients is kept as a normal distribution, and a prediction is the mean over it: far from what was learned it is
+    less certain than the plug-in of a maximum a posteriori fit.
+
+    Strings, bytes, bools and tuples are nominal: each value has a coefficient. A missing feature is integrated out, as
+    if it were independent of the others.
+
+    Parameters
+    ----------
+    strength
+        The precision of the prior: the log-odds of any two classes have coefficients ~ N(0, 1 / strength), for a number
+        those of its deviation. Of two classes it is 1 / C of scikit-learn's `LogisticRegression` on standardised
+        numbers, of more 1 / 2C.
+    half_life
+        The number of learned events after which one weighs half; None never forgets. The prior never fades.
+    schema
+        The declared features and classes. Without one, all are learned when they first come.
+    max_values
+        The number of values of a nominal feature after which new ones share one coefficient. Default: no limit.
+    memory_budget
+        The most bytes that counts, names and the posterior may take; a sample that needs more is refused. Default: no
+        limit.
+
+    Notes
+    -----
+    With z the features in their units, and u = m z the log-odds, whose variance is S = z V z:
+
+        two classes    u -> mean and variance of N(u, S) times sigmoid(+-u)        m += V z a,  V -= V z b z V
+        more           u -> mode and curvature of N(u, S) times softmax(u)
+
+    a and b are the moves of mean and variance of u by S and S^2. The posterior is an approximation that depends on the
+    order of events: in one pass it is close to that of all of them together. A number's unit is its mean and deviation
+    after 4 events, 8, 16, ...; the posterior is written in each new unit without loss. Until the first, it adds
+    nothing. What lies beyond 10 deviations counts as 10. A class that comes after others begins with the log-odds of
+    its share.
+
+    Up to 192 coefficients (those of a class less the first: columns times classes less one) and 17 classes, V is the
+    whole covariance, and an event costs its size, times the classes less one; beyond, V is diagonal: coefficients are
+    taken as independent of each other. `is_joint_` says which.
+
+    Promises: the same events from the same state give the same answers. It cannot unlearn, or be merged: a normal
+    distribution that was fitted to an event is no sum. `LDA` has linear boundaries, and does.
+
+    Examples
+    --------
+    >>> model = BayesianLogistic()
+    >>> for k in range(200):
+    ...     model.learn_one({"wind": k % 10, "sky": "grey" if k % 3 else "blue"}, "rain" if k % 10 > 4 else "dry")
+    >>> round(model.predict_proba_one({"wind": 9})["rain"], 2), round(model.predict_proba_one({"wind": 5})["rain"], 2)
+    (1.0, 0.7)
+    >>> low, high = model.predict_interval_one({"wind": 5}, 0.9)["rain"]
+    >>> low < 0.7 < high
+    True
+    """
+
+    promises: ClassVar[frozenset[Promise]] = frozenset({Promise.ORDERED})
+    inputs: ClassVar[frozenset[str]] = frozenset({"nominal", "numeric"})
+    additive: ClassVar[bool] = False
+    unlearns: ClassVar[bool] = False
+    _reading: Logistic
+
+    def __init__(
+        self,
+        strength: float = 1.0,
+        half_life: float | None = None,
+        schema: Schema | None = None,
+        max_values: int | None = None,
+        memory_budget: int | None = None,
+    ) -> None:
+        self.strength = strength
+        check_number("strength", strength, above=True)
+        if isinstance(half_life, str):
+            raise BadValue(
+                f"half_life: a number of events, not {half_life!r}: samples of a BayesianLogistic cannot fade by their "
+                "own time, as it depends on their order; take LDA"
+            )
+        super().__init__("counted", half_life, schema, max_values, memory_budget)
+
+    def _make_store(self, labels: Vocabulary) -> CountStore:
+        encoder = row_encoder(labels, self.schema, self.max_values)
+        encoder.refuses_bags = True
+        return CountStore(
+            encoder,
+            half_life=self.half_life,
+            memory_budget=self.memory_budget,
+            on_many_values=warn_of_many_values,
+            reading_bytes=posterior_bytes,
+        )
+
+    def _make_reading(self, store: CountStore, class_prior: str) -> Logistic:
+        half_life = 0.0 if self.half_life is None else float(self.half_life)
+        return Logistic(store.tables, store.encoder.labels, float(self.strength), half_life)
+
+    # -- learning -----------------------------------------------------------------------------------------------------
+
+    def advance(self, events: int) -> None:
+        """Advance the clock by events that are not learned here: what was learned fades."""
+        super().advance(events)
+        self._reading.fade()
+
+    def unlearn_one(self, x: X, y: Any, w: float = 1.0, at: float | None = None) -> Never:
+        """Raise `NotSupported`: no event can be taken out of the posterior."""
+        raise NotSupported(
+            "BayesianLogistic cannot unlearn: its posterior is fitted to each event and is no sum of them; LDA has "
+            "linear boundaries too, and unlearns"
+        )
+
+    def merge(self, other: object) -> Never:
+        """Raise `CannotMerge`: a posterior depends on the order of events."""
+        raise CannotMerge(
+            "BayesianLogistic cannot be merged: its posterior depends on the order of events; merge LDA, which has "
+            "linear boundaries too"
+        )
+
+    @property
+    def traits(self) -> Traits:
+        """The abilities of this learner, which follow from its class and its arguments."""
+        return super().traits._replace(is_order_dependent=True, is_mergeable=False)
+
+    # -- the posterior ------------------------------------------------------------------------------------------------
+
+    def joint_log_likelihood(self, x: X) -> dict[Any, float]:
+        """Return log P(y | x) of each class, as the features are not modelled; empty before any learning."""
+        return super().joint_log_likelihood(x)
+
+    @property
+    def is_joint_(self) -> bool:
+        """True while the covariance of all coefficients is kept, False once they are too many."""
+        return bool(self._reading.joint)
+
+    @property
+    def coefficients_(self) -> dict[Any, dict[Any, Coefficient]]:
+        """By class: the coefficient of each numeric feature, in units of its deviation, and as `(feature, value)` that
+        of each value. Over the classes they add up to 0.
+
+        Examples
+        --------
+        >>> model = BayesianLogistic()
+        >>> for k in range(100):
+        ...     model.learn_one({"wind": k % 10}, "rain" if (k % 10) + (k % 7) > 7 else "dry")
+        >>> [round(number, 1) for number in model.coefficients_["rain"]["wind"]]
+        [1.1, 0.2]
+        """
+        posterior = self._posterior()
+        if posterior is None:
+            return {}
+        deviations = np.sqrt((posterior.factor**2).sum(axis=1)).reshape(posterior.mean.shape)
+        return {
+            label: {
+                self._column_name(slot, code): Coefficient(
+                    float(posterior.mean[y, j]), float(deviations[y, j])
+                )
+                for j, (slot, code) in enumerate(posterior.columns)
+                if j and (code >= 0 or posterior.units[j, 1] > 0.0)
+            }
+            for y, label in enumerate(self.classes_)
+        }
+
+    def draw(self, rng: np.random.Generator) -> LogisticFunction:
+        """Return a function drawn from the posterior.
+
+        Raises
+        ------
+        NotLearned
+            Before two classes have been learned or declared.
+
+        Examples
+        --------
+        >>> model = BayesianLogistic()
+        >>> for k in range(100):
+        ...     model.learn_one({"wind": k % 10}, "rain" if k % 10 > 4 else "dry")
+        >>> rng = np.random.default_rng(1)
+        >>> sorted(round(model.draw(rng).predict_proba_one({"wind": 5})["rain"], 1) for _ in range(3))
+        [0.6, 0.6, 0.7]
+        """
+        posterior = self._posterior()
+        if posterior is None:
+            raise NotLearned("two classes are needed first: learn more events")
+        drawn = posterior.factor @ rng.normal(size=posterior.factor.shape[1])
+        scores = posterior.mean + drawn.reshape(posterior.mean.shape)
+        labels, encoder = self.classes_, self._store.encoder
+        slopes: dict[Any, tuple[float, float, dict[Any, float]]] = {}
+        effects: dict[Any, dict[Any, dict[Any, float]]] = {}
+        for j, (slot, code) in enumerate(posterior.columns):
+            by_class = dict(zip(labels, scores[:, j].tolist(), strict=True))
+            if j == 0:
+                start = by_class
+            elif code >= 0:
+                feature = encoder.nominal[slot]
+                effects.setdefault(feature.name, {})[feature.vocabulary.values[code]] = by_class
+            elif posterior.units[j, 1] > 0.0:
+                center, unit = posterior.units[j].tolist()
+                slopes[encoder.numeric[slot].name] = (center, unit, by_class)
+        return LogisticFunction(start, slopes, effects)
+
+    def _posterior(self) -> Coefficients | None:
+        """Return the posterior; None before two classes."""
+        return self._reading.coefficients() if self._reading.contrasts else None
+
+    def _column_name(self, slot: int, code: int) -> Any:
+        encoder = self._store.encoder
+        if code < 0:
+            return encoder.numeric[slot].name
+        feature = encoder.nominal[slot]
+        return feature.name, feature.vocabulary.values[code]
