@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["JSON", "checked_output", "console", "left_out_lines", "note", "print_json", "print_table"]
 
 MOST_NAMED = 20  # features in one line
+MOST_FOLDED = 500  # rows of a table whose cells are folded to the terminal's width
 
 JSON = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
@@ -54,7 +55,14 @@ def checked_output(option: str, path: Path) -> None:
 
 
 def print_table(title: str, rows: Sequence[Mapping[str, Any]], right: Sequence[str] = ()) -> None:
-    """Print rows as a table with a header; columns in `right` are right-aligned."""
+    """Print rows as a table with a header; columns in `right` are right-aligned.
+
+    A table of more than MOST_FOLDED rows is not folded to the width of the terminal: that would take seconds.
+    """
+    if len(rows) > MOST_FOLDED:
+        typer.echo(f"{title}\n")
+        typer.echo("\n".join(_unfolded(rows, right)))
+        return
     from rich.box import SIMPLE
     from rich.table import Table
 
@@ -66,6 +74,17 @@ def print_table(title: str, rows: Sequence[Mapping[str, Any]], right: Sequence[s
     out = console()
     out.print(title, style="italic")  # as a part of the table it would wrap at the table's width
     out.print(table)
+
+
+def _unfolded(rows: Sequence[Mapping[str, Any]], right: Sequence[str]) -> Iterator[str]:
+    names = [*rows[0]]
+    lines = [names, *([" ".join(_text(value).splitlines()) for value in row.values()] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    aligned = [str.rjust if name in right else str.ljust for name in names]
+    for line in lines:
+        yield "  ".join(
+            align(cell, width) for align, cell, width in zip(aligned, line, widths, strict=True)
+        ).rstrip()
 
 
 def _text(value: object) -> str:

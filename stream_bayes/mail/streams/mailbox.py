@@ -24,11 +24,11 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
-from stream_bayes.errors import SourceError
+from stream_bayes.errors import BadValue, SourceError
 from stream_bayes.mail.streams.attached_mails import attached_mails
 from stream_bayes.mail.streams.dbox import dbox_mails, is_dbox
 from stream_bayes.mail.streams.tables import csv_mails, is_object, json_mails
-from stream_bayes.streams.files.byte_file import ReplayableFile, decompressed_zstd
+from stream_bayes.streams.files.byte_file import ReplayableFile, decompressed_xz, decompressed_zstd
 
 __all__ = ["MAX_BYTES", "Mail", "mails", "mails_attached", "refusal_of", "size_of", "subfolders_of"]
 
@@ -41,7 +41,7 @@ PACKERS: dict[
 ] = {  # a pipe cannot be wound back, so the first bytes decide
     b"\x1f\x8b": lambda file, name: gzip.GzipFile(fileobj=file),
     b"BZh": lambda file, name: bz2.BZ2File(file),
-    b"\xfd7zX": lambda file, name: lzma.LZMAFile(file),  # noqa: SIM115  # it is read while it is yielded
+    b"\xfd7zX": lambda file, name: decompressed_xz(cast("ReplayableFile", file)),
     b"\x28\xb5\x2f\xfd": lambda file, name: decompressed_zstd(name, cast("ReplayableFile", file)),
 }
 BYTE_ORDER_MARK, BLANK_LINES = b"\xef\xbb\xbf", (b"\n", b"\r\n")
@@ -122,6 +122,7 @@ def mails(path: str | Path, label: str | None = None) -> Iterator[Mail]:
     except (
         OSError,
         EOFError,
+        BadValue,
         zlib.error,
         lzma.LZMAError,
         csv.Error,

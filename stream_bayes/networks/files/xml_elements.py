@@ -12,9 +12,12 @@ from stream_bayes.errors import BadFormat
 __all__ = ["XmlElement", "parse_xml", "xml_attribute", "xml_content"]
 
 MOST_DEEP = 64  # elements in elements
+MOST_PARTS = (
+    1_000_000  # elements, attributes and pieces of text of a file: each takes more memory than its bytes
+)
 
 
-@dataclass
+@dataclass(slots=True)
 class XmlElement:
     """An element: its tag, attributes, elements and text, and the line where it begins."""
 
@@ -46,20 +49,32 @@ def parse_xml(data: bytes, source: str) -> XmlElement:
     parser.buffer_text = True
     top = XmlElement("", {}, 0)
     inside = [top]
+    left = MOST_PARTS
 
     def fail(message: str) -> NoReturn:
         raise BadFormat(f"{source}:{parser.CurrentLineNumber}: {message}")
 
+    def count(parts: int) -> None:
+        nonlocal left
+        left -= parts
+        if left < 0:
+            fail(f"expected at most {MOST_PARTS:,} elements, attributes and texts")
+
     def start(tag: str, attributes: dict[str, str]) -> None:
+        count(1 + len(attributes))
         if len(inside) > MOST_DEEP:
             fail(f"expected elements at most {MOST_DEEP} deep")
         element = XmlElement(tag, attributes, parser.CurrentLineNumber)
         inside[-1].elements.append(element)
         inside.append(element)
 
+    def add(text: str) -> None:
+        count(1)
+        inside[-1].pieces.append(text)
+
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda tag: inside.pop()
-    parser.CharacterDataHandler = lambda text: inside[-1].pieces.append(text)
+    parser.CharacterDataHandler = add
     parser.EntityDeclHandler = lambda name, *rest: fail(
         f"the file declares the entity {name!r}; write its text out"
     )

@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime
 from itertools import islice
-from typing import Any
+from typing import IO, Any, cast
 
 from stream_bayes._build import install_command
 from stream_bayes.core.events.event import Position
 from stream_bayes.errors import MissingPackage, SourceError, Undecodable
+from stream_bayes.streams.files.avro_blocks import MAGIC, plain_container
 from stream_bayes.streams.files.csv_cells import Misfits
 from stream_bayes.streams.files.typed import CLOCK, DATE, NUMBER, TEXT, TIME, TypedFile
 from stream_bayes.streams.records.avro_types import check_sizes, plain_value
@@ -18,7 +19,6 @@ from stream_bayes.streams.records.object_decoder import flattened
 
 __all__ = ["AvroSource", "kinds_of"]
 
-MAGIC = b"Obj\x01"
 NUMBERS = {"int", "long", "float", "double"}
 TEXTS = {"string", "boolean", "enum"}
 LOGICAL = {  # types that fastavro reads as those of Python
@@ -35,7 +35,7 @@ class AvroSource(TypedFile):
 
     Numbers and decimals are numeric features; text, enums and booleans are nominal. Timestamps, dates and times of day
     become calendar features. A nested record becomes fields named `outer.inner`. Fields of arrays and maps must be
-    ignored.
+    ignored. A block is bounded while it is decompressed.
     """
 
     def _open(self) -> Mapping[str, str]:
@@ -63,9 +63,8 @@ class AvroSource(TypedFile):
         self._file.seek(0)
         if (head := self._file.read(len(MAGIC))) != MAGIC:
             raise SourceError(f"{self.path} is no Avro file: it begins with {head!r}, not with {MAGIC!r}")
-        self._file.seek(0)
         try:
-            return self._open_blocks(self._file)
+            return self._open_blocks(cast("IO[bytes]", plain_container(self._file)))
         except Exception as error:  # fastavro has no error of its own
             raise SourceError(f"{self.path} cannot be read as Avro: {error}") from error
 

@@ -6,7 +6,6 @@ import bz2
 import codecs
 import gzip
 import io
-import lzma
 import os
 import zipfile
 import zlib
@@ -16,12 +15,20 @@ from pathlib import Path
 from typing import IO, Protocol, cast
 
 from stream_bayes._build import install_command
-from stream_bayes.errors import SourceError
+from stream_bayes.errors import BadValue, SourceError
 from stream_bayes.saving.snapshots.file_system import FileSystem
 from stream_bayes.streams.files.archives import ZIP, is_workbook, table_in
-from stream_bayes.streams.files.spreadsheets import sheet_as_csv, sheet_note
+from stream_bayes.streams.files.spreadsheets import SheetFile
+from stream_bayes.unpacking import pieces_of
 
-__all__ = ["ByteFile", "Generated", "ReplayableFile", "decompressed_zstd", "newlines_of_returns"]
+__all__ = [
+    "ByteFile",
+    "Generated",
+    "ReplayableFile",
+    "decompressed_xz",
+    "decompressed_zstd",
+    "newlines_of_returns",
+]
 
 # The first bytes of such files
 GZIP, ZSTD, BZ2, XZ = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ"
@@ -136,6 +143,8 @@ def _unzipped(path: Path, raw: ReplayableFile) -> ReplayableFile:
     """Return the one table in a zip archive."""
     file = cast("IO[bytes]", raw)
     member = table_in(path, file)
+    if member.compress_type == zipfile.ZIP_LZMA:  # zipfile gives it as much memory as the archive asks for
+        raise SourceError(f"{path}: {member.filename} is packed by LZMA; unpack it, or pack it again by zip")
     try:
         return cast("ReplayableFile", zipfile.ZipFile(file).open(member))
     except (OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
@@ -160,6 +169,11 @@ def decompressed_zstd(path: Path | str, raw: ReplayableFile) -> ReplayableFile:
     return cast(
         "ReplayableFile", pyarrow.CompressedInputStream(pyarrow.PythonFile(_Lent(raw), mode="r"), "zstd")
     )
+
+
+def decompressed_xz(raw: ReplayableFile) -> ReplayableFile:
+    """Return the decompressed content of an xz file. Reading raises `BadValue` if it needs too large a dictionary."""
+    return Generated(pieces_of(raw.read, "xz"))
 
 
 class ByteFile:
@@ -203,6 +217,7 @@ class ByteFile:
             if convert is not None:
                 self._content = _Reopened(self._content, convert)
         except BaseException:
+            self._content.close()
             self._raw.close()
             raise
         # Or converted: a position is reached by reading all that comes before it.
@@ -219,17 +234,12 @@ class ByteFile:
         elif beginning.startswith(BZ2):
             self._content = cast("ReplayableFile", bz2.BZ2File(file))
         elif beginning.startswith(XZ):
-            self._content = cast("ReplayableFile", lzma.LZMAFile(file))  # noqa: SIM115  # closed with this object
+            self._content = _Reopened(self._raw, decompressed_xz)
         elif beginning.startswith(ZSTD):
             self._content = _Reopened(self._raw, partial(decompressed_zstd, self.path))
         elif beginning.startswith(WORKBOOK) or (beginning.startswith(ZIP) and is_workbook(file)):
-            self._raw.seek(0)
-            self.notes = sheet_note(self.path, file, sheet)
-            self._raw.seek(0)
-            self.encoding = "utf-8"
-            self._content = _Reopened(
-                self._raw, lambda raw: Generated(sheet_as_csv(self.path, cast("IO[bytes]", raw), sheet))
-            )
+            content = SheetFile(self.path, self._descriptor, sheet)
+            self._content, self.notes, self.encoding = content, content.notes, "utf-8"
         elif beginning.startswith(ZIP):
             self._content = _Reopened(self._raw, partial(_unzipped, self.path))
 
@@ -241,7 +251,7 @@ class ByteFile:
             raise SourceError(
                 f"{self.path} is not in {self.encoding}, past byte {self.offset}: {error}; give another encoding"
             ) from error
-        except (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+        except (OSError, EOFError, BadValue, zlib.error, zipfile.BadZipFile) as error:
             raise SourceError(f"{self.path} cannot be read past byte {self.offset}: {error}") from error
         self.offset += len(data)
         return data

@@ -41,6 +41,7 @@ FEW_NUMBERS = 12  # distinct whole numbers; more are not codes
 ID_SHARE = 1 / 3  # share of distinct values from which a column identifies rows rather than classes
 ID_EVENTS = 20
 LEAST_WORDS = 10  # of a text, where a table has many
+MOST_COLUMNS = 1 << 15  # a profile takes some 16 KB
 
 
 @dataclass
@@ -148,12 +149,23 @@ def profiled_columns(
     names: Iterable[str], rows: Iterable[Mapping[str, str | None]], form: CSVFormat
 ) -> dict[str, ColumnProfile]:
     """Return the profile of each column of some rows of text, by name."""
-    profiles = {name: ColumnProfile(name, form) for name in names}
+    profiles = {name: ColumnProfile(name, form) for name in _bounded(names)}
     for row in rows:
         for name, profile in profiles.items():
             profile.add(row.get(name) or "")
     compare_columns(profiles.values())
     return profiles
+
+
+def _bounded(names: Iterable[str]) -> list[str]:
+    """Return the names of columns. Raise `SchemaError` for more than MOST_COLUMNS."""
+    listed = [*names]
+    if len(listed) > MOST_COLUMNS:
+        raise SchemaError(
+            f"expected at most {MOST_COLUMNS:,} columns whose kinds are inferred, got {len(listed):,}; keep those that "
+            "may tell about the target in a file of their own"
+        )
+    return listed
 
 
 def compare_columns(profiles: Iterable[ColumnProfile]) -> None:
@@ -173,9 +185,8 @@ def compare_columns(profiles: Iterable[ColumnProfile]) -> None:
 
 def typed_profiles(rows: Sequence[Mapping[str, object]]) -> dict[str, ColumnProfile]:
     """Return the profile of each field of rows whose values have a type; a row without the field lacks a value."""
-    profiles = {
-        name: ColumnProfile(str(name)) for name in dict.fromkeys(name for row in rows for name in row)
-    }
+    names = _bounded(dict.fromkeys(name for row in rows for name in row))
+    profiles = {name: ColumnProfile(str(name)) for name in names}
     for row in rows:
         for name, profile in profiles.items():
             profile.add_value(row.get(name))

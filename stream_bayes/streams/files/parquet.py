@@ -11,6 +11,7 @@ from stream_bayes._build import install_command
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import MissingPackage, SourceError
 from stream_bayes.streams.files.csv_cells import Misfits
+from stream_bayes.streams.files.parquet_pages import check_pages
 from stream_bayes.streams.files.typed import CLOCK, DATE, DURATION, NUMBER, TEXT, TIME, TypedFile
 
 if TYPE_CHECKING:
@@ -19,12 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["ParquetSource"]
 
 BATCH_ROWS = 4096
+BUFFER = 1 << 16  # bytes of a column read at once
 
 
 class ParquetSource(TypedFile):
     """A Parquet file: see `TypedFile`. Numeric columns are numeric features, all others nominal.
 
-    Columns of lists and structs must be ignored.
+    Columns of lists and structs must be ignored. The size of each page is checked before it is decompressed.
     """
 
     field_word = "column"
@@ -38,10 +40,16 @@ class ParquetSource(TypedFile):
                 f"{self.path}: Parquet is read by pyarrow, which is not installed: {install_command('parquet')}"
             ) from None
         try:
-            self._file = parquet.ParquetFile(self.path)
+            with parquet.ParquetFile(self.path) as file:
+                schema = file.schema_arrow
+                texts = [column.name for column in schema if _is_text(column.type)]
+                # A page of few bytes may hold one long text thousands of times: it is kept once.
+                self._file = parquet.ParquetFile(
+                    self.path, metadata=file.metadata, read_dictionary=texts, buffer_size=BUFFER
+                )
         except (OSError, ValueError) as error:  # pyarrow raises both
             raise SourceError(f"{self.path} cannot be read as Parquet: {error}") from error
-        return {column.name: _kind_of(column.type) for column in self._file.schema_arrow}
+        return {column.name: _kind_of(column.type) for column in schema}
 
     @property
     def end_offsets(self) -> Mapping[Partition, Position]:
@@ -74,9 +82,12 @@ class ParquetSource(TypedFile):
     def _batches(self, groups: list[int], names: list[str]) -> Iterator[pyarrow.RecordBatch]:
         done = 0
         try:
-            for batch in self._file.iter_batches(BATCH_ROWS, row_groups=groups, columns=names):
-                yield batch
-                done += batch.num_rows
+            with self.path.open("rb") as file:
+                for group in groups:
+                    check_pages(file, self._file.metadata, group, names)
+                    for batch in self._file.iter_batches(BATCH_ROWS, row_groups=[group], columns=names):
+                        yield batch
+                        done += batch.num_rows
         except (OSError, ValueError, NotImplementedError, MemoryError) as error:  # pyarrow raises them all
             raise SourceError(
                 f"{self.path} cannot be read after {done} rows from here: {' '.join(str(error).split())}. "
@@ -84,7 +95,7 @@ class ParquetSource(TypedFile):
             ) from error
 
     def _values(self, name: str, column: pyarrow.Array) -> list[Any]:
-        values: list[Any] = column.to_pylist()
+        values = _listed(column)
         kinds = set(map(type, values)) - {type(None), str, bool, int}
         if kinds == {float}:
             infinite = [value for value in values if value is not None and math.isinf(value)]
@@ -100,6 +111,27 @@ class ParquetSource(TypedFile):
 
     def _row(self, record: dict[str, Any]) -> dict[str, Any]:
         return record
+
+
+def _is_text(column: pyarrow.DataType) -> bool:
+    from pyarrow import types
+
+    return any(
+        check(column)
+        for check in (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    )
+
+
+def _listed(column: pyarrow.Array) -> list[Any]:
+    """Return the values of a column; equal texts of a dictionary are one object."""
+    from pyarrow import DictionaryArray
+
+    if not isinstance(column, DictionaryArray):
+        values: list[Any] = column.to_pylist()
+        return values
+    distinct = column.indices.unique()
+    texts = dict(zip(distinct.to_pylist(), column.dictionary.take(distinct).to_pylist(), strict=True))
+    return [texts[code] for code in column.indices.to_pylist()]
 
 
 def _kind_of(column: pyarrow.DataType) -> str:

@@ -281,7 +281,8 @@ class FileSource(ABC):
             self._headed = True
         elif len(self._data) > self.max_record_bytes:
             raise SourceError(
-                f"{self.path}: expected a heading of at most {self.max_record_bytes} bytes, and it does not end there"
+                f"{self.path}: expected a heading of at most {self.max_record_bytes:,} bytes, and it does not end "
+                "there; give the file a first line of names, or raise max_record_bytes"
             )
 
     def _lines(self, begin: int, last: bool) -> Lines:

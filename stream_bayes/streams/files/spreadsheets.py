@@ -1,109 +1,131 @@
 """A sheet of a spreadsheet (.xlsx, .xlsm, .xlsb, .xls, .ods) as the text of a CSV file, read by python-calamine.
 
 The text depends on the sheet alone. So positions in it are those of any CSV file, and a restart finds them again.
+A process of its own reads it, within a limit of memory: see `sheet_process.py`.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator
-from datetime import datetime
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from tempfile import TemporaryFile
+from typing import IO
+
+import msgspec
 
 from stream_bayes._build import install_command
 from stream_bayes.errors import MissingPackage, SourceError
 from stream_bayes.names import closest
 
-if TYPE_CHECKING:
-    from python_calamine import CalamineSheet, CalamineWorkbook
-
-__all__ = ["SPREADSHEETS", "sheet_as_csv", "sheet_note"]
+__all__ = ["SPREADSHEETS", "SheetFile"]
 
 SPREADSHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+MOST_MEMORY = 1 << 31  # bytes of the process that reads a spreadsheet: some fifty million cells
+PROGRAM = Path(__file__).with_name("sheet_process.py")
 
 
-def sheet_note(path: Path, file: IO[bytes], sheet: str) -> tuple[str, ...]:
-    """Return a sentence about the sheet that is read if the workbook has others and none was named."""
-    if sheet:
-        return ()
-    with_data = [name for name, each in _sheets(path, file) if each.height]
-    if len(with_data) < 2:
-        return ()
-    first, *others = map(repr, with_data)
-    return (f"the first of {len(with_data)} sheets is read, {first}; the others are {', '.join(others)}",)
+class _Head(msgspec.Struct):
+    """The first line that the process writes."""
+
+    error: str = ""
+    sheets: dict[str, bool] = {}
+    name: str = ""
 
 
-def sheet_as_csv(path: Path, file: IO[bytes], sheet: str) -> Iterator[bytes]:
-    """Yield the rows of a sheet as lines of CSV; of the first sheet with a cell if none is named.
+class SheetFile:
+    """A sheet as CSV, read from the front; of the first sheet with a cell if none is named.
 
     Numbers are written as Python writes them, whole ones without a point, and dates as in ISO 8601. Cells that were
-    merged with those above them hold the value of the merged cell.
+    merged with those above them hold the value of the merged cell. `notes` has a sentence about the sheet that is read
+    if the workbook has others and none was named.
 
     Raises
     ------
     MissingPackage
         If python-calamine is not installed.
     SourceError
-        If the file is no spreadsheet, or has no such sheet.
+        If the file is no spreadsheet, has no such sheet, or needs more memory than MOST_MEMORY.
     """
-    sheets = dict(_sheets(path, file))
-    name = sheet or next((name for name, each in sheets.items() if each.height), "")
-    if name not in sheets:
-        raise SourceError(
-            f"{path}: there is no sheet {name!r}{closest(name, sheets)} There are {', '.join(sheets)}"
-            if name
-            else f"{path}: no sheet of it has a cell"
+
+    def __init__(self, path: Path, descriptor: int, sheet: str = "") -> None:
+        if find_spec("python_calamine") is None:
+            raise MissingPackage(
+                f"{path}: spreadsheets are read by python-calamine, which is not installed: "
+                f"{install_command('spreadsheets')}; or save the sheet as CSV"
+            )
+        self._path, self._descriptor, self._sheet = path, descriptor, sheet
+        self._process: subprocess.Popen[bytes] | None = None
+        self.notes: tuple[str, ...] = ()
+        try:
+            self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    def read(self, size: int, /) -> bytes:
+        data = self._output.read(size)
+        if not data and size:
+            self._check_end()
+        return data
+
+    def seek(self, offset: int, /) -> int:
+        if offset:
+            raise ValueError("only the front can be sought")
+        self.close()
+        self._start()
+        return 0
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._output.close()
+            self._errors.close()
+            self._process = None
+
+    def _start(self) -> None:
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+        self._errors = TemporaryFile()  # noqa: SIM115  # open as long as the process
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", str(PROGRAM), self._sheet, str(MOST_MEMORY)],
+            stdin=self._descriptor,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
         )
-    return _lines_of(sheets[name])
+        assert self._process.stdout is not None
+        self._output: IO[bytes] = self._process.stdout
+        line = self._output.readline()
+        if not line:
+            self._check_end()
+        head = msgspec.json.decode(line or b'{"error": "it is empty"}', type=_Head)
+        if head.error:
+            raise SourceError(f"{self._path} cannot be read as a spreadsheet: {head.error}")
+        with_data = [name for name, has_cells in head.sheets.items() if has_cells]
+        if head.name not in head.sheets:
+            raise SourceError(
+                f"{self._path}: there is no sheet {self._sheet!r}{closest(self._sheet, head.sheets)} There are "
+                f"{', '.join(head.sheets)}"
+                if self._sheet
+                else f"{self._path}: no sheet of it has a cell"
+            )
+        if len(with_data) > 1 and not self._sheet:
+            first, *others = map(repr, with_data)
+            self.notes = (
+                f"the first of {len(with_data)} sheets is read, {first}; the others are {', '.join(others)}",
+            )
 
-
-def _sheets(path: Path, file: IO[bytes]) -> Iterator[tuple[str, CalamineSheet]]:
-    try:
-        from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum
-    except ImportError:
-        raise MissingPackage(
-            f"{path}: spreadsheets are read by python-calamine, which is not installed: "
-            f"{install_command('spreadsheets')}; or save the sheet as CSV"
-        ) from None
-    try:
-        book: CalamineWorkbook = CalamineWorkbook.from_filelike(file)
-        for each in book.sheets_metadata:
-            if each.typ == SheetTypeEnum.WorkSheet:
-                yield each.name, book.get_sheet_by_name(each.name)
-    except (CalamineError, OSError, ValueError) as error:
-        raise SourceError(f"{path} cannot be read as a spreadsheet: {error}") from error
-
-
-def _lines_of(sheet: CalamineSheet) -> Iterator[bytes]:
-    merged = {
-        (row, left): (top, left)
-        for (top, left), (bottom, _) in sheet.merged_cell_ranges or ()
-        for row in range(top + 1, bottom + 1)
-    }
-    values: dict[tuple[int, int], Any] = {}
-    tops = set(merged.values())
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    for number, cells in enumerate(sheet.iter_rows()):
-        row: list[Any] = list(cells)
-        for column in range(len(row)) if merged else ():
-            at = (number, column)
-            if at in tops:
-                values[at] = row[column]
-            if at in merged:
-                row[column] = values.get(merged[at])
-        writer.writerow(map(_text_of, row))
-        yield text.getvalue().encode()
-        text.seek(0)
-        text.truncate()
-
-
-def _text_of(value: Any) -> str:
-    """Return a cell as text."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return str(int(value))
-    if isinstance(value, datetime):
-        return value.isoformat(" ")
-    return "" if value is None else str(value)
+    def _check_end(self) -> None:
+        """Raise unless the process has ended well."""
+        assert self._process is not None
+        if code := self._process.wait():
+            self._errors.seek(0)
+            said = self._errors.read(1 << 16).decode("utf-8", "replace").strip().splitlines()
+            reason = said[-1] if said else f"exit code {code}"
+            raise SourceError(
+                f"{self._path} cannot be read as a spreadsheet: its reader ended ({reason}); it may use at most "
+                f"{MOST_MEMORY >> 20:,} MiB of memory. Save the sheet as CSV"
+            )

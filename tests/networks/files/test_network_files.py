@@ -11,7 +11,7 @@ from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.errors import BadFormat, BadValue
 from stream_bayes.networks.bayes_net import BayesNet
-from stream_bayes.networks.files import network_bytes
+from stream_bayes.networks.files import network_bytes, xml_elements
 from stream_bayes.networks.files.network_files import read_network, write_network
 
 ROWS = np.random.default_rng(5).dirichlet(np.ones(3), (2, 4))
@@ -76,6 +76,12 @@ def test_labels_that_are_no_strings_keep_their_types_in_xmlbif_and_are_texts_in_
             "type 'nature', got 'utility'",
         ),
         ("n.xml", "<a>" * 100 + "</a>" * 100, "at most 64 deep"),
+        ("n.xdsl", "<a>" * 100 + "</a>" * 100, "at most 64 deep"),
+        (
+            "n.xdsl",
+            '<!DOCTYPE a [<!ENTITY a "b"><!ENTITY c "&a;&a;">]><smile>&c;</smile>',
+            "declares the entity 'a'",
+        ),
         ("n.xml", "<html></html>", "expected <BIF> with one <NETWORK>"),
         ("n.xdsl", XDSL.format(CPT.replace("cpt", "decision")), "is a <decision>"),
         ("n.xdsl", XDSL.format(CPT + CPT), "n.xdsl:1: variable 'coin' is defined twice"),
@@ -124,6 +130,9 @@ def test_a_node_that_follows_from_its_parents_is_a_table_and_a_huge_file_is_refu
         )
     )
     assert read_network(path).tables["not"].tolist() == [[0.0, 1.0], [1.0, 0.0]]
+    monkeypatch.setattr(xml_elements, "MOST_PARTS", 20)
+    with pytest.raises(BadFormat, match="at most 20 elements, attributes and texts"):
+        read_network(path)
     monkeypatch.setattr(network_bytes, "MOST_BYTES", 100)
     with pytest.raises(BadFormat, match="at most 100 bytes"):
         read_network(path)

@@ -295,7 +295,7 @@ def test_a_compressed_file_that_is_cut_ends_the_stream_with_an_error(tmp_path):
         ),
         (b"\xff,b\n", {}, SourceError, "columns' names cannot be read: expected UTF-8"),
         ('a,"b\n', {}, SourceError, "columns' names cannot be read: expected a quote to be closed"),
-        ("a" * 2000, {"max_record_bytes": 1000}, SourceError, "days.csv: .*1000 bytes"),
+        ("a" * 2000, {"max_record_bytes": 1000}, SourceError, "days.csv: .*1,000 bytes"),
         ("a,b\n", {"delimiter": ""}, SchemaError, "delimiter: expected one character"),
     ],
 )
