@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -225,8 +226,8 @@ def probabilities(
     return {state: share / total for state, share in zip(states, shares, strict=True)}
 
 
-def explain(live: LiveInference, x: X, unseen: str) -> Surprise:
-    """Return the surprise of each value of an event."""
+def explain(live: LiveInference, x: X, unseen: str, past: X = MappingProxyType({})) -> Surprise:
+    """Return the surprise of each value of an event, given values of other variables that came before."""
     engine, network = live.engine(), live.network()
     if network.counts.encoder.declared:
         check_has_variable(x, network.structure)
@@ -238,7 +239,10 @@ def explain(live: LiveInference, x: X, unseen: str) -> Surprise:
     }
     nats: dict[Any, float] = {}
     expected: dict[Any, float] = {}
-    before: dict[Any, Any] = {}
+    before = {v: value for v, value in past.items() if v in network.structure}
+    before = {
+        v: _value(network, v, value) for v, value in before.items() if v not in novel_values(network, before)
+    }
     for variable in network.structure.topological_order:
         if variable in novel:
             nats[variable] = -_log_novel(network, variable, unseen)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 
 from stream_bayes.core.encoding._features import read_weight
 from stream_bayes.core.inference.inference import Inference
+from stream_bayes.core.inference.posterior import Posterior
 from stream_bayes.core.live_networks.counted_network import CountedNetwork
 from stream_bayes.core.live_networks.family_counts import FamilyCounts
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
@@ -21,14 +22,15 @@ from stream_bayes.core.values.payloads import tagged_payload, untagged_payload
 from stream_bayes.core.values.unknown_names import check_variables
 from stream_bayes.core.values.values import canonical, is_missing, shown
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
+from stream_bayes.errors import BadStructure, BadValue, NotSupported, UnknownFeature
 from stream_bayes.learners.base.arguments import check_count, check_name
 from stream_bayes.learners.base.state import CountLearner
-from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences
-from stream_bayes.networks.answers import label_of, name_of_state, no_value_of
+from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences, timed_events
+from stream_bayes.networks.answers import explain, label_of, name_of_state, no_value_of
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.conditional_table import ConditionalTable
 from stream_bayes.networks.growth import LEARN
+from stream_bayes.networks.surprise import Surprise
 
 __all__ = ["DynamicNetwork"]
 
@@ -73,6 +75,9 @@ class DynamicNetwork(CountLearner):
     pause
         The time without events after which a sequence starts anew, in seconds or as `"30min"`; each event then needs
         its time, `at`. None: only `reset` ends a sequence.
+    step
+        The time from an event of a sequence to the next, as `pause`, if they come at regular times: an event that comes
+        later has missing ones before it, which `missed_events` counts. After more than 100 the sequence starts anew.
     max_sequences
         The number of sequences whose newest values are remembered. The one that has not moved for longest starts anew
         with its next event; `dropped_sequences` counts them.
@@ -81,7 +86,7 @@ class DynamicNetwork(CountLearner):
     -----
     Promises: replaying the same events gives the same answers, and forecasts are exact. A missing value, and one from
     before the start of a sequence, is missing in the copies: families with it are not counted, and answers sum it out.
-    Steps in time are not modelled: give an event without values for each step that nobody saw.
+    Events are taken one after another, however far apart in time, unless `step` is given.
 
     A forecast unrolls the network over the events to come, so it needs memory and time in steps times variables.
 
@@ -115,6 +120,7 @@ class DynamicNetwork(CountLearner):
         max_parents: int = 3,
         window: int | None = None,
         pause: float | str | None = None,
+        step: float | str | None = None,
         max_sequences: int = 10_000,
     ) -> None:
         self.lags = _read_lags(lags)
@@ -126,6 +132,7 @@ class DynamicNetwork(CountLearner):
         self.max_parents = max_parents
         self.window = window
         self.pause = pause
+        self.step = step
         self.max_sequences = max_sequences
         check_count("max_parents", max_parents)
         self._copies = {copy_name(v, lag): (v, lag) for v, lags in self.lags.items() for lag in lags}
@@ -135,7 +142,7 @@ class DynamicNetwork(CountLearner):
             raise BadValue(f"{shown(key)} is the key of sequences, and cannot be one of lags")
         if both := [v for v in self._copies if v in self.lags]:
             raise BadValue(f"lags: {shown(both)} are names of copies; rename these variables")
-        self._sequences: KeyedSequences[History] = KeyedSequences(key, pause, max_sequences, tuple)
+        self._sequences: KeyedSequences[History] = KeyedSequences(key, pause, step, max_sequences, tuple)
         self.is_growing = isinstance(structure, str) and structure == LEARN
         self._search = HillClimbing(max_parents=max_parents)
         self._net = BayesNet(
@@ -206,24 +213,69 @@ class DynamicNetwork(CountLearner):
         w
             The weight; 2.0 counts the event twice, and moves its sequence by one.
         at
-            The time of the event in seconds since 1970, which `pause` needs.
+            The time of the event in seconds since 1970, which `pause` and `step` need.
         """
         moment = self._moment(x, at)
         before = len(self._net.structure)
         self._net.learn_one(self._joined(x, moment.history), w)
         if len(self._net.structure) != before:
             self._order_in_time()
-        newest = tuple(None if is_missing(x.get(v)) else canonical(x[v], feature=v) for v in self.lags)
-        self._sequences.remember(moment.name, (newest, *moment.history)[: self._longest], moment.at)
+        self._sequences.remember(moment.name, self._then(moment.history, x), moment.at)
 
     def learn_many(self, X: Iterable[X], at: Iterable[float] | None = None) -> None:
         """Learn many events in their order; stop at the first that is refused."""
-        events = [*X]
-        times: list[float | None] = [None] * len(events) if at is None else [*at]
-        if len(times) != len(events):
-            raise BadValue(f"{len(events)} events, but {len(times)} times")
-        for x, time in zip(events, times, strict=True):
+        for x, time in timed_events(X, at):
             self.learn_one(x, at=time)
+
+    def unlearn_one(self, x: X, after: Sequence[X] = (), w: float = 1.0, clock: int | None = None) -> None:
+        """Unlearn an event. What is remembered of its sequence stays.
+
+        Parameters
+        ----------
+        x
+            The event.
+        after
+            The events before it in its sequence, the newest last: as many as the longest lag, or all if there were
+            fewer.
+        w
+            The weight it was learned with.
+        clock
+            With fading: the value of `clock` right after it was learned. Now, if not given.
+
+        Raises
+        ------
+        NotLearned
+            If no such event was learned; nothing changes.
+        """
+        history: History = ()
+        for earlier in after:
+            history = self._then(history, earlier)
+        self._net.unlearn_one(self._joined(x, history), w, clock)
+
+    def unlearn_many(self, X: Iterable[X], at: Iterable[float] | None = None) -> None:
+        """Unlearn whole sequences, in the order in which their events were learned: all of them, or nothing.
+
+        Raises
+        ------
+        NotSupported
+            With `half_life`: each event needs its clock, so `unlearn_one` takes them.
+        NotLearned
+            If an event was not learned as it comes here; nothing changes.
+        """
+        if self.half_life is not None:
+            raise NotSupported(
+                "with half_life each event needs the clock when it was learned: use unlearn_one"
+            )
+        replayed = KeyedSequences[History](self.key, self.pause, self.step, self.max_sequences, tuple)
+        joined = []
+        for x, time in timed_events(X, at):
+            name, moment = replayed.name_of(x), replayed.moment(time)
+            history = self._before(replayed, name, moment)
+            joined.append(self._joined(x, history))
+            replayed.remember(name, self._then(history, x), moment)
+        for net in (self._twin()._net, self._net):  # what is refused changes the twin alone
+            for event in joined:
+                net.unlearn_one(event)
 
     def reset(self, *keys: Any) -> None:
         """End the sequences of these keys, so that their next events start anew; without keys, all sequences."""
@@ -245,7 +297,17 @@ class DynamicNetwork(CountLearner):
 
     def _moment(self, x: X | None, at: float | None) -> SequenceMoment:
         name, moment = self._sequences.name_of(x), self._sequences.moment(at)
-        return SequenceMoment(name, moment, self._sequences.memory(name, moment))
+        return SequenceMoment(name, moment, self._before(self._sequences, name, moment))
+
+    def _before(self, sequences: KeyedSequences[History], name: Any, moment: int | None) -> History:
+        """Return the newest values before an event at a time, with the events that are missing by `step`."""
+        missed = min(sequences.missed_before(name, moment), self._longest)
+        return ((None,) * len(self.lags),) * missed + sequences.memory(name, moment)[: self._longest - missed]
+
+    def _then(self, history: History, x: X) -> History:
+        """Return the newest values after one more event."""
+        newest = tuple(None if is_missing(x.get(v)) else canonical(x[v], feature=v) for v in self.lags)
+        return (newest, *history)[: self._longest]
 
     def _joined(self, x: X, history: History) -> dict[Any, Any]:
         """Return an event with the copies of its past, without its key. Raise `BadValue` if it has such copies."""
@@ -273,6 +335,14 @@ class DynamicNetwork(CountLearner):
         self._check_variable(variable)
         return self._net.predict_proba_one(self._joined(x, self._moment(x, at).history), variable)
 
+    def query(self, targets: Any, evidence: X | None = None, **settings: Any) -> Posterior:
+        """Return the probabilities of one variable's values given others, or of several variables' combinations.
+
+        Copies are variables: `query("road", {"sky@-1": "wet"})` is what follows if the sky of the event before was wet,
+        whatever has come. See `BayesNet.query`.
+        """
+        return self._net.query(targets, evidence, **settings)
+
     def forecast_one(
         self,
         k: int,
@@ -288,7 +358,8 @@ class DynamicNetwork(CountLearner):
         k
             1 is the next event.
         x, at
-            An event that names the sequence, and the present time if there is a `pause`.
+            An event that names the sequence; with `pause` or `step` the present time, at which the first event to come
+            is due.
         variable
             The variable; not needed if there is one.
         evidence
@@ -306,32 +377,38 @@ class DynamicNetwork(CountLearner):
         if variable is None and len(present) == 1:
             variable = present[0]
         self._check_variable(variable)
-        engine, past = self._ahead(k, x, at)
-        if (variable, k) not in engine.structure:
+        engine, past, missed = self._ahead(k, x, at)
+        if (variable, missed + k) not in engine.structure:
             raise no_value_of(variable)
-        return {**engine.query((variable, k), past | self._supposed(evidence, present, k))}
+        return {**engine.query((variable, missed + k), past | self._supposed(evidence, present, missed, k))}
 
     def most_probable_path(
         self, k: int, x: X | None = None, at: float | None = None
     ) -> tuple[list[dict[Any, Any]], float]:
         """Return the most probable next k events together, and the logarithm of their probability given the past."""
         check_count("k", k)
-        engine, past = self._ahead(k, x, at)
+        engine, past, missed = self._ahead(k, x, at)
         # What is missing of the past is part of the path's probability; its values are not returned.
         best = engine.most_probable(past)
         present = self.variables
         log_past = engine.log_probability(past) if past else 0.0
-        path = [{v: best[v, step] for v in present if (v, step) in best} for step in range(1, k + 1)]
+        steps = range(missed + 1, missed + k + 1)
+        path = [{v: best[v, step] for v in present if (v, step) in best} for step in steps]
         return path, best.log_probability - log_past
 
-    def _ahead(self, k: int, x: X | None, at: float | None) -> tuple[Inference, dict[Node, Any]]:
-        """Return an engine of the next k events, and what is known of those before."""
+    def _ahead(self, k: int, x: X | None, at: float | None) -> tuple[Inference, dict[Node, Any], int]:
+        """Return an engine of the next k events, what is known of those before, and how many before these are missing.
+
+        Those are steps of the engine, too: what came before them still tells of what comes after.
+        """
+        name, moment = self._sequences.name_of(x), self._sequences.moment(at)
+        missed = self._sequences.missed_before(name, moment)
         network = _with_values(self._net._live.network())
         marginals: dict[Any, Any] = Inference(network).marginals()
-        ahead = unrolled(network, self._copies, marginals, k)
+        ahead = unrolled(network, self._copies, marginals, missed + k)
         copy_at: dict[Node, Any] = {(v, 1 - lag): name for name, (v, lag) in self._copies.items()}
         past = {}
-        for back, values in enumerate(self._moment(x, at).history):
+        for back, values in enumerate(self._sequences.memory(name, moment)):
             for v, value in zip(self.lags, values, strict=True):
                 node = (v, -back)
                 if value is None or node not in ahead.structure:
@@ -341,14 +418,14 @@ class DynamicNetwork(CountLearner):
                 # Nothing follows from a value that no event has come after, or that was forgotten with a half-life.
                 if label in network.states[copy if copy in network.structure else v]:
                     past[node] = label
-        return Inference(ahead), past
+        return Inference(ahead), past, missed
 
-    def _supposed(self, evidence: X | None, present: list[Any], k: int) -> dict[Node, Any]:
+    def _supposed(self, evidence: X | None, present: list[Any], missed: int, k: int) -> dict[Node, Any]:
         if evidence is None:
             return {}
         if not isinstance(evidence, Mapping):
             raise BadValue(f"evidence comes as a dict {{'sky@+1': value}}, not as {shown(evidence)}")
-        nodes = {f"{v}@+{step}": (v, step) for v in present for step in range(1, k + 1)}
+        nodes = {f"{v}@+{step}": (v, missed + step) for v in present for step in range(1, k + 1)}
         check_variables(evidence, nodes, "evidence", whole="the forecast")
         network = self._net._live.network()
         return {nodes[name]: label_of(network, nodes[name][0], value) for name, value in evidence.items()}
@@ -366,6 +443,12 @@ class DynamicNetwork(CountLearner):
         if past and total > -math.inf:
             total -= self._net.log_likelihood_one(past)
         return total, [v for v in novel if v not in self._copies]
+
+    def explain_one(self, x: X, at: float | None = None) -> Surprise:
+        """Return the surprise of each value of an event given those before it; they add up to `score_one(x, at)`."""
+        history = self._moment(x, at).history
+        event = {v: value for v, value in self._joined(x, history).items() if v not in self._copies}
+        return explain(self._net._live, event, self._net.unseen, self._past(history))
 
     def score_one(self, x: X, at: float | None = None) -> float:
         """Return minus the log-likelihood of an event given those before it: the larger, the more unexpected."""
@@ -413,6 +496,11 @@ class DynamicNetwork(CountLearner):
     def dropped_sequences(self) -> int:
         """The number of sequences that started anew because there were more than `max_sequences`."""
         return self._sequences.dropped
+
+    @property
+    def missed_events(self) -> int:
+        """The number of events that were missing by `step` between two that came."""
+        return self._sequences.missed
 
     # -- keeping ------------------------------------------------------------------------------------------------------
 

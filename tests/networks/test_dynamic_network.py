@@ -13,7 +13,7 @@ import pytest
 
 import stream_bayes
 from stream_bayes import DynamicNetwork, Nominal, Schema
-from stream_bayes.errors import BadStructure, BadValue, CannotMerge, UnknownFeature
+from stream_bayes.errors import BadStructure, BadValue, CannotMerge, NotLearned, NotSupported, UnknownFeature
 
 GRAPH = {"sky": ["sky@-1", "sky@-2"], "road": ["sky", "road@-1"]}
 LAGS = {"sky": [1, 2], "road": [1]}
@@ -174,3 +174,37 @@ def test_lags_longer_than_the_stream_are_variables_that_never_came() -> None:
         model = DynamicNetwork({"sky": [50]}, max_parents=1)
         model.learn_many({"sky": "dry" if k % 3 else "wet"} for k in range(20))
     assert model.forecast_one(60, variable="sky")["dry"] == pytest.approx(0.65, abs=0.05)
+
+
+def test_an_event_is_explained_given_its_past() -> None:
+    rows = drawn(300)
+    model = DynamicNetwork(LAGS, GRAPH)
+    model.learn_many(rows)
+    past = rows[-2:]
+    for x in ({"sky": "wet", "road": "fine"}, {"road": "slick"}, {"sky": "hail", "road": "fine"}, {}):
+        why = model.explain_one(x)
+        assert why.total == pytest.approx(model.score_one(x), abs=1e-9)
+        assert set(why) == set(x)
+    shares = model.cpt("sky")[past[-1]["sky"], past[-2]["sky"]]
+    assert model.explain_one(rows[0])["sky"] == pytest.approx(-math.log(shares[rows[0]["sky"]]))
+    answer = model.query("road", {"sky": "wet", "road@-1": "fine"})
+    assert answer == pytest.approx(model.cpt("road")["wet", "fine"])
+
+
+def test_unlearning_leaves_the_counts_of_the_other_events() -> None:
+    rows = [{"city": city, **row} for row in drawn(60, gaps=0.1) for city in ("Bonn", "Lima")]
+    more = [{"city": "Oslo", **row} for row in drawn(40, seed=5, gaps=0.1)]
+    model, rest = (DynamicNetwork(LAGS, GRAPH, key="city") for _ in range(2))
+    model.learn_many([*rows, *more])
+    rest.learn_many(rows)
+    model.unlearn_many(more)
+    for v in ("sky", "road", "sky@-1"):
+        assert model.cpt(v) == rest.cpt(v)
+    model.unlearn_one(rows[7], after=rows[3:7:2])
+    assert model.cpt("sky") != rest.cpt("sky")
+    before = model.state()["checksum"]
+    with pytest.raises(NotLearned):
+        model.unlearn_many([{"city": "Oslo", "sky": "wet", "road": "slick"}] * 500)
+    assert model.state()["checksum"] == before
+    with pytest.raises(NotSupported, match="half_life"):
+        DynamicNetwork(LAGS, GRAPH, half_life=9).unlearn_many([{}])

@@ -136,9 +136,12 @@ class HiddenChain:
                 product = product * emission[:, :, code]
         return product
 
-    def step(self, window: HiddenWindow, codes: tuple[int, ...]) -> tuple[Floats, Floats]:
-        """Return the belief after one more event, and the logarithm of its probability, by copy."""
-        joint = self.ahead(window, 1) * self.likelihood(codes) + TINY
+    def step(self, window: HiddenWindow, codes: tuple[int, ...], missed: int = 0) -> tuple[Floats, Floats]:
+        """Return the belief after one more event, and the logarithm of its probability, by copy.
+
+        That many events before it were missed.
+        """
+        joint = self.ahead(window, 1 + missed) * self.likelihood(codes) + TINY
         total = joint.sum(axis=1)
         return joint / total[:, None], np.log(total)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from stream_bayes.core.values.checks import expect
@@ -13,7 +13,7 @@ from stream_bayes.core.values.values import Value, canonical, is_missing, shown,
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.base.arguments import check_count, check_name, check_number
 
-__all__ = ["KeyedSequences", "name_in"]
+__all__ = ["KeyedSequences", "name_in", "timed_events"]
 
 Memory = TypeVar("Memory")
 
@@ -33,6 +33,20 @@ def name_in(x: Mapping[Any, Any], feature: Any) -> Value | None:
     return name
 
 
+def timed_events(
+    X: Iterable[Mapping[Any, Any]], at: Iterable[float] | None
+) -> list[tuple[Mapping[Any, Any], float | None]]:
+    """Return events with their times. Raise `BadValue` for another number of times."""
+    events = [*X]
+    times: list[float | None] = [None] * len(events) if at is None else [*at]
+    if len(times) != len(events):
+        raise BadValue(f"{len(events)} events, but {len(times)} times")
+    return list(zip(events, times, strict=True))
+
+
+MOST_MISSED = 100  # events between two of a sequence; after more it starts anew
+
+
 class Last(NamedTuple, Generic[Memory]):
     """The memory of a sequence, and the latest time of its events in microseconds."""
 
@@ -49,31 +63,42 @@ class KeyedSequences(Generic[Memory]):
         The feature whose value names an event's sequence; None: all events are one sequence.
     pause
         The time without events, in seconds or as a duration such as `"30min"`, after which a sequence starts anew.
+    step
+        The time from an event of a sequence to the next, as `pause`; None: events come one after another, at any time.
     max_sequences
         The number of sequences that are remembered; the one that has not moved for longest starts anew.
     fresh
         Makes the memory of a sequence without events.
     on_end
-        Called with the memory of a sequence that ended, or was dropped. Memories are then objects that change.
+        Called with the memory of a sequence that ended, or was dropped.
+
+    Attributes
+    ----------
+    dropped
+        The number of sequences that started anew because there were too many.
+    missed
+        The number of events that were missing by `step` between two that came.
     """
 
     def __init__(
         self,
         key: Any,
         pause: float | str | None,
+        step: float | str | None,
         max_sequences: int,
         fresh: Callable[[], Memory],
         on_end: Callable[[Memory], None] = lambda memory: None,
     ) -> None:
         check_name("key", key)
         check_count("max_sequences", max_sequences)
-        seconds = seconds_of("pause", pause) if isinstance(pause, str) else pause
-        if seconds is not None:
-            check_number("pause", seconds, above=True)
         self.key = key
-        self.pause = math.inf if seconds is None else seconds * 1e6
+        self.pause, self.step = _microseconds("pause", pause), _microseconds("step", step)
+        if self.pause <= self.step < math.inf:
+            raise BadValue(
+                f"pause={pause!r} is no longer than step={step!r}: each event would start a sequence"
+            )
         self.max_sequences = max_sequences
-        self.dropped = 0
+        self.dropped = self.missed = 0
         self._fresh = fresh
         self._on_end = on_end
         self._last: dict[Value | None, Last[Memory]] = {}
@@ -95,26 +120,39 @@ class KeyedSequences(Generic[Memory]):
         return canonical(value, feature=self.key)
 
     def moment(self, at: float | None) -> int | None:
-        """Return an event's time in microseconds. Raise `BadValue` if a pause needs one and there is none."""
+        """Return an event's time in microseconds. Raise `BadValue` if it is needed and there is none."""
         if at is None:
-            if self.pause < math.inf:
-                raise BadValue("pause= needs the time of each event: give at=, in seconds since 1970")
+            if min(self.pause, self.step) < math.inf:
+                name = "pause" if self.pause < math.inf else "step"
+                raise BadValue(f"{name}= needs the time of each event: give at=, in seconds since 1970")
             return None
         return microseconds_of("at", at)
 
     def memory(self, name: Value | None, moment: int | None) -> Memory:
         """Return what is remembered of a sequence at a time: nothing yet after a pause."""
         last = self._last.get(name)
-        if last is None:
-            return self._fresh()
-        if moment is not None and last.at is not None and moment - last.at > self.pause:
-            return self._fresh()
-        return last.memory
+        return self._fresh() if last is None or self._is_over(last, moment) else last.memory
+
+    def missed_before(self, name: Value | None, moment: int | None) -> int:
+        """Return how many events of a sequence are missing before one at a time, by `step`; none after a pause."""
+        last = self._last.get(name)
+        return 0 if last is None or self._is_over(last, moment) else self._missing(last, moment)
+
+    def _missing(self, last: Last[Memory], moment: int | None) -> int:
+        if moment is None or last.at is None or self.step == math.inf:
+            return 0
+        return max(0, round((moment - last.at) / self.step) - 1)
+
+    def _is_over(self, last: Last[Memory], moment: int | None) -> bool:
+        if moment is None or last.at is None:
+            return False
+        return moment - last.at > self.pause or self._missing(last, moment) > MOST_MISSED
 
     def remember(self, name: Value | None, memory: Memory, moment: int | None) -> None:
         """Put the memory of a sequence that moved. An event that comes late does not set its time back."""
+        self.missed += self.missed_before(name, moment)
         last = self._last.pop(name, None)
-        if last is not None and last.memory is not memory:
+        if last is not None and self._is_over(last, moment):
             self._on_end(last.memory)
         if last is not None and last.at is not None:
             moment = last.at if moment is None else max(moment, last.at)
@@ -140,6 +178,7 @@ class KeyedSequences(Generic[Memory]):
                 self._last.pop(name, None)
                 self.remember(name, last.memory, last.at)
         self.dropped += other.dropped
+        self.missed += other.missed
 
     def state(self, saved: Callable[[Memory], Any]) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -147,12 +186,13 @@ class KeyedSequences(Generic[Memory]):
             [None if name is None else tagged(name), saved(last.memory), last.at]
             for name, last in self._last.items()
         ]
-        return {"sequences": rows, "dropped": self.dropped}
+        return {"sequences": rows, "dropped": self.dropped, "missed": self.missed}
 
     def load(self, state: Mapping[str, Any], loaded: Callable[[Any], Memory]) -> None:
         """Fill an empty one from a state."""
-        expect(set(state) == {"sequences", "dropped"}, "it remembers no sequences")
-        expect(type(state["dropped"]) is int and state["dropped"] >= 0, "it counts no dropped sequences")
+        expect(set(state) == {"sequences", "dropped", "missed"}, "it remembers no sequences")
+        for name in ("dropped", "missed"):
+            expect(type(state[name]) is int and state[name] >= 0, f"{name} is {state[name]!r}")
         for name, memory, at in state["sequences"]:
             expect((name is None) == (self.key is None), "its sequences have other keys")
             expect(at is None or type(at) is int, "a sequence has no time")
@@ -160,4 +200,13 @@ class KeyedSequences(Generic[Memory]):
             expect(sequence not in self._last, "it remembers a sequence twice")
             self._last[sequence] = Last(loaded(memory), at)
         expect(len(self._last) <= self.max_sequences, "it remembers more than max_sequences")
-        self.dropped = state["dropped"]
+        self.dropped, self.missed = state["dropped"], state["missed"]
+
+
+def _microseconds(name: str, given: float | str | None) -> float:
+    """Read an argument that is a time; None is an infinite one."""
+    seconds = seconds_of(name, given) if isinstance(given, str) else given
+    if seconds is None:
+        return math.inf
+    check_number(name, seconds, above=True)
+    return seconds * 1e6

@@ -15,7 +15,7 @@ from stream_bayes.errors import BadValue, BadWeight
 from stream_bayes.learners.base.absent_variables import AbsentVariables
 from stream_bayes.learners.base.arguments import check_count, check_name, check_number
 from stream_bayes.learners.base.state import CountLearner
-from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences, name_in
+from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences, name_in, timed_events
 
 __all__ = ["MarkovChain"]
 
@@ -65,6 +65,9 @@ class MarkovChain(CountLearner):
     pause
         The time without events after which a sequence starts anew, in seconds or as `"30min"`; each event then needs
         its time, `at`. None: only `reset` ends a sequence.
+    step
+        The time from an event of a sequence to the next, as `pause`, if they come at regular times: an event that comes
+        later has missing ones before it, which `missed_events` counts. After more than 100 the sequence starts anew.
     max_values
         The number of values after which new ones share one, `<other>`; such chains do not merge. Default: no limit.
     max_sequences
@@ -113,6 +116,7 @@ class MarkovChain(CountLearner):
         strength: float = 1.0,
         values: Sequence[Any] | None = None,
         pause: float | str | None = None,
+        step: float | str | None = None,
         max_values: int | None = None,
         max_sequences: int = 100_000,
     ) -> None:
@@ -122,6 +126,7 @@ class MarkovChain(CountLearner):
         self.strength = strength
         self.values = values
         self.pause = pause
+        self.step = step
         self.max_values = max_values
         self.max_sequences = max_sequences
         if variable is None:
@@ -143,7 +148,7 @@ class MarkovChain(CountLearner):
         self._sequences: KeyedSequences[RecentValues] = self._no_sequences()
 
     def _no_sequences(self) -> KeyedSequences[RecentValues]:
-        return KeyedSequences(self.key, self.pause, self.max_sequences, lambda: AT_THE_START)
+        return KeyedSequences(self.key, self.pause, self.step, self.max_sequences, lambda: AT_THE_START)
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -157,11 +162,11 @@ class MarkovChain(CountLearner):
         w
             The weight, a whole number; 2 counts the event twice, and moves its sequence by one.
         at
-            The time of the event in seconds since 1970, which `pause` needs.
+            The time of the event in seconds since 1970, which `pause` and `step` need.
         """
         name, value, moment = self._read(x, at)
         weight = _whole(w)
-        recent = self._sequences.memory(name, moment)
+        recent = self._before(self._sequences, name, moment)
         if value is not None:
             value = self._store.read(value)
             self._store.add(recent.known_context, value, weight)
@@ -170,13 +175,10 @@ class MarkovChain(CountLearner):
 
     def learn_many(self, X: Iterable[X], at: Iterable[float] | None = None) -> None:
         """Learn many events in their order: all of them, or none if one is refused."""
-        events = [*X]
-        times: list[float | None] = [None] * len(events) if at is None else [*at]
-        if len(times) != len(events):
-            raise BadValue(f"{len(events)} events, but {len(times)} times")
-        for x, time in zip(events, times, strict=True):
+        events = timed_events(X, at)
+        for x, time in events:
             self._read(x, time)
-        for x, time in zip(events, times, strict=True):
+        for x, time in events:
             self.learn_one(x, at=time)
 
     def unlearn_one(self, x: X, after: Sequence[Any] = (), w: float = 1.0) -> None:
@@ -211,9 +213,9 @@ class MarkovChain(CountLearner):
         replayed = self._no_sequences()
         undone: list[tuple[Context, Any]] = []
         try:
-            for x, time in _timed(X, at):
+            for x, time in timed_events(X, at):
                 name, value, moment = self._read(x, time)
-                recent = replayed.memory(name, moment)
+                recent = self._before(replayed, name, moment)
                 if value is not None:
                     value = self._store.read(value)
                     self._store.subtract(recent.known_context, value, 1)
@@ -252,7 +254,7 @@ class MarkovChain(CountLearner):
         x
             An event that names the sequence; its value is not used. Not needed without a key.
         at
-            The time of the next event, which `pause` needs.
+            The time of the next event, which `pause` and `step` need.
         """
         return self.forecast_one(1, x, at)
 
@@ -306,7 +308,14 @@ class MarkovChain(CountLearner):
         return math.log(share) if share > 0.0 else -math.inf, (self.variable,) if is_novel else ()
 
     def _recent(self, x: X | None, at: float | None) -> RecentValues:
-        return self._sequences.memory(self._sequences.name_of(x), self._sequences.moment(at))
+        return self._before(self._sequences, self._sequences.name_of(x), self._sequences.moment(at))
+
+    def _before(self, sequences: KeyedSequences[RecentValues], name: Any, moment: int | None) -> RecentValues:
+        """Return what is recent of a sequence before an event at a time, with the events that are missing by `step`."""
+        recent = sequences.memory(name, moment)
+        for _ in range(sequences.missed_before(name, moment)):
+            recent = recent.then(None, self.order)
+        return recent
 
     @property
     def clock(self) -> int:
@@ -317,6 +326,11 @@ class MarkovChain(CountLearner):
     def dropped_sequences(self) -> int:
         """The number of sequences that started anew because there were more than `max_sequences`."""
         return self._sequences.dropped
+
+    @property
+    def missed_events(self) -> int:
+        """The number of events that were missing by `step` between two that came."""
+        return self._sequences.missed
 
     def transitions(self) -> dict[tuple[Any, ...], dict[Any, int]]:
         """Return the counts: for each context of the full order, or from a start (None), those of the values after it.
@@ -367,10 +381,6 @@ def _whole(w: Any) -> int:
     if weight % 1.0:
         raise BadWeight(f"a chain counts whole events: expected a whole number as weight, got {w!r}")
     return int(weight)
-
-
-def _timed(X: Iterable[X], at: Iterable[float] | None) -> Iterable[tuple[X, float | None]]:
-    return ((x, None) for x in X) if at is None else zip(X, at, strict=True)
 
 
 def _saved(recent: RecentValues) -> Any:

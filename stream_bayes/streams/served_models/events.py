@@ -233,7 +233,7 @@ class ServedEvents(UnlabelledModel):
             raise BadValue(f"intervals: a {self.name} predicts no numbers; leave the level out")
         self.anticipated = [_anticipated(model, name) for name in predict]
         self._hidden = frozenset(each.variable for each in self.anticipated if not each.ahead)
-        self.is_timed = getattr(model, "pause", None) is not None
+        self.is_timed = any(getattr(model, name, None) is not None for name in ("pause", "step"))
         self._warned: set[str] = set()
         self._parameters = parameters_of(model)
         self._settings = {"learner": self.name, "predict": list(predict), "parameters": self._parameters}

@@ -43,6 +43,25 @@ def test_it_predicts_nearly_as_the_filter_that_knows_the_truth(seed: int) -> Non
     assert np.mean(losses[-1_000:]) < best + 0.05
 
 
+def test_the_number_of_states_is_chosen_by_prediction() -> None:
+    rows, best = emitted(4, 3_000)
+    model = HiddenMarkov(["sound", "light"], states="learn", restarts=2)
+    losses = []
+    for row in rows:
+        losses.append(-model.log_likelihood_one(row))
+        model.learn_one(row)
+    assert (model.best_states, [*model.scores]) == (3, [1, 2, 3, 4, 5, 6])
+    assert len(model.filter_one()) == len(model.transition_matrix()) == len(model.emissions("sound")) == 3
+    assert np.mean(losses[-750:]) < best + 0.1
+    rng = np.random.default_rng(1)
+    alone = HiddenMarkov("sound", states=[3, 1, 2], restarts=2)
+    alone.learn_many({"sound": "ab"[int(each)]} for each in rng.random(1_000) < 0.3)
+    assert alone.best_states == 1
+    for states in ([], [0], [2, 2], "lern", None):
+        with pytest.raises(BadValue, match="states"):
+            HiddenMarkov("sound", states=states)  # type: ignore[arg-type]
+
+
 def test_filter_smoother_path_and_forecast_are_those_of_enumerating_all_paths() -> None:
     rows, _ = emitted(2, 300)
     model = HiddenMarkov(["sound", "light"], key="id", lag=3)
@@ -74,7 +93,7 @@ def test_memory_is_bounded_and_no_input_makes_a_nan() -> None:
     model = HiddenMarkov("sound", states=2, key="id", lag=2, max_values=3, max_sequences=5)
     for k in range(400):
         model.learn_one({"id": k % 9, "sound": None if k % 3 else f"value {k}"})
-    sizes = [len(last.memory.steps) for last in model._sequences._last.values()]
+    sizes = [len(last.memory[0].steps) for last in model._sequences._last.values()]
     assert (len(sizes), max(sizes) <= 4, len(model.predict_proba_one({"id": 0}))) == (5, True, 4)
     assert sum(model.predict_proba_one({"id": 0}).values()) == pytest.approx(1.0)
     single = HiddenMarkov("sound", states=1)
@@ -88,13 +107,14 @@ def test_memory_is_bounded_and_no_input_makes_a_nan() -> None:
 
 def test_a_sequence_that_ends_is_counted_whole() -> None:
     model = HiddenMarkov("sound", key="id", pause=60, lag=50, restarts=1, half_life=1e12)
+    chain = model._store.chains[0]
     for at in (0, 10, 20):
         model.learn_one({"id": 1, "sound": "tick"}, at=at)
-    assert model._store.shown[0].sum() == 0.0
+    assert chain.shown[0].sum() == 0.0
     model.learn_one({"id": 1, "sound": "tick"}, at=1_000)
     # The three fade no more after they are counted: the event that ended them came before.
-    assert model._store.shown[0].sum() == pytest.approx(3.0)
-    assert model._store.moves.sum() == pytest.approx(2.0)
+    assert chain.shown[0].sum() == pytest.approx(3.0)
+    assert chain.moves.sum() == pytest.approx(2.0)
 
 
 def test_bad_events_are_refused_before_anything_changes() -> None:
@@ -113,7 +133,7 @@ def test_bad_events_are_refused_before_anything_changes() -> None:
 
 def test_it_goes_on_from_a_file_as_if_nothing_had_happened(tmp_path: Path) -> None:
     rows, _ = emitted(3, 200)
-    model = HiddenMarkov(["sound", "light"], states=2, max_values=3)
+    model = HiddenMarkov(["sound", "light"], states=[2, 3], max_values=3)
     model.learn_many(rows[:150])
     stream_bayes.save(model, tmp_path / "hidden.zip")
     loaded = stream_bayes.load(tmp_path / "hidden.zip")
@@ -121,6 +141,10 @@ def test_it_goes_on_from_a_file_as_if_nothing_had_happened(tmp_path: Path) -> No
         each.learn_many(rows[150:])
     assert loaded.state()["checksum"] == model.state()["checksum"]
     state = model._store.state()
-    state["arrays"]["moves"][0, 0, 0] = math.nan
+    state["arrays"]["1_moves"][0, 0, 0] = math.nan
     with pytest.raises(BadState, match="not finite"):
-        HiddenMarkov(["sound", "light"], states=2, max_values=3)._store.load(state)
+        HiddenMarkov(["sound", "light"], states=[2, 3], max_values=3)._store.load(state)
+    other = model._store.state()
+    other["meta"]["chains"][1]["values"][1].reverse()
+    with pytest.raises(BadState, match="other values"):
+        HiddenMarkov(["sound", "light"], states=[2, 3], max_values=3)._store.load(other)
