@@ -46,8 +46,8 @@ NAMES = [name for name in estimators.__all__ if name != "BayesEstimator"]
 # One class makes them all: every check for three learners, and for each of the others a share.
 WHOLE = ["NaiveBayesClassifier", "MultinomialNBClassifier", "AdaptiveRegressor"]
 CHECKED = [*WHOLE, *(name for name in estimators.__all__ if name not in WHOLE)] if EVERYTHING else WHOLE
-# Their losses, posteriors, or which rows are the newest, depend on the order of the rows, which this check shuffles; scikit-learn
-# leaves it out for AdaBoost, SGD and gradient boosting in the same way.
+# Their losses, posteriors, or which rows are the newest, depend on the order of the rows, which this check shuffles;
+# scikit-learn leaves it out for AdaBoost, SGD and gradient boosting in the same way.
 ORDERED = {
     "SPODEClassifier",
     "LiveChoiceClassifier",

@@ -1,4 +1,3 @@
-from stream_bayes.core.counts._moments cimport Gaussians
 from stream_bayes.core.counts._tables cimport Tables
 from stream_bayes.core.counts._values cimport ValueCounts
 from stream_bayes.core.encoding._rows cimport Row
@@ -20,6 +19,9 @@ cdef class LogisticReading(Reading):
     cdef public double[::1] center
     cdef public double[::1] unit
     cdef public long long[::1] count
+    cdef public double[::1] new_weight
+    cdef public double[::1] new_mean
+    cdef public double[::1] new_squares
     cdef public long long faded_at
     cdef public Py_ssize_t turn
     cdef public double[::1] z
@@ -68,5 +70,7 @@ cdef class LogisticReading(Reading):
     cdef forget_all(self)
     cdef give_back(self, Py_ssize_t j, double share)
     cdef add_precision(self, Py_ssize_t i, double precision)
-    cdef set_unit(self, Py_ssize_t j)
+    cdef measure(self, Py_ssize_t j, double number)
+    cdef set_unit(self, Py_ssize_t j, double mean, double deviation)
+    cdef begin_anew(self, Py_ssize_t j)
     cdef rescale(self, Py_ssize_t j, double factor, double shift)

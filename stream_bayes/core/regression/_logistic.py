@@ -12,8 +12,8 @@ columns of the event, u ~ N(z m, S = z V z), so that only these few numbers are 
     two classes     mean and variance by the trapezoid rule          m += V z a     V -= V z b z V
     more            mode and curvature, by Newton's steps
 
-A number has the unit that its mean and deviation were after 4 events, 8, 16, ...; the posterior is written in the new
-unit, and the prior set to it.
+A number's unit is set after 4 events, 8, 16, ..., to mean and deviation of those since the last time; the posterior is
+written in the new unit, and the prior set to it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ import numpy as np
 from cython.cimports.libc.math import exp, fabs, log, log1p, sqrt
 
 if not cython.compiled:
-    from stream_bayes.core.counts._moments import Gaussians
     from stream_bayes.core.counts._tables import Tables
     from stream_bayes.core.counts._values import ValueCounts
     from stream_bayes.core.encoding._rows import Row
@@ -47,8 +46,23 @@ MOST_TRAPEZOIDS = cython.declare(cython.double, 256.0)
 NEGLIGIBLE = cython.declare(cython.double, -37.0)  # log of what a double does not add to 1
 MOST_STEPS = cython.declare(cython.int, 50)  # of Newton
 NEAR = cython.declare(cython.double, 1e-10)
-LEAST_LEFT = cython.declare(cython.double, 0.1)  # of a precision, when the prior is taken out of it
+LEAST_LEFT = cython.declare(cython.double, 1e-3)  # of a precision, when the prior is taken out of it
+OTHER_UNIT = cython.declare(cython.double, 30.0)  # times: what was learned of a number in such a unit is void
 BIAS = cython.declare(cython.Py_ssize_t, 0)  # the column that is 1 in all events
+
+
+_BY_COLUMN = (
+    "slot",
+    "code",
+    "center",
+    "unit",
+    "count",
+    "new_weight",
+    "new_mean",
+    "new_squares",
+    "z",
+    "there",
+)
 
 
 @cython.cfunc
@@ -88,6 +102,7 @@ class LogisticReading(Reading):
         self.slot, self.code = np.full(8, -1, np.longlong), np.full(8, -1, np.longlong)
         self.center, self.unit = np.zeros(8), np.zeros(8)
         self.count = np.zeros(8, np.longlong)
+        self.new_weight, self.new_mean, self.new_squares = np.zeros(8), np.zeros(8), np.zeros(8)
         self.z, self.there = np.zeros(8), np.zeros(8, np.uint8)
         self.present = np.zeros(8, np.uint8)
         self.faded_at = 0
@@ -109,12 +124,13 @@ class LogisticReading(Reading):
         """Give the next column to a value, or with the code -1 to a number."""
         j: cython.Py_ssize_t = self.columns
         if j == self.slot.shape[0]:
-            for name in ("slot", "code", "center", "unit", "count", "z", "there"):
+            for name in _BY_COLUMN:
                 old = np.asarray(getattr(self, name))
                 setattr(self, name, np.concatenate([old, np.zeros(j, old.dtype)]))
         self.slot[j], self.code[j] = slot, code
         self.center[j] = self.unit[j] = 0.0
         self.count[j] = 0
+        self.new_weight[j] = self.new_mean[j] = self.new_squares[j] = 0.0
         self.column_of[slot, code] = j
         self.extend(j + 1, self.contrasts)
         return j
@@ -454,9 +470,7 @@ class LogisticReading(Reading):
             self.take_over()
         for k in range(row.numbers):
             j = self.column_of[row.numeric_feature[k], -1]
-            self.count[j] += 1
-            if self.count[j] >= FIRST_COUNT and not self.count[j] & (self.count[j] - 1):
-                self.set_unit(j)
+            self.measure(j, row.number[k])
 
     @cython.cfunc
     def learn_of_two(self, row: Row):
@@ -816,31 +830,50 @@ class LogisticReading(Reading):
         self.mirror()
 
     @cython.cfunc
-    def set_unit(self, j: cython.Py_ssize_t):
-        """Set the unit of a number to its present mean and deviation, and write the posterior in it."""
-        numbers: Gaussians = self.tables.gaussians
-        y: cython.Py_ssize_t
-        cell: cython.Py_ssize_t
-        weight: cython.double = 0.0
-        mean: cython.double = 0.0
-        squares: cython.double = 0.0
+    def measure(self, j: cython.Py_ssize_t, number: cython.double):
+        """Add a number to the moments of its column, and set its unit if it is time."""
         apart: cython.double
-        deviation: cython.double
+        if self.unit[j] > 0.0:  # a far number shall not make all others small
+            apart = FARTHEST * self.unit[j]
+            number = max(self.center[j] - apart, min(self.center[j] + apart, number))
+        apart = number - self.new_mean[j]
+        self.new_weight[j] += 1.0
+        self.new_mean[j] += apart / self.new_weight[j]
+        self.new_squares[j] += apart * (number - self.new_mean[j])
+        self.count[j] += 1
+        if self.count[j] >= FIRST_COUNT and not self.count[j] & (self.count[j] - 1):
+            self.set_unit(j, self.new_mean[j], sqrt(self.new_squares[j] / self.new_weight[j]))
+            self.new_weight[j] = self.new_mean[j] = self.new_squares[j] = 0.0
+
+    @cython.cfunc
+    def set_unit(self, j: cython.Py_ssize_t, mean: cython.double, deviation: cython.double):
+        """Set the unit of a number, and write the posterior in it."""
         before: cython.double = self.unit[j]
-        for y in range(self.tables.labels):
-            cell = self.slot[j] * numbers.classes + y
-            numbers.settle(cell)
-            if numbers.weight[cell] > 0.0:
-                apart = numbers.mean[cell] - mean
-                weight += numbers.weight[cell]
-                mean += apart * (numbers.weight[cell] / weight)
-                squares += numbers.m2[cell] + apart * (numbers.mean[cell] - mean) * numbers.weight[cell]
-        deviation = sqrt(squares / weight) if weight > 0.0 else 0.0
         if not deviation > CONSTANT * fabs(mean):
             return
-        if before > 0.0:
+        if before > 0.0 and OTHER_UNIT * deviation > before and deviation < OTHER_UNIT * before:
             self.rescale(j, deviation / before, (mean - self.center[j]) / before)
+        elif before > 0.0:
+            self.begin_anew(j)
         self.center[j], self.unit[j] = mean, deviation
+
+    @cython.cfunc
+    def begin_anew(self, j: cython.Py_ssize_t):
+        """Return the coefficients of a column to the prior."""
+        n: cython.Py_ssize_t = self.columns
+        size: cython.Py_ssize_t = n * self.contrasts
+        a: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        for a in range(self.contrasts):
+            i = a * n + j
+            self.mean[i] = 0.0
+            if not self.joint:
+                self.covariance[i] = 1.0 / self.prior(j)
+                continue
+            for k in range(size):
+                self.covariance[i * size + k] = self.covariance[k * size + i] = 0.0
+            self.covariance[i * size + i] = 1.0 / self.prior(j)
 
     @cython.cfunc
     def rescale(self, j: cython.Py_ssize_t, factor: cython.double, shift: cython.double):

@@ -16,7 +16,7 @@ __all__ = ["Coefficients", "Logistic", "posterior_bytes"]
 
 Array = NDArray[np.float64]
 
-_KEYS = {"joint", "columns", "units", "counts", "mean", "covariance", "clock", "turn"}
+_KEYS = {"joint", "columns", "units", "counts", "moments", "mean", "covariance", "clock", "turn"}
 
 
 class Coefficients(NamedTuple):
@@ -61,6 +61,10 @@ class Logistic(LogisticReading):
             "joint": bool(self.joint),
             "columns": [[int(self.slot[j]), int(self.code[j])] for j in range(1, n)],
             "units": [[float(self.center[j]), float(self.unit[j])] for j in range(1, n)],
+            "moments": [
+                [float(self.new_weight[j]), float(self.new_mean[j]), float(self.new_squares[j])]
+                for j in range(1, n)
+            ],
             "counts": [int(self.count[j]) for j in range(1, n)],
             "mean": np.asarray(self.mean).tolist(),
             "covariance": covariance.tolist(),
@@ -88,9 +92,13 @@ class Logistic(LogisticReading):
         units = np.array(saved["units"], float).reshape(-1, 2)
         expect(len(units) == n - 1 and len(saved["counts"]) == n - 1, "its units are of other columns")
         expect(bool(np.isfinite(units).all() and (units[:, 1] >= 0.0).all()), "a unit is no number above 0")
+        moments = np.array(saved["moments"], float).reshape(-1, 3)
+        expect(len(moments) == n - 1 and bool(np.isfinite(moments).all()), "its moments are of other columns")
+        expect(bool((moments[:, [0, 2]] >= 0.0).all()), "a moment is below 0")
         for j, (center, unit) in enumerate(units.tolist(), 1):
             self.center[j], self.unit[j] = center, unit
             self.count[j] = load_clock(saved["counts"][j - 1])
+            self.new_weight[j], self.new_mean[j], self.new_squares[j] = moments[j - 1].tolist()
         mean, covariance = np.array(saved["mean"], float), np.array(saved["covariance"], float)
         expect(mean.shape == (size,) and bool(np.isfinite(mean).all()), "its means are of other columns")
         length = size * (size + 1) // 2 if joint else size

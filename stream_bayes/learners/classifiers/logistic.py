@@ -125,10 +125,12 @@ class BayesianLogistic(BayesClassifier):
         more           u -> mode and curvature of N(u, S) times softmax(u)
 
     a and b are the moves of mean and variance of u by S and S^2. The posterior is an approximation that depends on the
-    order of events: in one pass it is close to that of all of them together. A number's unit is its mean and deviation
-    after 4 events, 8, 16, ...; the posterior is written in each new unit without loss. Until the first, it adds
-    nothing. What lies beyond 10 deviations counts as 10. A class that comes after others begins with the log-odds of
-    its share.
+    order of events: in one pass it is close to that of all of them together.
+
+    A number's unit is set after 4 events, 8, 16, ..., to mean and deviation of those since the last time. The posterior
+    is written in each new unit without loss, unless it is more than 30 times as large or as small: then the coefficient
+    begins anew. Until the first unit a number adds nothing. What lies beyond 10 deviations counts as 10. A class that
+    comes after others begins with the log-odds of its share.
 
     Up to 192 coefficients (those of a class less the first: columns times classes less one) and 17 classes, V is the
     whole covariance, and an event costs its size, times the classes less one; beyond, V is diagonal: coefficients are
@@ -143,9 +145,9 @@ class BayesianLogistic(BayesClassifier):
     >>> for k in range(200):
     ...     model.learn_one({"wind": k % 10, "sky": "grey" if k % 3 else "blue"}, "rain" if k % 10 > 4 else "dry")
     >>> round(model.predict_proba_one({"wind": 9})["rain"], 2), round(model.predict_proba_one({"wind": 5})["rain"], 2)
-    (1.0, 0.7)
+    (1.0, 0.69)
     >>> low, high = model.predict_interval_one({"wind": 5}, 0.9)["rain"]
-    >>> low < 0.7 < high
+    >>> low < 0.69 < high
     True
     """
 

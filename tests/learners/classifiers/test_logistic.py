@@ -195,7 +195,6 @@ def test_it_follows_a_change_and_forgets_up_to_the_prior(half_life: float) -> No
     assert model.predict_proba_one({"a": 2.0})[False] == pytest.approx(0.5, abs=1e-3)
 
 
-@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 def test_numbers_of_any_size_leave_finite_answers() -> None:
     model = BayesianLogistic()
     for k in range(40):
@@ -207,7 +206,23 @@ def test_numbers_of_any_size_leave_finite_answers() -> None:
     for x in ({"a": 1e100}, {"a": -1e100, "b": 1e100, "c": -3}, {}):
         answer = model.predict_proba_one(x)
         assert sum(answer.values()) == pytest.approx(1.0)
+        assert min(answer.values()) > 0.0
         assert all(low <= answer[y] <= high for y, (low, high) in model.predict_interval_one(x).items())
+
+
+@pytest.mark.parametrize("spike", [0, 20])
+def test_a_far_number_does_not_spoil_those_after_it(spike: int) -> None:
+    rng = np.random.default_rng(11)
+    plain, spiked = BayesianLogistic(), BayesianLogistic()
+    for number in range(300):
+        a = float(rng.normal())
+        label = rng.random() < 1.0 / (1.0 + math.exp(-2.0 * a))
+        plain.learn_one({"a": a}, label)
+        spiked.learn_one({"a": 1e8 if number == spike else a}, label)
+    for a in (-1.0, 0.5, 2.0):
+        assert spiked.predict_proba_one({"a": a})[True] == pytest.approx(
+            plain.predict_proba_one({"a": a})[True], abs=0.1
+        )
 
 
 def test_draws_have_the_answer_as_their_mean() -> None:
