@@ -173,7 +173,7 @@ def print_summary(engine: Engine, json: bool) -> None:
             measures = measures[:1]
         measures += [
             {
-                "measure": f"{measure} of {name}",
+                "measure": f"{measure.replace('_', ' ')} of {name}",
                 "whole stream": value,
                 "last 1,000": each["last_1000"][measure],
             }

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stream_bayes import MixedNetwork
 from stream_bayes.core.live_networks.mixed_counts import Marginal
 from stream_bayes.core.live_networks.mixed_families import NumericFamily
 from stream_bayes.core.networks.structure import Structure
@@ -109,3 +110,14 @@ def test_a_name_of_each_row_depends_on_nothing() -> None:
         for k in range(300)
     ]
     assert mixed_structure(rows).structure.edges == ()
+
+
+@pytest.mark.parametrize("score", ["marginal-likelihood", "bic"])
+def test_a_number_that_does_not_differ_is_no_parent(score: str) -> None:
+    rng = np.random.default_rng(1)
+    rows: list[dict[str, Any]] = [{"x": float(x), "y": 2.0 * x + 1.0, "c": 5.0} for x in rng.normal(size=200)]
+    found = mixed_structure(rows, score=score).structure
+    assert {frozenset(edge) for edge in found.edges} == {frozenset("xy")}
+    model = MixedNetwork()
+    model.learn_many(rows)
+    assert not any("c" in edge for edge in model.structure.edges)

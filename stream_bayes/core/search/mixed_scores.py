@@ -98,6 +98,8 @@ class MixedScorer:
         self._cuts: dict[tuple[int, int], EdgeCuts] = {}
         self._bins: dict[tuple[int, int], NDArray[np.int64]] = {}
         self._spread = {k: _spread(column) for k, column in sample.numbers.items()}
+        # Nothing depends on a number that does not differ; it would make up for the prior of the mean.
+        self._constant = {k for k, column in sample.numbers.items() if _is_constant(column)}
         self._scaled = {k: (x - x.mean()) / self._spread[k] for k, x in sample.numbers.items()}
 
     def score(self, child: int, parents: Sequence[int]) -> float:
@@ -106,7 +108,7 @@ class MixedScorer:
         if key not in self._scores:
             self.families += 1
             names = sorted(p for p in parents if p in self.sample.codes)
-            numbers = sorted(p for p in parents if p in self.sample.numbers)
+            numbers = sorted(p for p in parents if p in self.sample.numbers and p not in self._constant)
             if child in self.sample.codes:
                 cost = math.fsum(self.cuts(p, child).cost for p in numbers)
                 self._scores[key] = self._name(child, (*names, *((p, child) for p in numbers))) - cost
@@ -213,8 +215,12 @@ def _multigamma(twice: Floats, size: int) -> Floats:
 
 def _spread(column: Floats) -> float:
     """Return the deviation of numbers; of those that do not differ, as `MixedCounts.marginal` has it."""
-    spread, size = float(column.std()), abs(float(column.mean()))
-    return spread if spread > 1e-9 * size and spread > 0.0 else 1e-3 * size or 1.0
+    return 1e-3 * abs(float(column.mean())) or 1.0 if _is_constant(column) else float(column.std())
+
+
+def _is_constant(column: Floats) -> bool:
+    """Return True if numbers do not differ, but for rounding."""
+    return float(column.std()) <= 1e-9 * abs(float(column.mean()))
 
 
 def climb_mixed(search: HillClimbing, scorer: MixedScorer) -> SearchResult:
