@@ -98,7 +98,28 @@ QUANTITIES: tuple[Mapping[str, float], ...] = (
     },
     {"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12},
     {"ml": 1e-3, "cl": 1e-2, "l": 1.0, "gal": 3.785411784},
+    {
+        "km/h": 1.0,
+        "kmh": 1.0,
+        "kph": 1.0,
+        "mph": 1.609344,
+        "m/s": 3.6,
+        "ft/s": 1.09728,
+        "knots": 1.852,
+        "kt": 1.852,
+        "kn": 1.852,
+    },
+    {
+        "cm²": 1e-4,
+        "m²": 1.0,
+        "km²": 1e6,
+        "ft²": 0.09290304,
+        "ha": 1e4,
+        "acre": 4046.8564224,
+        "acres": 4046.8564224,
+    },
 )
+DEGREES = ("°", "°c", "°f")  # no multiples of each other: their zeros differ
 TIME = QUANTITIES[2]
 
 PLAIN_LETTERS = str.maketrans(
@@ -257,7 +278,7 @@ def is_time(unit: str) -> bool:
 
 def known_unit(unit: str) -> bool:
     """Return True for a currency, or a unit of a quantity that is converted."""
-    return is_money(unit) or any(unit in quantity for quantity in QUANTITIES)
+    return is_money(unit) or unit in DEGREES or any(unit in quantity for quantity in QUANTITIES)
 
 
 def _factors(units: Sequence[str]) -> Mapping[str, float] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from itertools import pairwise
@@ -15,7 +15,10 @@ from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.features import Nominal, Numeric, Spec
 from stream_bayes.errors import SchemaError
 
-__all__ = ["PARTS", "Date", "Moment", "century_pivot", "date_order", "written_moment"]
+__all__ = [
+    *("DATES_BY_TYPE", "LEAST_GAP", "PARTS", "Date", "Moment", "century_pivot", "date_order", "short_years"),
+    *("widest_gap", "written_moment"),
+]
 
 ORDERS = ("ymd", "dmy", "mdy")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -25,6 +28,7 @@ LONG_MONTHS = (
 )
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 EPOCH = date(1970, 1, 1).toordinal()
+LEAST_GAP = 10  # years of two digits that none has, before they show where a century begins
 PIVOT = 69  # years of two digits from here on are of the last century; POSIX has the same
 
 CLOCK = r"(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2}(?:\.\d+)?))?\s*(?P<half>[AaPp]\.?[Mm]\.?)?"
@@ -131,26 +135,35 @@ def _hours(found: dict[str, str | None]) -> float | None:
     return hour % 24 + minute / 60 + second / 3600
 
 
+def short_years(texts: Sequence[str]) -> list[int]:
+    """Return the years of two digits in a column, ascending."""
+    forms = (*FORMS[1:4:2], re.compile(SHORT_MONTH))
+    found = [match for text in texts for form in forms if (match := form.fullmatch(text.strip()))]
+    return sorted({int(match["y"]) for match in found if len(match["y"]) == 2})
+
+
 def century_pivot(texts: Sequence[str]) -> int:
     """Return the first year of two digits in a column that is of the last century.
 
-    It lies in the widest gap between its years: 69 if that is in the gap, otherwise its middle.
+    It lies in the widest gap between its years: 69 if that is in the gap or no gap is wide, otherwise its middle.
 
     Examples
     --------
     >>> century_pivot(["6/17/47", "7/1/72", "7/1/99", "6/30/16"]), century_pivot(["1/1/98", "1/1/21"])
     (32, 69)
     """
-    forms = (*FORMS[1:4:2], re.compile(SHORT_MONTH))
-    found = [match for text in texts for form in forms if (match := form.fullmatch(text.strip()))]
-    years = sorted({int(match["y"]) for match in found if len(match["y"]) == 2})
+    years = short_years(texts)
     if not years:
         return PIVOT
-    gaps = [(after - before, before, after) for before, after in pairwise([*years, years[0] + 100])]
-    _, before, after = max(gaps)
-    if before < PIVOT <= after or before < PIVOT + 100 <= after:
+    gap, before, after = widest_gap(years)
+    if gap < LEAST_GAP or before < PIVOT <= after or before < PIVOT + 100 <= after:
         return PIVOT
     return (before + after + 1) // 2 % 100
+
+
+def widest_gap(years: Sequence[int]) -> tuple[int, int, int]:
+    """Return the length and the ends of the widest gap between years of two digits, around the century."""
+    return max((after - before, before, after) for before, after in pairwise([*years, years[0] + 100]))
 
 
 def date_order(texts: Sequence[str]) -> tuple[str, str]:
@@ -318,6 +331,14 @@ class Date(ColumnKind):
         if self.pivot != PIVOT:
             found["pivot"] = self.pivot
         return found
+
+
+# Values that are moments by their type, as features.
+DATES_BY_TYPE: Mapping[type, Date] = {
+    datetime: Date(),
+    date: Date(parts=["date", "month", "day", "weekday"]),
+    time: Date(parts=["hour"]),
+}
 
 
 def _hours_of(clock: time) -> float:

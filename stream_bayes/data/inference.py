@@ -17,7 +17,16 @@ from stream_bayes.data.amounts import (
     number,
     written_number,
 )
-from stream_bayes.data.dates import Date, century_pivot, date_order, written_moment
+from stream_bayes.data.dates import (
+    LEAST_GAP,
+    Date,
+    Moment,
+    century_pivot,
+    date_order,
+    short_years,
+    widest_gap,
+    written_moment,
+)
 from stream_bayes.data.declarations import Declared
 from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.data.ranges import range_order
@@ -31,6 +40,7 @@ EXAMINED = 20  # texts, before a column cannot be one of dates
 LEAST_UNIT_SHARE = 0.01  # of the numbers have a unit; rarer ones are misfits
 SHOWN_MISFITS = 3
 UNIT = ""  # of a number without one
+LEAST_LETTERS, MOST_UNITS = 2, 5  # 10A and 12B are codes; so are numbers before many different words
 LEAST_TEXTS, LEAST_DIFFERENT = 20, 1 / 3  # cells, and the share of different ones, of a column of text
 WORDS, MANY_WORDS = 4.0, 8.0  # a cell, on average: of texts, and of texts that may repeat more often
 LEAST_FREQUENT = 10  # words that many cells hold, or these are no texts to learn from
@@ -137,9 +147,9 @@ def _date(texts: Counter[str]) -> InferredKind | None:
         return None
     order, warning = date_order([*texts])
     pivot = century_pivot([*texts])
-    moments = {text: moment for text in texts if (moment := written_moment(text, order, pivot)) is not None}
+    moments = _readable(texts, order, pivot)
     if not _enough(moments, texts):
-        return None
+        return _mixed_dates(texts, pivot)
     days = {moment.day for moment in moments.values() if moment.day is not None}
     hours = {moment.hours for moment in moments.values()} - {None, 0.0}
     if days and all(text.strip().isdecimal() for text in moments) and len(days) < LEAST_DAYS:
@@ -155,14 +165,45 @@ def _date(texts: Counter[str]) -> InferredKind | None:
         return None
     named = "dates" if not hours else "dates and times" if days else "times of the day"
     named += {"dmy": ", day first", "mdy": ", month first"}.get(order, "")
+    warnings = [warning] * bool(warning)
+    if short := short_years([*moments]):
+        years = sorted(day.year for day in days)
+        named += f", years {years[0]} to {years[-1]}"
+        if widest_gap(short)[0] < LEAST_GAP:
+            warnings.append(
+                f"years of two digits fill the century, so those of the last one cannot be known; those from {pivot} "
+                f"on are read as 19{pivot:02}; if that is wrong, declare another pivot"
+            )
     return InferredKind(
         "date" if days else "time",
         Date(order, parts, pivot),
         _share(moments, texts, named),
         {},
         _misfits(moments, texts),
-        [warning] * bool(warning),
+        warnings,
     )
+
+
+def _mixed_dates(texts: Counter[str], pivot: int) -> InferredKind | None:
+    """Return names with a warning for a column of dates that has no order; None if it is none of dates."""
+    first = {order: _readable(texts, order, pivot) for order in ("dmy", "mdy")}
+    if not _enough(first["dmy"] | first["mdy"], texts):
+        return None
+    only = {
+        order: sum(texts[text] for text in first[order].keys() - first[other].keys())
+        for order, other in (("dmy", "mdy"), ("mdy", "dmy"))
+    }
+    if not all(only.values()):
+        return None
+    warning = (
+        f"dates of mixed order: {only['dmy']:,} must have the day first and {only['mdy']:,} the month, so the others "
+        "cannot be known; read as names; write them as 2021-03-04"
+    )
+    return InferredKind("category", Nominal(), "dates of mixed order", {}, warnings=[warning])
+
+
+def _readable(texts: Counter[str], order: str, pivot: int) -> dict[str, Moment]:
+    return {text: moment for text in texts if (moment := written_moment(text, order, pivot)) is not None}
 
 
 def _may_be_date(text: str) -> bool:
@@ -211,7 +252,13 @@ def _amount(texts: Counter[str], decimal: str, likely: str | None) -> InferredKi
                 else "the unit is a feature of its own, for these numbers cannot be compared"
             )
         )
-    if units and by_unit[UNIT] > 0 and not all(unit == "%" or is_money(unit) for unit in units):
+    bare = sum(texts[text] for text, part in parts.items() if not part.unit and part.value(mark))  # not 0
+    if units and all(unit in ("%", "‰") for unit in units):
+        if bare:
+            warnings.append(
+                f"{bare:,} numbers have no {units[0]} and are taken as written: 0.5 as 0.5 {units[0]}"
+            )
+    elif units and by_unit[UNIT] > 0 and not all(map(is_money, units)):
         warnings.append(f"{by_unit[UNIT]:,} numbers have no unit and are taken as {units[0]}")
     named = f"with {', '.join(units)}" if units else "numbers"
     if mark == ",":
@@ -292,7 +339,24 @@ def _category(texts: Counter[str]) -> InferredKind:
     reason = f"not {LEAST_SHARE:.0%} of another kind"
     if _has_codes(texts):
         reason = f"codes with leading zeros, {next(filter(_is_code, texts))}"
-    return InferredKind("category", Nominal(), reason, {})
+    return InferredKind("category", Nominal(), reason, {}, warnings=_unread_units(texts))
+
+
+def _unread_units(texts: Counter[str]) -> list[str]:
+    """Return a warning of numbers that stay names because they have several units, of which some are not converted."""
+    parts = {text: part for text in texts if (part := written_number(text)) is not None}
+    if not _enough(parts, texts):
+        return []
+    counts = Counter[str]()
+    for text, part in parts.items():
+        counts[part.unit] += texts[text]
+    is_code = min(map(len, counts)) < LEAST_LETTERS
+    if is_code or not 1 < len(counts) <= MOST_UNITS or counts.total() < LEAST_TEXTS:
+        return []
+    listed = ", ".join(f"{unit} {count:,}" for unit, count in counts.most_common())
+    return [
+        f"numbers of units that are not converted ({listed}): each text is a name; make one column for each unit"
+    ]
 
 
 def _word(units: Sequence[str]) -> str:

@@ -107,6 +107,23 @@ def test_units_that_differ_are_converted_or_become_a_feature_and_are_said() -> N
     assert Schema({"price": prices.column}).read({"price": "7 €"}) == {"price": 7.0, "price unit": "€"}
 
 
+def test_speeds_are_converted_degrees_kept_apart_and_units_that_are_not_read_are_said() -> None:
+    speeds = inferred_kind(Counter(["60 mph", "70 mph", "100 km/h"]))
+    assert isinstance(speeds.column, Amount) and speeds.column.read("100 km/h")[0] == pytest.approx(
+        62.137, abs=1e-3
+    )
+    degrees = inferred_kind(Counter(["20 °C", "75 °F", "21 °C"]))
+    assert isinstance(degrees.column, Amount) and degrees.column.read("75 °F") == (75.0, "°f")
+    rates = inferred_kind(Counter([f"{n} kmpl" for n in range(20)] + [f"{n} km/kg" for n in range(10)]))
+    assert rates.column == Nominal() and "kmpl 20, km/kg 10" in rates.warnings[0]
+    assert not inferred_kind(Counter([f"{n}A" for n in range(20)] + [f"{n}B" for n in range(10)])).warnings
+
+
+def test_numbers_without_a_sign_among_percents_are_said() -> None:
+    assert "2 numbers have no % " in inferred_kind(Counter(["12%", "0.5", "0.7", "30%", "0"])).warnings[0]
+    assert not inferred_kind(Counter(["12%", "30%", "0"])).warnings
+
+
 def test_an_amount_is_a_schema_in_json_and_toml_alike() -> None:
     schema = Schema({"price": Amount(["$", "€"], ",", [5.0]), "n": "amount", "sky": str}, target="y")
     assert Schema.from_json(json.loads(json.dumps(schema.to_json()))) == schema

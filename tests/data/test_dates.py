@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import stream_bayes
 from stream_bayes import Date, Nominal, Numeric, Schema
 from stream_bayes.cli.app import app
+from stream_bayes.data.dates import PIVOT
 from stream_bayes.data.declarations import features_table
 from stream_bayes.data.inference import inferred_kind
 from stream_bayes.errors import BadState, SchemaError, Undecodable
@@ -103,6 +104,29 @@ def test_months_and_quarters_are_dates_and_seasons_and_days_of_months_are_names(
     assert inferred_kind(Counter(["Sep-12", "Oct-13"])).warnings[0].startswith("no number is above 31")
     for names in (["2011/12", "2012/13"], ["9-Sep", "10-Oct"], ["1/2", "3/4"], ["M10", "Q4"]):
         assert not isinstance(inferred_kind(Counter(names)).column, Date), names
+
+
+def test_years_of_two_digits_are_said_as_they_are_read() -> None:
+    kind = inferred_kind(Counter(f"{day}/04/{year}" for day in (3, 13, 23) for year in range(95, 100)))
+    assert kind.reason == "all dates, day first, years 1995 to 1999" and not kind.warnings
+    kind = inferred_kind(Counter(f"13/04/{year:02}" for year in range(100)))
+    assert isinstance(kind.column, Date) and kind.column.pivot == PIVOT
+    assert (
+        "years of two digits fill the century" in kind.warnings[0]
+        and "from 69 on are read as 1969" in kind.warnings[0]
+    )
+    assert "years" not in inferred_kind(Counter(["13/04/1999", "14/04/2001"])).reason
+
+
+def test_a_column_of_dates_in_no_order_is_of_names_and_says_so() -> None:
+    day_first, month_first = (
+        [f"{day}/01/2021" for day in range(13, 20)],
+        ["01/25/2021", "02/26/2021", "03/27/2021"],
+    )
+    kind = inferred_kind(Counter([*day_first, *month_first, "02/03/2021"]))
+    assert (kind.word, kind.column) == ("category", Nominal())
+    assert kind.warnings[0].startswith("dates of mixed order: 7 must have the day first and 3 the month")
+    assert not inferred_kind(Counter(["red", *month_first, "blue", "31/31/2021"])).warnings
 
 
 def test_a_column_of_dates_becomes_the_features_that_vary() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from datetime import date, datetime, time
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,7 +14,7 @@ from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.amounts import Amount, number
 from stream_bayes.data.column_kind import ColumnKind
-from stream_bayes.data.dates import Date
+from stream_bayes.data.dates import DATES_BY_TYPE
 from stream_bayes.data.declarations import Declared
 from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.data.schema import Schema, usual_target
@@ -33,9 +34,9 @@ NUMBER, TEXT, DATE, TIME, CLOCK, DURATION = "number", "text", "date", "time", "t
 SPECS: dict[str, Declared] = {
     NUMBER: Numeric(),
     TEXT: Nominal(),
-    DATE: Date(parts=["date", "month", "day", "weekday"]),
-    TIME: Date(),
-    CLOCK: Date(parts=["hour"]),
+    DATE: DATES_BY_TYPE[date],
+    TIME: DATES_BY_TYPE[datetime],
+    CLOCK: DATES_BY_TYPE[time],
     DURATION: Amount(["s"]),
 }
 

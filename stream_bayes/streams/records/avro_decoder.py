@@ -9,6 +9,7 @@ from io import BytesIO
 from typing import Any
 
 from stream_bayes._build import install_command
+from stream_bayes.data.dates import DATES_BY_TYPE
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, MissingPackage, Undecodable
 from stream_bayes.streams.records.avro_types import PLAIN, check_sizes, plain_value
@@ -27,9 +28,11 @@ class AvroDecoder(ObjectDecoder):
 
     Each record is read with the schema that it was written with, so records of several versions may be in one topic: a
     field that a version does not have is missing. Numbers, text, enums and booleans are values, and null is a missing
-    one. Of the logical types, timestamps become seconds since 1970, dates days since 1970, times seconds of the day,
-    decimals numbers and uuids text. Nested records, maps and envelopes are handled as those of JSON. A recursive schema
-    is refused. The frame counts as part of the record in `max_record_bytes`.
+    one. Of the logical types, decimals become numbers and uuids text; timestamps, dates and times of day become
+    calendar features, as those of a file do. Where a schema declares one as a number, a timestamp is seconds since
+    1970, a date days since 1970, and a time seconds of the day; so is a label or a key. Nested records, maps and
+    envelopes are handled as those of JSON. A recursive schema is refused. The frame counts as part of the record in
+    `max_record_bytes`.
     """
 
     name = "avro"
@@ -84,8 +87,12 @@ class AvroDecoder(ObjectDecoder):
     def _arranged(self, content: dict[str, Any]) -> dict[str, Any]:
         content = super()._arranged(content)
         moment = self.fields.time
-        for name, value in content.items():
-            if type(value) in PLAIN and name not in self._kinds:
+        for name, value in [*content.items()]:
+            usual = DATES_BY_TYPE.get(type(value)) if self._declared is None else None
+            if usual is not None and name not in self._role_names:
+                del content[name]
+                content |= zip(usual.features(name), usual.read(value), strict=True)
+            elif type(value) in PLAIN and name not in self._kinds:
                 # A time has a unit of its own, whatever the unit of numbers.
                 is_time = name == moment and isinstance(value, (date, datetime))
                 content[name] = value.isoformat() if is_time else plain_value(value)

@@ -128,9 +128,12 @@ def test_timestamps_are_calendar_features_of_files_and_of_records_alike(tmp_path
     body.seek(5)
     fastavro.schemaless_writer(body, fastavro.parse_schema(schema), row)
     registry: Any = SimpleNamespace(schema=lambda number: RegisteredSchema("AVRO", (json.dumps(schema),)))
-    decoder = AvroDecoder(schema=source.schema, registry=registry)
-    record = decoder.decode(body.getvalue())
-    assert isinstance(record, Event) and record.x == expected
+    for declared in (source.schema, None):
+        record = AvroDecoder(schema=declared, registry=registry).decode(body.getvalue())
+        assert isinstance(record, Event) and record.x == expected
+    timed = AvroDecoder(Fields(target="time_millis", time="timestamp_millis"), registry=registry)
+    record = timed.decode(body.getvalue())
+    assert isinstance(record, Event) and (record.y, record.time) == (21_600.0, 108_000.0)
 
 
 @pytest.mark.parametrize("codec", ["null", "deflate", "xz"])
