@@ -8,7 +8,11 @@ from collections.abc import Iterable
 
 __all__ = ["range_order"]
 
-NUMBER = r"[$€£]?\s*(\d[\d,]*(?:\.\d+)?)\s*([kKmM]?)\s*(?:%|[$€£]|years?|yrs?|days?|months?|hours?|mins?|minutes?)?"
+UNIT = (
+    r"(?:(?:%|[$€£]|years?|yrs?|days?|months?|hours?|hrs?|mins?|minutes?|m?g|lbs?|oz|[cm]m|ml)"
+    r"(?:\s*/\s*(?:day|week|month|year|d|h))?)?"
+)
+NUMBER = rf"[$€£]?\s*(\d[\d,]*(?:\.\d+)?)\s*([kKmM]?)\s*{UNIT}"
 BOTH = re.compile(rf"(?:between\s+)?{NUMBER}\s*(?:-|–|—|\.\.|to|and)\s*{NUMBER}(?:\s+old)?", re.IGNORECASE)
 BELOW = re.compile(
     rf"(?:(?:<=?|under|below|less than|fewer than|up to)\s*{NUMBER}(?:\s+old)?"
@@ -17,7 +21,7 @@ BELOW = re.compile(
 )
 ABOVE = re.compile(
     rf"(?:(?:>=?|over|above|more than)\s*{NUMBER}(?:\s+old)?"
-    rf"|{NUMBER}\s*(?:\+|plus|(?:and|or)\s+(?:more|over|above|older|up|greater)))",
+    rf"|{NUMBER}\s*(?:\+|plus|(?:and|or)\s+(?:more|over|above|older|up|greater))\s*{UNIT})",
     re.IGNORECASE,
 )
 ONE = re.compile(NUMBER, re.IGNORECASE)
@@ -33,6 +37,8 @@ def range_order(texts: Iterable[str]) -> tuple[str, ...]:
     --------
     >>> range_order(["30-39", "<20", "20-29", "40+", "unknown"])
     ('<20', '20-29', '30-39', '40+')
+    >>> range_order(["12+ yrs", "0-5yrs", "6-11yrs"]), range_order(["40-79", "0-39g/day", "80-119"])
+    (('0-5yrs', '6-11yrs', '12+ yrs'), ('0-39g/day', '40-79', '80-119'))
     >>> range_order(["2-1", "0-3", "1-0"])  # results of matches
     ()
     """

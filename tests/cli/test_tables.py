@@ -604,6 +604,13 @@ def test_a_column_named_class_is_a_feature_unless_it_is_the_target(tmp_path: Pat
     assert run("run", pipeline).exit_code == 0
 
 
+def test_a_column_of_one_value_in_the_rows_examined_is_constant_so_far(tmp_path: Path) -> None:
+    path = tmp_path / "late.csv"
+    path.write_text("unit,n\n" + "".join(f"mm,{n}\n" for n in range(1000)) + "cm,7\n")
+    unit, _ = json.loads(run("inspect", path, "--json").stdout)["columns"]
+    assert unit["kind"] == "constant, so far?"
+
+
 def test_inspect_takes_time_in_proportion_to_the_columns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,6 +37,7 @@ MAX_DISTINCT = 20_000  # values counted per column
 ID_NAME = re.compile(
     r"(.*[_\- .])?(id|idx|index|uuid|guid|key|rownames?|number|no|nr)|unnamed.*", re.IGNORECASE
 )
+KEY_NAME = re.compile(r"(.*[_\- .])?(id|idx|uuid|guid|key|code|zip|zipcode)", re.IGNORECASE)
 FEW_NUMBERS = 12  # distinct whole numbers; more are not codes
 ID_SHARE = 1 / 3  # share of distinct values from which a column identifies rows rather than classes
 ID_EVENTS = 20
@@ -140,9 +141,11 @@ class ColumnProfile:
 
     @property
     def may_be_codes(self) -> bool:
-        """True for a numeric column of few distinct whole numbers: they may be names."""
-        few = 1 < self.distinct <= FEW_NUMBERS and self.values >= 5 * self.distinct
-        return self.kind.word != "flag" and isinstance(self.kind.column, Numeric) and self.is_whole and few
+        """True for a numeric column of whole numbers that may be names: few of them, or with the name of a key."""
+        few = self.distinct <= FEW_NUMBERS and self.values >= 5 * self.distinct
+        is_key = KEY_NAME.fullmatch(self.name.strip()) is not None
+        is_number = self.kind.word not in ("flag", "constant") and isinstance(self.kind.column, Numeric)
+        return is_number and self.is_whole and self.distinct > 1 and (few or (is_key and not self.is_id))
 
 
 def profiled_columns(
