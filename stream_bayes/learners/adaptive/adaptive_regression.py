@@ -14,7 +14,6 @@ from stream_bayes.core.mixtures.forecast import Forecast
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.inputs import no_features
 from stream_bayes.core.values.values import shown
-from stream_bayes.data.frames import Native, labels_of
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, CannotMerge
 from stream_bayes.learners.adaptive._regression_panel import (
@@ -31,11 +30,9 @@ from stream_bayes.learners.adaptive._regression_panel import (
 from stream_bayes.learners.adaptive.regression_columns import follow_units
 from stream_bayes.learners.adaptive.regression_state import PREFIX, load_panel, panel_arrays, panel_values
 from stream_bayes.learners.base.arguments import check_count
-from stream_bayes.learners.base.batches import check_batch, row_weights
 from stream_bayes.learners.base.regressor import BayesRegressor, X
-from stream_bayes.learners.base.samples import rows_of
 from stream_bayes.learners.base.state import LearnerContent, saved_parameter
-from stream_bayes.learners.base.traits import Promise, Traits
+from stream_bayes.learners.base.traits import Promise
 
 __all__ = ["AdaptiveRegression", "PointOpinion"]
 
@@ -140,14 +137,6 @@ class AdaptiveRegression(BayesRegressor):
             self._store.add(row)
             follow_units(self._panel, self._encoder)
 
-    def learn_many(self, X: Native, y: Native, w: Native = None) -> None:
-        """Learn many rows, as `learn_one` would in their order: all of them, or none if one is refused."""
-        rows: list[Any] = [*rows_of(X)]
-        targets: Any = labels_of(y)
-        check_batch(self._store, [self._recalled(x)[0] for x in rows], targets, w)
-        for x, target, weight in zip(rows, targets, row_weights(w, len(rows)).tolist(), strict=True):
-            self.learn_one(x, target, weight)
-
     def hold(self, x: X) -> X:
         """Return an event with the last targets and recent means as they are now, to be learned when its target comes.
 
@@ -172,6 +161,9 @@ class AdaptiveRegression(BayesRegressor):
         """Return the features of an event that may be held, without what `hold` added."""
         return self._recalled(x)[0]
 
+    def _columns_of(self, x: X) -> X:
+        return self._recalled(x)[0]
+
     def _recalled(self, x: X) -> tuple[X, tuple[float, ...] | None]:
         """Return the features of an event, and the targets that it saw if it was held."""
         if type(x) is not dict or MEMORY not in x:
@@ -188,17 +180,6 @@ class AdaptiveRegression(BayesRegressor):
         raise CannotMerge(
             "an AdaptiveRegression is not merged: the weights of its experts depend on the order of events; take "
             "BayesianRegression"
-        )
-
-    @property
-    def traits(self) -> Traits:
-        """The abilities of this learner, which follow from its class and its arguments."""
-        return Traits(
-            is_order_dependent=True,
-            is_mergeable=False,
-            accepts_numbers=True,
-            learns_cut_points=False,
-            accepts_new_features=self.schema is None,
         )
 
     # -- predicting ---------------------------------------------------------------------------------------------------

@@ -98,9 +98,12 @@ def encode_blocks(
         yield batch
 
 
-def check_batch(store: CountStore, xs: Native, ys: Native = None, ws: Native = None) -> None:
+def check_batch(
+    store: CountStore, xs: Native, ys: Native = None, ws: Native = None, ats: Native = None
+) -> None:
     """Raise the errors that `encode_batch` would for learning, and change nothing."""
     try:
+        _times(store, ats, row_count(xs))
         _encoded(store, xs, ys, ws, True)
     finally:
         store.encoder.rollback()

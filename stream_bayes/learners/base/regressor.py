@@ -15,6 +15,7 @@ from river import base
 
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.drawing.html import block, plain_table
+from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.encoding._targets import TargetEncoder
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.measures.student_t import StudentT
@@ -26,7 +27,7 @@ from stream_bayes.data.frames import Native, is_frame, labels_of, like_series
 from stream_bayes.data.schema import Nominal, Schema
 from stream_bayes.errors import BadLabel, BadValue, SchemaError
 from stream_bayes.learners.base.arguments import check_count, check_half_life, warn_of_many_values
-from stream_bayes.learners.base.batches import encode_batch, row_count
+from stream_bayes.learners.base.batches import check_batch, encode_batch, row_count, row_weights
 from stream_bayes.learners.base.explanation import Contributions
 from stream_bayes.learners.base.samples import rows_of
 from stream_bayes.learners.base.state import CountLearner
@@ -87,18 +88,36 @@ class BayesRegressor(CountLearner, base.Regressor):
     def learn_one(self, x: X, y: float, w: float = 1.0) -> None:
         """Learn a sample: all of it, or nothing if any part is refused."""
 
-    @abstractmethod
+    def _columns_of(self, x: X) -> X:
+        """Return what the store learns of an event."""
+        return x
+
     def learn_many(self, X: Native, y: Native, w: Native = None) -> None:
         """Learn many rows, as `learn_one` would in their order: all of them, or none if one is refused."""
+        for x, target, weight in self._checked(X, y, w):
+            self.learn_one(x, target, weight)
+
+    def _checked(self, X: Native, y: Native, w: Native, at: Native = None) -> list[tuple[Any, Any, float]]:
+        """Return the samples of many rows, none of which will be refused."""
+        rows: list[Any] = [*rows_of(X)]
+        targets: Any = labels_of(y)
+        check_batch(self._store, [self._columns_of(x) for x in rows], targets, w, at)
+        return list(zip(rows, targets, row_weights(w, len(rows)).tolist(), strict=True))
 
     @abstractmethod
     def explain_one(self, x: X) -> Any:
         """Return what makes up a prediction."""
 
     @property
-    @abstractmethod
     def traits(self) -> Traits:
         """The abilities of this learner, which follow from its class and its arguments."""
+        return Traits(
+            is_order_dependent=True,
+            is_mergeable=False,
+            accepts_numbers=True,
+            learns_cut_points=False,
+            accepts_new_features=self.schema is None,
+        )
 
     @property
     def feature_names(self) -> list[Any]:
@@ -182,10 +201,6 @@ class SummedRegressor(BayesRegressor):
     def _make_reading(self, store: CountStore) -> RegressionReading:
         """Return this learner's reading of its store."""
 
-    def _columns_of(self, x: X) -> X:
-        """Return what the store learns of an event."""
-        return x
-
     @abstractmethod
     def explain_one(self, x: X) -> Contributions:
         """Return what each feature adds to a prediction, with its standard deviation."""
@@ -207,7 +222,11 @@ class SummedRegressor(BayesRegressor):
             With `half_life` in stream time: the sample's own time, in seconds since 1970. The order in which samples
             are learned then changes nothing.
         """
-        self._reading.learn(self._store.encode(self._columns_of(x), y, w, at))
+        self._learn(self._store.encode(self._columns_of(x), y, w, at), x, y, at)
+
+    def _learn(self, row: Row, x: X, y: float, at: float | None) -> None:
+        """Learn a sample that was encoded."""
+        self._reading.learn(row)
 
     def unlearn_one(self, x: X, y: float, w: float = 1.0, at: float | None = None) -> None:
         """Unlearn a sample, with the weight it was learned with.
@@ -220,6 +239,9 @@ class SummedRegressor(BayesRegressor):
             With fading: the value of `clock` right after the sample was learned. Default: now. With `half_life` in
             stream time: the sample's time, in seconds since 1970.
         """
+        self._unlearn(x, y, w, at)
+
+    def _unlearn(self, x: X, y: float, w: float, at: float | None) -> None:
         if self._store.tables.timed and at is not None:
             at = self._store.moment(at)
         self._store.unlearn(self._columns_of(x), y, w, at)  # type: ignore[arg-type]  # the store refuses a clock that is not whole
@@ -239,6 +261,9 @@ class SummedRegressor(BayesRegressor):
         at
             With `half_life` in stream time: the time of each row, in seconds since 1970.
         """
+        self._learn_rows(X, y, w, at)
+
+    def _learn_rows(self, X: Native, y: Native, w: Native, at: Native) -> None:
         rows = [self._columns_of(x) for x in rows_of(X)]
         self._reading.learn_batch(encode_batch(self._store, rows, labels_of(y), w, at, learning=True))
 
@@ -264,13 +289,7 @@ class SummedRegressor(BayesRegressor):
     @property
     def traits(self) -> Traits:
         """The abilities of this learner, which follow from its class and its arguments."""
-        return Traits(
-            is_order_dependent=False,
-            is_mergeable=True,
-            accepts_numbers=True,
-            learns_cut_points=False,
-            accepts_new_features=self.schema is None,
-        )
+        return super().traits._replace(is_order_dependent=False, is_mergeable=True)
 
     # -- predicting ---------------------------------------------------------------------------------------------------
 

@@ -14,15 +14,14 @@ from stream_bayes.core.measures.student_t import StudentT
 from stream_bayes.core.regression.gaussian_process import GaussianKernel, ProcessPosterior, Units, climb
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.values import name_order, shown, tagged, untagged
-from stream_bayes.data.frames import Native, labels_of
+from stream_bayes.data.frames import Native
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, CannotMerge, NotLearned
 from stream_bayes.learners.base.arguments import check_count
-from stream_bayes.learners.base.batches import check_batch, row_weights
 from stream_bayes.learners.base.explanation import Contributions
 from stream_bayes.learners.base.regressor import BayesRegressor, X
 from stream_bayes.learners.base.samples import rows_of
-from stream_bayes.learners.base.traits import Promise, Traits
+from stream_bayes.learners.base.traits import Promise
 from stream_bayes.learners.regressors.first_samples import FirstSample
 
 __all__ = ["GaussianProcess"]
@@ -131,14 +130,6 @@ class GaussianProcess(BayesRegressor):
         if self._is_time():
             self._set_kernel()
 
-    def learn_many(self, X: Native, y: Native, w: Native = None) -> None:
-        """Learn many rows, as `learn_one` would in their order: all of them, or none if one is refused."""
-        rows: list[Any] = [*rows_of(X)]
-        targets: Any = labels_of(y)
-        check_batch(self._store, rows, targets, w)
-        for x, target, weight in zip(rows, targets, row_weights(w, len(rows)).tolist(), strict=True):
-            self.learn_one(x, target, weight)
-
     def unlearn_one(self, x: X, y: float, w: float = 1.0) -> None:
         """Take a sample out of the window. Lengths and units stay until they are set again.
 
@@ -164,17 +155,6 @@ class GaussianProcess(BayesRegressor):
         raise CannotMerge(
             "a GaussianProcess is not merged: which events are the newest depends on their order; take "
             "BayesianRegression with features=FourierFeatures({'wind': (mean, deviation)})"
-        )
-
-    @property
-    def traits(self) -> Traits:
-        """The abilities of this learner, which follow from its class and its arguments."""
-        return Traits(
-            is_order_dependent=True,
-            is_mergeable=False,
-            accepts_numbers=True,
-            learns_cut_points=False,
-            accepts_new_features=self.schema is None,
         )
 
     # -- the kernel ---------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import numpy as np
 import scipy  # its submodules load on first use
 
 from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.encoding._targets import TargetEncoder, read_target
 from stream_bayes.core.regression._summed import RegressionReading
 from stream_bayes.core.regression.waves import Waves, is_derived, is_wave, wave_names
@@ -21,11 +22,9 @@ from stream_bayes.data.frames import Native, labels_of
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, CannotMerge, NotLearned
 from stream_bayes.learners.base.arguments import check_number
-from stream_bayes.learners.base.batches import check_batch, row_weights
 from stream_bayes.learners.base.explanation import Contributions
 from stream_bayes.learners.base.fourier_features import FOURIER, FourierFeatures
 from stream_bayes.learners.base.regressor import SummedRegressor, X
-from stream_bayes.learners.base.samples import rows_of
 from stream_bayes.learners.base.traits import Traits
 from stream_bayes.learners.regressors.first_samples import TIMES, FirstSample, scaled_waves
 
@@ -202,72 +201,29 @@ class BayesianRegression(SummedRegressor):
         waves = self._waves
         return None if waves is None else lambda x: {**x, **waves.columns(x)}
 
-    def learn_one(self, x: X, y: float, w: float = 1.0, at: float | None = None) -> None:
-        """Learn a sample: all of it, or nothing if any part is refused.
-
-        Parameters
-        ----------
-        x
-            The features, `{name: value}`. An absent value, None or NaN is missing.
-        y
-            The target, a finite number.
-        w
-            The sample's weight; 2.0 is the same as learning it twice.
-        at
-            With `half_life` in stream time: the sample's own time, in seconds since 1970. The order in which samples
-            are learned then changes nothing.
-        """
-        row = self._store.encode(self._columns_of(x), y, w, at)
+    def _learn(self, row: Row, x: X, y: float, at: float | None) -> None:
         if self._first is None or row.weight == 0.0:
-            self._reading.learn(row)
+            super()._learn(row, x, y, at)
             return
-        samples = [*self._first, FirstSample.of(x, y, w, at, self.clock + 1)]
+        samples = [*self._first, FirstSample.of(x, y, row.weight, at, self.clock + 1)]
         if len(samples) in TIMES:
             self._learn_scaled(samples)
         else:
-            self._reading.learn(row)
+            super()._learn(row, x, y, at)
             self._first = samples
 
-    def learn_many(self, X: Native, y: Native, w: Native = None, at: Native = None) -> None:
-        """Learn many rows, as `learn_one` would in their order: all of them, or none if one is refused.
-
-        Parameters
-        ----------
-        X
-            A data frame (pandas, polars, ...), `CodedColumns`, or a list of dicts.
-        y
-            The targets, in the order of the rows; a pandas index is ignored.
-        w
-            A weight for all rows, or one per row.
-        at
-            With `half_life` in stream time: the time of each row, in seconds since 1970.
-        """
+    def _learn_rows(self, X: Native, y: Native, w: Native, at: Native) -> None:
         if self._first is None:
-            super().learn_many(X, y, w, at)
+            super()._learn_rows(X, y, w, at)
             return
-        rows: list[Any] = [*rows_of(X)]
-        targets: Any = labels_of(y)
-        times: list[Any] = [None] * len(rows) if at is None else [*labels_of(at)]
-        check_batch(self._store, [self._columns_of(x) for x in rows], targets, w)
-        for moment in times:
-            self._store.moment(moment)
-        weights = row_weights(w, len(rows)).tolist()
-        for x, target, weight, moment in zip(rows, targets, weights, times, strict=True):
-            self.learn_one(x, target, weight, moment)
+        samples = self._checked(X, y, w, at)
+        times: list[Any] = [None] * len(samples) if at is None else [*labels_of(at)]
+        for sample, moment in zip(samples, times, strict=True):
+            self.learn_one(*sample, moment)
 
-    def unlearn_one(self, x: X, y: float, w: float = 1.0, at: float | None = None) -> None:
-        """Unlearn a sample, with the weight it was learned with.
-
-        Parameters
-        ----------
-        x, y, w
-            The sample.
-        at
-            With fading: the value of `clock` right after the sample was learned. Default: now. With `half_life` in
-            stream time: the sample's time, in seconds since 1970.
-        """
+    def _unlearn(self, x: X, y: float, w: float, at: float | None) -> None:
         if self._first is None or w == 0.0:
-            super().unlearn_one(x, y, w, at)
+            super()._unlearn(x, y, w, at)
             return
         self._encoder.lookup(self._columns_of(x))  # raises for what no event can be
         read_target(y)
@@ -282,7 +238,7 @@ class BayesianRegression(SummedRegressor):
             raise NotLearned(
                 f"the sample {shown(dict(x))} with the target {shown(y)} is not among those learned"
             )
-        super().unlearn_one(x, y, w, at)
+        super()._unlearn(x, y, w, at)
         del self._first[matches[-1]]
 
     def _learn_scaled(self, samples: list[FirstSample]) -> None:

@@ -416,3 +416,11 @@ def test_declared_values_that_were_never_learned_count_as_missing() -> None:
     )
     assert model.predict_one({"sky": "pink", "a": 2.0}) == model.predict_one({"a": 2.0})
     assert type(model).from_state(model.state()).predict_one({"a": 2.0}) == model.predict_one({"a": 2.0})
+
+
+def test_times_of_another_number_than_rows_are_refused_before_any_is_learned() -> None:
+    model = BayesianRegression(features="fourier", half_life="7d")
+    rows, targets = [{"a": float(k)} for k in range(6)], [float(k) for k in range(6)]
+    with pytest.raises(SchemaError, match="6 rows, but 2 times"):
+        model.learn_many(rows, targets, at=[1.0, 2.0])
+    assert model.clock == 0
