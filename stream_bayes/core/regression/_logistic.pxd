@@ -24,6 +24,7 @@ cdef class LogisticReading(Reading):
     cdef public double[::1] new_squares
     cdef public long long faded_at
     cdef public Py_ssize_t turn
+    cdef public long long[::1] order
     cdef public double[::1] z
     cdef public unsigned char[::1] there
     cdef unsigned char[::1] present

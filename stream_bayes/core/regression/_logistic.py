@@ -107,6 +107,7 @@ class LogisticReading(Reading):
         self.present = np.zeros(8, np.uint8)
         self.faded_at = 0
         self.turn = 0
+        self.order = np.zeros(1, np.longlong)
         self.u, self.latent = np.zeros(0), np.zeros(1)
         self.extend(1, 0)
         self.make_room(labels.declared)
@@ -134,6 +135,10 @@ class LogisticReading(Reading):
         self.column_of[slot, code] = j
         self.extend(j + 1, self.contrasts)
         return j
+
+    def arrange_columns(self):
+        """Write to `order` the columns in an order that does not depend on which came first."""
+        raise NotImplementedError
 
     def add_column_of(self, slot: cython.Py_ssize_t, code: cython.Py_ssize_t):
         """Give the next column to a value, or with the code -1 to a number, that a state holds."""
@@ -449,6 +454,7 @@ class LogisticReading(Reading):
         k: cython.Py_ssize_t
         j: cython.Py_ssize_t
         if row.weight > 0.0:
+            columns: cython.Py_ssize_t = self.columns
             self.make_room(row.label + 1)
             for k in range(row.numbers):
                 if (row.numeric_feature[k], -1) not in self.column_of:
@@ -456,6 +462,8 @@ class LogisticReading(Reading):
             for k in range(row.entries):
                 if (row.feature[k], row.code[k]) not in self.column_of:
                     self.add_column(row.feature[k], row.code[k])
+            if self.columns > columns:
+                self.arrange_columns()
         self.tables.add(row)
         self.fade()
         if row.weight == 0.0:
@@ -784,7 +792,7 @@ class LogisticReading(Reading):
         if events == 1:
             some = min(some, 1 + cython.cast(cython.Py_ssize_t, 4.0 * some * (1.0 - left)))
         for _ in range(some):
-            self.give_back(self.turn, (1.0 - left) * self.columns / some)
+            self.give_back(self.order[self.turn], (1.0 - left) * self.columns / some)
             self.turn += 1
             if self.turn == self.columns:
                 self.turn = 0

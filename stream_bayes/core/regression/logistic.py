@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_bayes.core.counts._tables import Tables
+from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.readings.state import load_clock
 from stream_bayes.core.regression._logistic import LogisticReading, is_joint
 from stream_bayes.core.values.checks import expect
@@ -51,6 +53,23 @@ def posterior_bytes(columns: int, labels: int) -> int:
 class Logistic(LogisticReading):
     """The posterior of a logistic regression, normal, with a covariance of all coefficients or of each."""
 
+    def __init__(self, tables: Tables, encoder: Encoder, strength: float, half_life: float) -> None:
+        super().__init__(tables, encoder.labels, strength, half_life)
+        self.encoder = encoder
+
+    def arrange_columns(self) -> None:
+        """Write to `order` the columns by the names of features and values; the one that is 1 comes first."""
+        names = [repr(self.name_of(int(self.slot[j]), int(self.code[j]))) for j in range(1, self.columns)]
+        ranked = sorted(range(1, self.columns), key=lambda j: names[j - 1])
+        self.order = np.array([0, *ranked], np.longlong)
+
+    def name_of(self, slot: int, code: int) -> Any:
+        """Return the name of a number, or that of a nominal feature and the value."""
+        if code < 0:
+            return self.encoder.numeric[slot].name
+        feature = self.encoder.nominal[slot]
+        return feature.name, feature.vocabulary.values[code]
+
     def derived_state(self) -> dict[str, Any]:
         """Return columns, units, means, and the lower triangle of the covariance or its diagonal."""
         covariance = np.asarray(self.covariance)
@@ -86,6 +105,7 @@ class Logistic(LogisticReading):
             expect(is_number or is_value, "a column has no feature")
             expect((slot, code) not in self.column_of, "two columns are the same")
             self.add_column_of(slot, code)
+        self.arrange_columns()
         n, size = self.columns, self.columns * self.contrasts
         joint = bool(saved["joint"])
         expect(joint <= bool(self.joint), "it has more coefficients than a covariance of all may have")

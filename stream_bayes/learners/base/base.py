@@ -326,6 +326,7 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
             The known values: the class under the schema's `target` (`"class"` without a schema). Without the class, a
             table per class is returned.
         """
+        self._split_given(given)
         raise NotSupported(f"{type(self).__name__} has no table of {feature!r} given {given!r}")
 
     def posterior(self, feature: Any, given: Mapping[Any, Any] | None = None) -> Any:

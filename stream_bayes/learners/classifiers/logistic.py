@@ -187,7 +187,7 @@ class BayesianLogistic(BayesClassifier):
 
     def _make_reading(self, store: CountStore, class_prior: str) -> Logistic:
         half_life = 0.0 if self.half_life is None else float(self.half_life)
-        return Logistic(store.tables, store.encoder.labels, float(self.strength), half_life)
+        return Logistic(store.tables, store.encoder, float(self.strength), half_life)
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -206,8 +206,8 @@ class BayesianLogistic(BayesClassifier):
     def merge(self, other: object) -> Never:
         """Raise `CannotMerge`: a posterior depends on the order of events."""
         raise CannotMerge(
-            "BayesianLogistic cannot be merged: its posterior depends on the order of events; merge LDA, which has "
-            "linear boundaries too"
+            f"a BayesianLogistic cannot be merged with a {type(other).__name__}: its posterior depends on the order of "
+            "events; merge LDA, which has linear boundaries too"
         )
 
     @property
@@ -245,7 +245,7 @@ class BayesianLogistic(BayesClassifier):
         deviations = np.sqrt((posterior.factor**2).sum(axis=1)).reshape(posterior.mean.shape)
         return {
             label: {
-                self._column_name(slot, code): Coefficient(
+                self._reading.name_of(slot, code): Coefficient(
                     float(posterior.mean[y, j]), float(deviations[y, j])
                 )
                 for j, (slot, code) in enumerate(posterior.columns)
@@ -294,10 +294,3 @@ class BayesianLogistic(BayesClassifier):
     def _posterior(self) -> Coefficients | None:
         """Return the posterior; None before two classes."""
         return self._reading.coefficients() if self._reading.contrasts else None
-
-    def _column_name(self, slot: int, code: int) -> Any:
-        encoder = self._store.encoder
-        if code < 0:
-            return encoder.numeric[slot].name
-        feature = encoder.nominal[slot]
-        return feature.name, feature.vocabulary.values[code]
