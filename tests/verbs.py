@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from stream_bayes import load, save
+import numpy as np
+
+from stream_bayes import GaussianProcess, load, save
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import CannotMerge, NotSupported
 from stream_bayes.learners.base.explanation import Contributions, Explanation
@@ -41,6 +43,7 @@ METHODS = {
     "merge",
     "predict_interval_one",
     "posterior",
+    "draw",
     "explain_one",
     "learn_many",
     "predict_many",
@@ -90,6 +93,19 @@ def has_posteriors(make: Callable[[], Any], events: Sequence[Event], directory: 
     return False
 
 
+def has_draws(make: Callable[[], Any], events: Sequence[Event], directory: Path) -> bool:
+    model, x = taught(make, events), events[-1][0]
+    if isinstance(model, GaussianProcess):
+        return len(model.draw_many([x], np.random.default_rng(0))) == 1
+    first, second = (model.draw(np.random.default_rng(0)) for _ in range(2))
+    if isinstance(model, BayesRegressor):
+        return bool(first.predict_one(x) == second.predict_one(x))
+    answer = first.predict_proba_one(x)
+    assert answer.keys() == model.predict_proba_one(x).keys()
+    assert set(model.simulate_one(x, 5, np.random.default_rng(0))) <= answer.keys()
+    return bool(answer == second.predict_proba_one(x))
+
+
 def explains(make: Callable[[], Any], events: Sequence[Event], directory: Path) -> bool:
     why = taught(make, events).explain_one(events[-1][0])
     return isinstance(why, Explanation | Contributions) and bool(why.ranked())
@@ -130,6 +146,7 @@ TRIED = dict(
             merges,
             has_intervals,
             has_posteriors,
+            has_draws,
             explains,
             has_half_life,
             takes_many,

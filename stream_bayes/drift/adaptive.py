@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from math import log
 from typing import Any
 
+import numpy as np
 from river import base
 
 from stream_bayes.core.encoding._rows import Row
@@ -52,6 +53,7 @@ from stream_bayes.learners.base.arguments import (
     check_number,
 )
 from stream_bayes.learners.base.base import BayesClassifier, X, check_learner
+from stream_bayes.learners.base.draws import DrawnClassifier
 from stream_bayes.learners.base.edges import learner_within
 from stream_bayes.learners.base.explanation import Explanation
 from stream_bayes.learners.base.intervals import Intervals
@@ -524,6 +526,14 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
     def predict_interval_many(self, X: Native, level: float = 0.95) -> Intervals:
         """Return the intervals of many rows, as `BayesClassifier.predict_interval_many` does."""
         return _classifier(self.model_).predict_interval_many(X, level)
+
+    def draw(self, rng: np.random.Generator) -> DrawnClassifier:
+        """Return a draw of the present model."""
+        return _classifier(self.model_).draw(rng)
+
+    def simulate_one(self, x: X, n: int, rng: np.random.Generator) -> list[Any]:
+        """Return the labels of events like x that the present model simulates."""
+        return _classifier(self.model_).simulate_one(x, n, rng)
 
     def explain_one(self, x: X) -> Explanation | Surprise:
         """Return the evidence of each feature for each class; without a class, the surprise of each value."""

@@ -43,6 +43,7 @@ VERBS = {
     "merge": "`merge` and `+` add the counts of another one; not with `max_values`, or cut points that differ",
     "intervals": "`predict_interval_one` gives credible intervals; of classifiers `predict_interval_many` too",
     "posteriors": "`posterior` gives mean, variance and intervals of each table",
+    "draws": "`draw` gives a model drawn from the posterior, `simulate_one` labels; `GaussianProcess` has `draw_many`",
     "explains features": "`explain_one` gives the evidence of each feature",
     "half-life": "old events fade, by `half_life=`",
     "many rows": "`learn_many` and `predict_many`",
@@ -145,7 +146,7 @@ DECLARED: dict[str, Declaration] = {
         estimator="AdaptiveClassifier",
         unordered={"label_memory": 0},
         can_be_wrapped=False,
-        cannot=("posteriors", "unlearn", "merge", "half-life", "workers"),
+        cannot=("posteriors", "draws", "unlearn", "merge", "half-life", "workers"),
     ),
     "nb": Declaration(
         "stream_bayes.learners.classifiers.naive_bayes:NaiveBayes",
@@ -200,7 +201,6 @@ DECLARED: dict[str, Declaration] = {
         "square of the numbers",
         "values, and pairs of numbers",
         "numbers are correlated, alike in all classes",
-        cannot=("posteriors",),
         settings=(
             {},
             {"shrinkage": 0.25, "class_prior": PRIOR},
@@ -216,7 +216,6 @@ DECLARED: dict[str, Declaration] = {
         "square of the numbers",
         "values, and pairs of numbers for each class",
         "numbers are correlated, differently in each class",
-        cannot=("posteriors",),
         settings=(
             {},
             {"predictive": "plug-in", "shrinkage": 0.5, "half_life": 20.0},
@@ -259,6 +258,7 @@ DECLARED: dict[str, Declaration] = {
         "words of the message",
         "vocabulary",
         "you classify text, and some classes are rare",
+        cannot=("draws",),
         settings=TEXT,
     ),
     "bernoulli-nb": Declaration(
@@ -353,6 +353,7 @@ DECLARED: dict[str, Declaration] = {
         "tables of the graph",
         "you have a graph, or want one that grows",
         estimator="BayesNetworkClassifier",
+        cannot=("draws",),
         only={
             "merge": ("unless the structure is learned", {"structure": None}),
             "workers": ("unless the structure is learned", {"structure": None}),
@@ -381,6 +382,7 @@ DECLARED: dict[str, Declaration] = {
         "as AODE, TAN and KDB together",
         "pairs of values",
         "you do not know which, and time matters",
+        cannot=("draws",),
         only={"merge": ("without `kdb2` and higher", {}), "workers": ("without `kdb2` and higher", {})},
         settings=(
             *SOME_PAIRS,
@@ -447,7 +449,7 @@ DECLARED: dict[str, Declaration] = {
         "you do not know how fast to forget",
         example={"learner": "nb"},
         can_be_wrapped=False,
-        cannot=("posteriors", "unlearn", "merge", "half-life", "workers"),
+        cannot=("posteriors", "draws", "unlearn", "merge", "half-life", "workers"),
         settings=({"learner": "nb"}, {"learner": "live-choice", "combine": "mixture"}),
     ),
     DEFAULT_REGRESSOR: Declaration(
@@ -459,7 +461,7 @@ DECLARED: dict[str, Declaration] = {
         "the label is a number",
         estimator="AdaptiveRegressor",
         unordered={"lags": 0},
-        cannot=("posteriors", "unlearn", "merge", "explains features", "half-life", "workers"),
+        cannot=("posteriors", "draws", "unlearn", "merge", "explains features", "half-life", "workers"),
         settings=({}, {"lags": 0}, {"schema": "open", "lags": 1, "max_values": 3}),
         river=({}, {"lags": 0}),
         task=REGRESSION,

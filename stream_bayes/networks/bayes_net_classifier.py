@@ -119,6 +119,7 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
     ('no', 'no')
     """
 
+    why_no_draws = "it sums over values that an event lacks, and the draws of a network are not written yet"
     _reading: ClassReading
     _store: LabelledCounts
 

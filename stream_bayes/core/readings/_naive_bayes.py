@@ -454,6 +454,37 @@ class ValueReading(Reading):
             float(self.freedom[label]),
         )
 
+    def number_posteriors(self):
+        """Return the posteriors of all numbers in all classes, and what is beside them, as [what, feature, class].
+
+        The four of `number_posterior`; the weight of the class's density against one sample of the prior; the location
+        and the square of the scale of that sample's Cauchy density; the weight of the samples with the number.
+        """
+        numbers: Gaussians = self.tables.gaussians
+        f: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        weight: cython.double
+        present: cython.double
+        table = np.zeros((8, numbers.features, self.tables.labels))
+        out: cython.double[:, :, ::1] = table
+        self.reserve()
+        for f in range(numbers.features):
+            self.update(f)
+            for y in range(self.tables.labels):
+                present = max(0.0, numbers.weight[f * numbers.classes + y] / self.tables.unit)
+                weight = present
+                if self.constant and weight > 0.0:
+                    weight = self.weight_of_all / self.tables.unit  # as in `add_students`
+                out[0, f, y] = self.center + self.mean[y]
+                out[1, f, y] = PRIOR_MEANS + weight
+                out[2, f, y] = self.variance[y]
+                out[3, f, y] = self.freedom[y]
+                out[4, f, y] = weight
+                out[5, f, y] = self.center + self.mean_of_all
+                out[6, f, y] = max(TINIEST, self.variance_of_all) * (1.0 + 1.0 / PRIOR_MEANS)
+                out[7, f, y] = present
+        return table
+
     @cython.cfunc
     def add_numbers(self, row: Row):
         tables: Tables = self.tables

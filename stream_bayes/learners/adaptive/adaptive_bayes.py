@@ -41,6 +41,7 @@ from stream_bayes.learners.adaptive.sleeping import Sleep
 from stream_bayes.learners.base.arguments import ReadOnlyArguments, check_count, check_number
 from stream_bayes.learners.base.base import BayesClassifier, X
 from stream_bayes.learners.base.batches import row_count
+from stream_bayes.learners.base.draws import HasNoDraws
 from stream_bayes.learners.base.explanation import explained_by_steps
 from stream_bayes.learners.base.intervals import Intervals, ends_of, odds_interval
 from stream_bayes.learners.base.predictions import labels_like, most_probable, probabilities_like
@@ -63,7 +64,7 @@ BEFORE_ALARM = 10  # events of the shift that came before the alarm
 MOST_NAMED = 10_000  # features left out that `left_out_` names
 
 
-class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
+class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
     """The learner to use when you do not know which: some twenty experts, mixed by how well they predict.
 
     The experts are naive Bayes, TAN, KDB, AODE and LDA, over all events or the newest, numbers in coarse and fine bins

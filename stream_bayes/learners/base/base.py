@@ -23,6 +23,7 @@ from stream_bayes.core.networks.drawing import drawn_structure, links_of
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.readings._sliding import SlidingReading
 from stream_bayes.core.readings._smoothing import pseudocount
+from stream_bayes.core.readings.drawn_tables import CountedTables, DrawnTables
 from stream_bayes.core.values.values import canonical_label, shown
 from stream_bayes.data.frames import Native
 from stream_bayes.data.schema import Schema
@@ -34,6 +35,13 @@ from stream_bayes.learners.base.arguments import (
     declared_classes,
 )
 from stream_bayes.learners.base.batches import encode_batch, encode_blocks, row_count
+from stream_bayes.learners.base.draws import (
+    DrawnClassifier,
+    HasNoDraws,
+    checked_rng,
+    generator_of,
+    shares_in_a_world,
+)
 from stream_bayes.learners.base.edges import edges_of
 from stream_bayes.learners.base.explanation import (
     Explanation,
@@ -52,7 +60,7 @@ X = Mapping[Any, Any]
 T = TypeVar("T")
 
 
-class BayesClassifier(CountLearner, base.MiniBatchClassifier):
+class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
     """A classifier that predicts from a store of counts, through a reading of it.
 
     Parameters
@@ -65,6 +73,7 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
     unlabelled: str = "refuse"  # an argument of those that learn events without a label, in `unlabelled.py`
     inputs: ClassVar[frozenset[str]] = frozenset()  # the kinds of features: "nominal", "numeric", "bag"
     additive: ClassVar[bool] = True  # log P(y, x) is a sum over features
+    tables_to_draw: ClassVar[type[CountedTables] | None] = None  # how the tables of its reading are drawn
 
     _store: CountStore
     _reading: Reading
@@ -371,8 +380,83 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
         """Return the posterior of a feature's table, given a class, `...` for each, and other features."""
         raise NotSupported(
             f"{type(self).__name__} has no table of {feature!r} by itself, and no posterior of it; NaiveBayes, "
-            "GaussianNB, the learners over pairs, MultinomialNB and BernoulliNB do"
+            "GaussianNB, LDA and QDA, the learners over pairs, MultinomialNB and BernoulliNB do"
         )
+
+    def draw(self, rng: np.random.Generator) -> DrawnClassifier:
+        """Return a classifier with tables drawn from their posterior: what the truth may be, given the events.
+
+        The mean over draws of P(x, y) is that of `joint_log_likelihood`, so the mean of their answers, each weighted by
+        its P(x), is the answer. Structure and bins are held. Draws read the counts as they are now: later learning does
+        not change them. Equal sources of randomness give equal draws.
+
+        Parameters
+        ----------
+        rng
+            The source of randomness.
+
+        Raises
+        ------
+        NotSupported
+            If the answer is no mean over tables, as the message says: of mixtures of answers, of plug-in densities.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from stream_bayes import NaiveBayes
+        >>> model = NaiveBayes()
+        >>> for sky, weather in [("grey", "rain"), ("grey", "rain"), ("blue", "dry")]:
+        ...     model.learn_one({"sky": sky}, weather)
+        >>> draw = model.draw(np.random.default_rng(3))
+        >>> draw.conditional("sky", {"class": "rain"}), draw.predict_one({"sky": "blue"})
+        ({'grey': 0.775..., 'blue': 0.224...}, 'dry')
+        """
+        rng = checked_rng(rng)
+        posterior = self._counted_tables()
+        drawn = DrawnTables(posterior, rng, generator_of)
+        return DrawnClassifier(self._store.encoder, posterior, drawn, self._target)
+
+    def simulate_one(self, x: X, n: int, rng: np.random.Generator) -> list[Any]:
+        """Return the labels of `n` events with the features x, in one world that the counts and x allow.
+
+        A world is a draw of the tables, given the counts and x; its labels are independent. So the number of a label
+        among them varies by the doubt about the tables too.
+
+        Parameters
+        ----------
+        x
+            The features.
+        n
+            The number of events.
+        rng
+            The source of randomness.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from stream_bayes import NaiveBayes
+        >>> model = NaiveBayes()
+        >>> for number in range(20):
+        ...     model.learn_one({"sky": "grey"}, "rain" if number % 2 else "dry")
+        >>> rng = np.random.default_rng(0)
+        >>> rain = [model.simulate_one({"sky": "grey"}, 100, rng).count("rain") for _ in range(500)]
+        >>> round(np.std(rain)), round((100 * 0.5 * 0.5) ** 0.5)  # and if P(rain) were certain
+        (11, 5)
+        """
+        check_count("n", n)
+        shares = self._shares_in_a_world(x, checked_rng(rng))
+        labels = list(shares)
+        return [labels[index] for index in rng.choice(len(labels), size=n, p=list(shares.values()))]
+
+    def _shares_in_a_world(self, x: X, rng: np.random.Generator) -> dict[Any, float]:
+        """Return P(y | x) by tables drawn given the counts and x."""
+        return shares_in_a_world(self, x, rng)
+
+    def _counted_tables(self) -> CountedTables:
+        """Return the posterior of the tables behind the answers; raise `NotSupported` if they are no mean over it."""
+        if self.tables_to_draw is None:
+            raise self._no_draws()
+        return self.tables_to_draw(self._reading)
 
     def log_evidence(self) -> float:
         """Return the log-probability of everything learned, tables integrated out.

@@ -10,15 +10,17 @@ import numpy as np
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.readings._reading import Reading
-from stream_bayes.core.readings.discriminant import Discriminant
+from stream_bayes.core.readings.discriminant import Discriminant, DiscriminantTables
+from stream_bayes.core.readings.drawn_tables import CountedTables
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import BadValue
+from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.base.arguments import check_choice, check_number
 from stream_bayes.learners.base.base import BayesClassifier, X
 from stream_bayes.learners.base.feature_tables import FeatureTables
+from stream_bayes.learners.base.posteriors import NumberPosterior
 from stream_bayes.learners.base.row_encoder import row_encoder
-from stream_bayes.learners.classifiers.naive_bayes import PREDICTIVE
+from stream_bayes.learners.classifiers.naive_bayes import PLUG_IN_HAS_NO_DRAWS, PREDICTIVE
 
 __all__ = ["LDA", "QDA"]
 
@@ -30,6 +32,7 @@ class _DiscriminantAnalysis(BayesClassifier):
 
     additive: ClassVar[bool] = False
     inputs: ClassVar[frozenset[str]] = frozenset({"nominal", "numeric"})
+    tables_to_draw = DiscriminantTables
     shares_covariance: ClassVar[bool]
     _reading: Discriminant
 
@@ -82,6 +85,26 @@ class _DiscriminantAnalysis(BayesClassifier):
             ddof=self.ddof,
             student=self.predictive == "student-t",
         )
+
+    def _table_posterior(self, feature: Any, label: Any, rest: Mapping[Any, Any]) -> Any:
+        if rest:
+            raise self._no_table(rest)
+        tables = FeatureTables(self._store, self._reading)
+        if not tables.feature(feature).numeric:
+            return self._by_class(label, lambda y: tables.posterior_given_class(feature, y))
+        posterior = self._counted_tables()
+        slot, labels = tables.feature(feature).slot, self._store.encoder.labels
+        if posterior.numbers is None or not posterior.numbers.has(slot):
+            raise NotSupported(f"no event with {shown(feature)} has been learned: it has no posterior yet")
+        numbers = posterior.numbers
+        return self._by_class(
+            label, lambda y: NumberPosterior(*numbers.of_one(slot, posterior.live.index(labels.find(y))))
+        )
+
+    def _counted_tables(self) -> CountedTables:
+        if self.predictive == "plug-in" and self._store.tables.gaussians.features:
+            raise NotSupported(PLUG_IN_HAS_NO_DRAWS)
+        return super()._counted_tables()
 
     def conditional(self, feature: Any, given: Mapping[Any, Any] | None = None) -> dict[Any, Any]:
         """Return P(feature | class) of one feature alone.

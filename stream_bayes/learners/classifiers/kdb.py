@@ -8,6 +8,9 @@ from typing import Any, Self
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.readings._reading import Reading
+from stream_bayes.core.readings.drawn_families import DependenceTables
+from stream_bayes.core.readings.drawn_pairs import ParentTables
+from stream_bayes.core.readings.drawn_tables import CountedTables
 from stream_bayes.core.readings.kdb import FamilyDependences
 from stream_bayes.core.readings.one_parent import Dependences
 from stream_bayes.data.schema import Schema
@@ -117,6 +120,9 @@ class KDB(PairClassifier):
         if self.k >= 2:
             return FamilyDependences(store, self.every, self.k, **settings)
         return Dependences(store.tables, store.encoder, self.every, self.k, **settings)
+
+    def _counted_tables(self) -> CountedTables:
+        return DependenceTables(self._reading) if self.k >= 2 else ParentTables(self._reading)
 
     @property
     def traits(self) -> Traits:

@@ -254,7 +254,7 @@ class BayesianLogistic(BayesClassifier):
             for y, label in enumerate(self.classes_)
         }
 
-    def draw(self, rng: np.random.Generator) -> LogisticFunction:
+    def draw(self, rng: np.random.Generator) -> LogisticFunction:  # type: ignore[override]  # it has no tables
         """Return a function drawn from the posterior.
 
         Raises
@@ -290,6 +290,9 @@ class BayesianLogistic(BayesClassifier):
                 center, unit = posterior.units[j].tolist()
                 slopes[encoder.numeric[slot].name] = (center, unit, by_class)
         return LogisticFunction(start, slopes, effects)
+
+    def _shares_in_a_world(self, x: X, rng: np.random.Generator) -> dict[Any, float]:
+        return self.draw(rng).predict_proba_one(x)  # the features alone say nothing of the weights
 
     def _posterior(self) -> Coefficients | None:
         """Return the posterior; None before two classes."""

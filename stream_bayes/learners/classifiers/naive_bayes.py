@@ -9,9 +9,10 @@ from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.readings._naive_bayes import ValueReading
 from stream_bayes.core.readings._reading import Reading
+from stream_bayes.core.readings.drawn_tables import CountedTables
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import BadValue
+from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.base.arguments import check_choice, check_number, warn_of_moved_numbers
 from stream_bayes.learners.base.binning import Binning, bins_for, cuts_of, has_open_cuts
 from stream_bayes.learners.base.evidence import evidence_of_names
@@ -23,6 +24,9 @@ from stream_bayes.learners.base.unlabelled import LearnsUnlabelled
 __all__ = ["GaussianNB", "NaiveBayes"]
 
 PREDICTIVE = ("student-t", "plug-in")
+PLUG_IN_HAS_NO_DRAWS = (
+    "predictive='plug-in' is certain of means and variances; with 'student-t' they are drawn"
+)
 SHARED_VARIANCE = {None: 0, "classes": 1, "features": 2, "both": 3}
 
 
@@ -40,6 +44,7 @@ class _GaussianOrCounted(LearnsUnlabelled):
     """
 
     only: ClassVar[str | None] = None  # the only kind of features it takes
+    tables_to_draw = CountedTables
     _reading: ValueReading
 
     def __init__(
@@ -123,6 +128,11 @@ class _GaussianOrCounted(LearnsUnlabelled):
             raise self._no_table(rest)
         tables = FeatureTables(self._store, self._reading)
         return self._by_class(label, lambda y: tables.posterior_given_class(feature, y))
+
+    def _counted_tables(self) -> CountedTables:
+        if self.predictive == "plug-in" and self._store.tables.gaussians.features:
+            raise NotSupported(PLUG_IN_HAS_NO_DRAWS)
+        return super()._counted_tables()
 
     def log_evidence(self) -> float:
         """Return the log-probability of everything learned, tables integrated out.

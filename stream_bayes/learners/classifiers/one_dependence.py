@@ -12,6 +12,7 @@ from stream_bayes.core.readings._a2de import PairAverageReading
 from stream_bayes.core.readings._aode import AverageReading
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.readings.aode import WeightedAverage
+from stream_bayes.core.readings.drawn_pairs import AverageTables, PairAverageTables, SuperParentTables
 from stream_bayes.core.readings.named_features import require_features
 from stream_bayes.core.readings.spode import SuperParent
 from stream_bayes.data.schema import Schema
@@ -105,6 +106,8 @@ class AODE(PairClassifier):
     'rain'
     """
 
+    tables_to_draw = AverageTables
+
     def __init__(
         self,
         min_count: float = 30.0,
@@ -183,6 +186,7 @@ class A2DE(PairClassifier):
     """
 
     order = 3
+    tables_to_draw = PairAverageTables
 
     def __init__(
         self,
@@ -248,6 +252,8 @@ class SPODE(PairClassifier):
     """
 
     _reading: SuperParent
+
+    tables_to_draw = SuperParentTables
 
     def __init__(
         self,

@@ -12,6 +12,7 @@ from stream_bayes.core.encoding._bags import BagEncoder
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.readings._bags import BernoulliReading, ComplementReading, MultinomialReading
 from stream_bayes.core.readings._reading import Reading
+from stream_bayes.core.readings.drawn_words import WordsThere, WordTables
 from stream_bayes.core.values.inputs import counted
 from stream_bayes.data.schema import Numeric, Schema
 from stream_bayes.errors import SchemaError, UnknownFeature
@@ -175,6 +176,7 @@ class MultinomialNB(_BagClassifier):
     """
 
     reading = MultinomialReading
+    tables_to_draw = WordTables
 
     def __init__(
         self,
@@ -222,6 +224,7 @@ class ComplementNB(_BagClassifier):
     """
 
     reading = ComplementReading
+    why_no_draws = "its score by the other classes is no probability of the event; MultinomialNB has draws"
 
     def __init__(
         self,
@@ -270,6 +273,7 @@ class BernoulliNB(_BagClassifier):
     """
 
     reading = BernoulliReading
+    tables_to_draw = WordsThere
 
     def __init__(
         self,

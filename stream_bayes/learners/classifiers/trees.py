@@ -8,6 +8,7 @@ from typing import Any
 
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.readings._reading import Reading
+from stream_bayes.core.readings.drawn_pairs import ParentTables
 from stream_bayes.core.readings.named_features import require_features
 from stream_bayes.core.readings.one_parent import GivenParents, SpanningTree
 from stream_bayes.core.values.values import canonical
@@ -48,6 +49,8 @@ class ODE(PairClassifier):
     """
 
     _reading: GivenParents
+
+    tables_to_draw = ParentTables
 
     def __init__(
         self,
@@ -127,6 +130,8 @@ class TAN(PairClassifier):
     """
 
     _reading: SpanningTree
+
+    tables_to_draw = ParentTables
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import narwhals as nw
+import numpy as np
 from river import base, compose
 
 from stream_bayes.core.values.values import shown
@@ -14,6 +15,7 @@ from stream_bayes.data.frames import Native, is_frame, iter_dicts, like_series
 from stream_bayes.errors import BadValue, NotLearned, NotSupported
 from stream_bayes.learners.base.arguments import ReadOnlyArguments, check_number
 from stream_bayes.learners.base.batches import row_count
+from stream_bayes.learners.base.draws import DrawnClassifier
 from stream_bayes.learners.base.explanation import Explanation
 from stream_bayes.learners.base.intervals import Intervals
 from stream_bayes.learners.base.predictions import Probabilities
@@ -116,6 +118,14 @@ class DecidingClassifier(ReadOnlyArguments, base.Wrapper[base.Estimator], base.M
     def explain_one(self, x: dict[Any, Any]) -> Explanation:
         """Return the classifier's evidence for each class; raise `NotSupported` if it explains nothing."""
         return cast("Explanation", self._verb("explain_one")(x))
+
+    def draw(self, rng: np.random.Generator) -> DrawnClassifier:
+        """Return a draw of the classifier; raise `NotSupported` if it has none."""
+        return cast("DrawnClassifier", self._verb("draw")(rng))
+
+    def simulate_one(self, x: dict[Any, Any], n: int, rng: np.random.Generator) -> list[Any]:
+        """Return labels that the classifier simulates; raise `NotSupported` if it simulates none."""
+        return cast("list[Any]", self._verb("simulate_one")(x, n, rng))
 
     # -- the value of information -------------------------------------------------------------------------------------
 

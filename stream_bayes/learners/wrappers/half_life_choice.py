@@ -16,6 +16,7 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.base.arguments import ReadOnlyArguments, check_choice, check_number
 from stream_bayes.learners.base.base import BayesClassifier, X, check_learner
+from stream_bayes.learners.base.draws import HasNoDraws
 from stream_bayes.learners.base.explanation import Explanation
 from stream_bayes.learners.base.intervals import Intervals, mixed_intervals
 from stream_bayes.learners.base.predictions import (
@@ -37,7 +38,7 @@ class HalfLifeLeader(NamedTuple):
     since: int
 
 
-class HalfLifeChoice(ReadOnlyArguments, base.MiniBatchClassifier):
+class HalfLifeChoice(ReadOnlyArguments, HasNoDraws, base.MiniBatchClassifier):
     """A learner once for each of several half-lives; how fast to forget is chosen live by how well each predicts.
 
     Each event is predicted by all before they learn it, and minus the logarithm of what one gave the true class is

@@ -9,6 +9,7 @@ from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.readings._sliding import SlidingReading
+from stream_bayes.core.readings.drawn_tables import CountedTables
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.base.arguments import check_count
@@ -169,6 +170,9 @@ class SlidingWindow(BayesClassifier):
 
     def log_evidence(self) -> float:
         return self.learner.log_evidence()
+
+    def _counted_tables(self) -> CountedTables:
+        return self.learner._counted_tables()
 
     @property
     def _target(self) -> str:

@@ -13,6 +13,7 @@ from scipy import stats
 from stream_bayes import (
     AODE,
     LDA,
+    QDA,
     AdaptiveBayes,
     BayesNet,
     BayesNetClassifier,
@@ -123,10 +124,26 @@ def test_words_have_posteriors_of_their_shares() -> None:
             model.posterior("tea")
 
 
+@pytest.mark.parametrize("make", [LDA, QDA])
+def test_the_posterior_of_one_of_many_numbers_predicts_it_as_the_model_does(make: Any) -> None:
+    source, model = random.Random(3), make()
+    for number in range(30):
+        size = source.gauss(number % 2, 1)
+        model.learn_one(
+            {"size": size, "price": 3 * size + source.gauss(0, 1), "a": "xy"[number % 3 == 0]}, number % 2
+        )
+    assert model.posterior("a", {"class": 0}).mean == pytest.approx(model.conditional("a", {"class": 0}))
+    joint = model.joint_log_likelihood({"price": 1.5})
+    for y, posterior in model.posterior("price").items():
+        scale = math.sqrt(posterior.scale * (1 + 1 / posterior.weight))
+        density = stats.t(posterior.degrees, posterior.location, scale).logpdf(1.5)
+        assert joint[y] == pytest.approx(math.log(model.class_prior_[y]) + density)
+
+
 def test_what_has_no_posterior_is_refused() -> None:
     rows = events(30)
-    with pytest.raises(NotSupported, match="LDA has no table of 'a' by itself"):
-        taught(LDA(), [({"a": 1.0}, "p"), ({"a": 2.0}, "q")]).posterior("a")
+    with pytest.raises(NotSupported, match="plug-in"):
+        taught(LDA(predictive="plug-in"), [({"a": 1.0}, "p"), ({"a": 2.0}, "q")]).posterior("a")
     with pytest.raises(NotSupported, match="certain"):
         taught(NaiveBayes(class_prior="uniform"), rows).posterior("class")
     with pytest.raises(BadValue, match="given nothing"):
