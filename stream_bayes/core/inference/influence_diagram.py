@@ -263,6 +263,9 @@ class InfluenceDiagram:
     def value_of(self, variable: Any, decision: Any = None) -> float:
         """Return by how much knowing a variable before a decision raises the expected utility; never below 0.
 
+        It is that of the best policy over all decisions, before any event; what a feature of one event is worth to a
+        classifier's decision is `value_of_one` of `DecidingClassifier`.
+
         Parameters
         ----------
         variable

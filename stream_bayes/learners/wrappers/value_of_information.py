@@ -1,4 +1,8 @@
-"""The value of information: by how much a feature, or the label, would lower the expected cost of a decision."""
+"""The value of information: by how much a feature, or the label, would lower the expected cost of a decision.
+
+It is that of one decision about one event, by any classifier with P(x, y); `InfluenceDiagram.value_of` is that of a
+policy over decisions in an order, by a network whose utilities may depend on any of its variables.
+"""
 
 from __future__ import annotations
 
