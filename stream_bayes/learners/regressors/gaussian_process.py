@@ -294,7 +294,9 @@ class _WindowPosterior:
             )
         self.rows = self._rows_of([each.x for each in events])
         targets = np.array([each.y for each in events])
-        self._mean, self._deviation = float(targets.mean()), float(targets.std())
+        self._mean = float(targets.mean())
+        size = float(np.abs(targets - self._mean).max())  # squares of tiny numbers would be 0
+        self._deviation = size * float(((targets - self._mean) / size).std())
         self.targets = (targets - self._mean) / self._deviation
         self.weights = np.array([each.w for each in events])
         if ratio is not None:

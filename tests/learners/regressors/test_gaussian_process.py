@@ -151,6 +151,14 @@ def test_hard_columns_and_targets_make_no_forecast_diverge(rng: np.random.Genera
     assert same.predict_one({"a": 3.0}) == 5.0 and same.predict_interval_one({}) == (-math.inf, math.inf)
 
 
+def test_targets_whose_squares_are_no_doubles_are_learned() -> None:
+    model = GaussianProcess(window=30)
+    for k in range(30):
+        model.learn_one({"a": k % 5}, 1e-300 * (k % 5 + 0.1 * (k % 3)))
+        assert math.isfinite(model.predict_one({"a": 3}))
+    assert model.predict_one({"a": 3}) == pytest.approx(3.1e-300, rel=0.1)
+
+
 def test_river_finds_nothing_wrong() -> None:
     for each in declaration_of("gaussian-process").river:
         model = made("gaussian-process", each)
