@@ -156,13 +156,15 @@ class ScoreCurve:
     def low_score(self, share: float) -> float | None:
         """Return a score of label 1 that at most this share of its messages is below; None for fewer than 20 of them.
 
+        Where a share of labels is wrong, a message counts as far as its label is probably right.
         The next message of label 1 is one of n + 1, of which each is as likely to be among the lowest.
         """
-        ones = self.scores[: self.held][self.labels[: self.held] == 1.0]
+        ones = np.sort(self.scores[: self.held][self.labels[: self.held] == 1.0])
         if len(ones) < MIN_BOUND:
             return None
-        rank = max(int(share * (len(ones) + 1)), 1) - 1
-        return float(np.partition(ones, rank)[rank])
+        right = np.cumsum(_true_labels(self._straight(ones), np.ones(len(ones)), self.wrong))
+        rank = int(np.searchsorted(right, max(int(share * (right[-1] + 1.0)), 1) - 1e-6))
+        return float(ones[min(rank, len(ones) - 1)])
 
     def _straight(self, scores: Array) -> Array:
         """Return the log-odds of both curves, or of the logistic one before there are steps."""

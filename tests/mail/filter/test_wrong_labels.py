@@ -144,3 +144,17 @@ def test_at_five_per_cent_wrong_labels_at_most_twice_the_spam_is_missed_and_half
     believed, _ = missed_and_lost(WRONG)
     assert lost_then <= lost + 0.005
     assert wrong <= 2.0 * right and wrong < 0.5 * believed, (right, wrong, believed)
+
+
+def test_wrong_labels_of_spam_do_not_make_ham_unsure() -> None:
+    model, rng = SpamFilter(), np.random.default_rng(0)
+    verdicts = []
+    for place, (bag, label) in enumerate(bags(1600)):
+        if label == "spam" and place % 2:
+            continue  # a quarter is spam: of what is labelled so, a tenth is ham
+        if place >= 800 and label == "ham":
+            verdicts.append(model.verdict_one(bag))
+        given = label if rng.random() >= 0.03 else "ham" if label == "spam" else "spam"
+        model.learn_one(bag, given, id=str(place))
+    assert model._parts.calibration.doubt > 0.01
+    assert verdicts.count("unsure") / len(verdicts) < 0.1
