@@ -83,6 +83,7 @@ class ScoreCurve:
         self.seen = 0
         self.scores = np.zeros(self.window)
         self.labels = np.zeros(self.window)
+        self._low: dict[float, float | None] = {}  # a cache of `low_score`
 
     @property
     def doubt(self) -> float:
@@ -135,6 +136,8 @@ class ScoreCurve:
 
     def _put(self, score: float, label: int) -> None:
         place = self.seen % self.window
+        if label or self.labels[place]:
+            self._low.clear()
         self.scores[place], self.labels[place] = score, float(label)
         self.seen += 1
 
@@ -142,6 +145,7 @@ class ScoreCurve:
         """Fit the curves to the scores held, and to the shares of wrong labels among them."""
         held = self.held
         scores, labels = self.scores[:held], self.labels[:held]
+        self._low.clear()
         self._fit_logistic(scores, labels)
         self.wrong = self._explain(scores, labels, wrong_label_rates(scores, labels))
         if any(self.wrong):
@@ -159,6 +163,11 @@ class ScoreCurve:
         Where a share of labels is wrong, a message counts as far as its label is probably right.
         The next message of label 1 is one of n + 1, of which each is as likely to be among the lowest.
         """
+        if share not in self._low:
+            self._low[share] = self._find_low_score(share)
+        return self._low[share]
+
+    def _find_low_score(self, share: float) -> float | None:
         ones = np.sort(self.scores[: self.held][self.labels[: self.held] == 1.0])
         if len(ones) < MIN_BOUND:
             return None
@@ -280,6 +289,7 @@ class ScoreCurve:
         self.slope, self.intercept, self.seen = slope, intercept, seen
         self.wrong = (wrong[0], wrong[1])
         self.scores[:held], self.labels[:held] = scores, labels
+        self._low.clear()
         self.middles, self.levels = middles.tolist(), levels.tolist()
 
 

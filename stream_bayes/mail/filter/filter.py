@@ -475,10 +475,9 @@ class SpamFilter(base.Classifier):
     @property
     def learned(self) -> tuple[int, int]:
         """The number of messages of each label behind a verdict, those of a user's site too."""
-        parts = self._parts
-        weighed = (round(number) for number in parts.scorer.pooled_messages)  # long messages count in part
-        wanted, unwanted = map(max, weighed, parts.receipts.of_each)
-        return wanted, unwanted
+        wanted, unwanted = self._parts.scorer.pooled_messages  # long messages count in part
+        receipts = self._parts.receipts.of_each
+        return max(round(wanted), receipts[0]), max(round(unwanted), receipts[1])
 
     def explain_one(self, x: Message) -> SpamExplanation:
         """Return the tokens that decided, in clear, with their contributions to the score."""

@@ -109,3 +109,20 @@ def test_no_score_between_two_steps_is_above_the_upper_one() -> None:
     for score, label in ((-1.4953700481345606, 0), (0.0, 1)):
         calibration.add(score, label)
     assert calibration.log_odds(-1.2283388276349298e-159) <= calibration.log_odds(0.0)
+
+
+def test_the_bound_on_missed_spam_follows_new_scores() -> None:
+    calibration = ScoreCurve()
+    for score in range(40):
+        calibration.add(float(score), 1)
+    before = calibration.low_score(0.08)
+    for score in range(40):
+        calibration.add(-float(score), 1)
+        assert calibration.low_score(0.08) == loaded(calibration).low_score(0.08)
+    assert before == 2.0 and calibration.low_score(0.08) == -34.0
+
+
+def loaded(calibration: ScoreCurve) -> ScoreCurve:
+    again = ScoreCurve()
+    again.load(calibration.meta(), calibration.arrays())
+    return again
