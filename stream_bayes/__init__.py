@@ -23,10 +23,12 @@ if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
     from stream_bayes.learners.base.binning import Binning
     from stream_bayes.learners.base.fourier_features import FourierFeatures
     from stream_bayes.learners.classifiers.discriminant import LDA, QDA
+    from stream_bayes.learners.classifiers.fourier_logistic import FourierLogistic
     from stream_bayes.learners.classifiers.kdb import KDB
     from stream_bayes.learners.classifiers.live_choice import LiveChoice
     from stream_bayes.learners.classifiers.logistic import BayesianLogistic
     from stream_bayes.learners.classifiers.naive_bayes import GaussianNB, NaiveBayes
+    from stream_bayes.learners.classifiers.neighbours import NearestNeighbours
     from stream_bayes.learners.classifiers.one_dependence import A2DE, AODE, SPODE
     from stream_bayes.learners.classifiers.text import BernoulliNB, ComplementNB, MultinomialNB
     from stream_bayes.learners.classifiers.trees import ODE, TAN
@@ -75,6 +77,7 @@ __all__ = [
     "DriftAdaptive",
     "DynamicNetwork",
     "FourierFeatures",
+    "FourierLogistic",
     "GaussianNB",
     "GaussianProcess",
     "HalfLifeChoice",
@@ -84,6 +87,7 @@ __all__ = [
     "MixedNetwork",
     "MultinomialNB",
     "NaiveBayes",
+    "NearestNeighbours",
     "Nominal",
     "Numeric",
     "PredictionSets",

@@ -94,6 +94,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "max_values": COUNTS,
     "memory_budget": (10**8, np.int64(10**8), 1e8, None),
     "min_count": NUMBERS,
+    "neighbours": COUNTS,
     "missing": ("skip", "em", np.str_("skip")),
     "network": (DiscreteNetwork(Structure({"a": []}), {"a": ["x", "y"]}, {"a": [0.5, 0.5]}), None),
     "network_weight": NUMBERS,

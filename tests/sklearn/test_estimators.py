@@ -55,6 +55,8 @@ ORDERED = {
     "HalfLifeChoiceClassifier",
     "AdaptiveRegressor",
     "BayesianLogisticClassifier",
+    "FourierLogisticClassifier",
+    "NearestNeighboursClassifier",
     "GaussianProcessRegressor",
 }
 EXPECTED = {"check_sample_weight_equivalence_on_dense_data": "the losses follow the order of the rows"}

@@ -28,7 +28,7 @@ Coming: TypeAlias = Callable[
     [FamilyTables], Sequence[int]
 ]  # the configurations that rows will add to each family
 
-ReadingBytes: TypeAlias = Callable[[int, int], int]
+ReadingBytes: TypeAlias = Callable[[int, int, int], int]
 
 NAME_BYTES = 40  # a value's place in its vocabulary's table and list, at most; the name itself is not counted
 FEATURE_BYTES = 600  # a feature, its vocabulary and their empty tables
@@ -37,8 +37,8 @@ FEATURE_BYTES = 600  # a feature, its vocabulary and their empty tables
 class MemoryUse:
     """The bytes of a store's tables, names, window and families. `budget` is the most bytes; None: no limit.
 
-    `reading_bytes` returns the bytes that a reading keeps beside the tables, by the number of values and numeric
-    features and that of the labels.
+    `reading_bytes` returns the bytes that a reading keeps beside the tables, by the numbers of features, of values and
+    numeric features, and of labels.
     """
 
     def __init__(
@@ -117,17 +117,12 @@ class MemoryUse:
             cells += layout.classes * layout.pairs
         if self.order >= 3:
             cells += layout.classes * layout.triples
-        kept = (
-            0 if self.reading_bytes is None else self.reading_bytes(codes + numeric, len(self.encoder.labels))
-        )
+        features = len(self.encoder.features)
+        kept = 0
+        if self.reading_bytes is not None:
+            kept = self.reading_bytes(features, codes + numeric, len(self.encoder.labels))
         small = layout.positions * (1 + (4 * layout.classes if self.word_histogram else 0))
-        return (
-            8 * int(cells)
-            + int(small)
-            + kept
-            + NAME_BYTES * codes
-            + FEATURE_BYTES * len(self.encoder.features)
-        )
+        return 8 * int(cells) + int(small) + kept + NAME_BYTES * codes + FEATURE_BYTES * features
 
     def _most_names(self, used: Array) -> int:
         """Return the number of names once all cuts are final."""

@@ -61,5 +61,5 @@ class Members:
                 answers.rows = first
                 reading.process(row, is_labelled, answers)
             elif is_labelled:
-                reading.tables.add(row)
+                reading.learn_asleep(row)
             first += self.answers[index]

@@ -40,6 +40,7 @@ cdef class Reading:
     cdef fall_back_to_prior(self)
     cdef bint normalise(self)
     cpdef learn(self, Row row)
+    cpdef learn_asleep(self, Row row)
     cdef derive_if_due(self)
     cdef check_due(self, Row row)
     cdef bint score_to_learn(self, Row row)

@@ -225,6 +225,11 @@ class Reading:
         self.tables.add(row)
         self.derive_if_due()
 
+    @cython.ccall
+    def learn_asleep(self, row: Row):
+        """Learn the least that answers need which are given after a sleep."""
+        self.tables.add(row)
+
     @cython.cfunc
     def derive_if_due(self):
         if self.tables.clock >= self.due:

@@ -81,14 +81,8 @@ def is_joint(columns: cython.Py_ssize_t, contrasts: cython.Py_ssize_t) -> cython
 class LogisticReading(Reading):
     """The posterior of a logistic regression on the numbers and values of a store.
 
-    Parameters
-    ----------
-    tables, labels
-        The counts, which give numbers their units, and missing values their shares; the classes.
-    strength
-        The precision of the prior of a coefficient.
-    half_life
-        The number of learned events after which one weighs half; 0 never forgets.
+    The counts of `tables` give missing values their shares. `strength` is the precision of the prior of a coefficient;
+    a `half_life` of 0 never forgets.
     """
 
     def __init__(self, tables, labels, strength: cython.double, half_life: cython.double):

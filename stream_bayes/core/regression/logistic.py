@@ -22,27 +22,18 @@ _KEYS = {"joint", "columns", "units", "counts", "moments", "mean", "covariance",
 
 
 class Coefficients(NamedTuple):
-    """The posterior of the classes' coefficients, which add up to 0 over the classes.
+    """The posterior of the classes' coefficients, which add up to 0 over the classes."""
 
-    Parameters
-    ----------
-    mean
-        By class and column.
-    factor
-        By class and column, a row for each, so that factor @ factor.T is their covariance.
-    columns
-        By column: the slot of its feature and the code of its value, -1 for a number; the first is 1 in all events.
-    units
-        By column, the number that counts as 0, and that which is 1 away from it; 0.0 until a number varies.
-    """
-
-    mean: Array
-    factor: Array
+    mean: Array  # [class, column]
+    factor: Array  # a row for each class and column, so that factor @ factor.T is their covariance
+    # The slot of each column's feature and the code of its value, -1 for a number; the first is 1 in all events.
     columns: list[tuple[int, int]]
-    units: Array
+    units: (
+        Array  # [column]: the number that counts as 0, and the distance that counts as 1, 0.0 until it varies
+    )
 
 
-def posterior_bytes(columns: int, labels: int) -> int:
+def posterior_bytes(features: int, columns: int, labels: int) -> int:
     """Return the bytes of the posterior over the coefficients of a number of columns, and of the one that is 1."""
     columns, contrasts = columns + 1, max(labels - 1, 0)
     size = columns * contrasts

@@ -68,8 +68,9 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
     """The learner to use when you do not know which: some twenty experts, mixed by how well they predict.
 
     The experts are naive Bayes, TAN, KDB, AODE and LDA, over all events or the newest, numbers in coarse and fine bins
-    or as Gaussians. Some use numbers relative to their recent mean, some also the last labels; one repeats the last
-    label. Each event is predicted by all before it is learned.
+    or as Gaussians; a logistic regression on waves, and the nearest of the newest events. Some use numbers relative to
+    their recent mean, some also the last labels; one repeats the last label. Each event is predicted by all before it
+    is learned.
 
     Parameters
     ----------
@@ -492,7 +493,10 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
             else:
                 shown = features
             row = counts.encode(shown, y, w)
-            counts.add(row)
+            if learner.unlearns:
+                counts.add(row)
+            else:  # what it learns is more than counts
+                learner._reading.learn(row)
             refilled.add(row)
         if number == 0:
             self._newest = refilled

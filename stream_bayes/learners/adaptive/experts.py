@@ -13,9 +13,11 @@ from stream_bayes.learners.adaptive.inputs import trend_name
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.binning import Binning
 from stream_bayes.learners.classifiers.discriminant import LDA
+from stream_bayes.learners.classifiers.fourier_logistic import FourierLogistic
 from stream_bayes.learners.classifiers.kdb import KDB
 from stream_bayes.learners.classifiers.live_choice import LiveChoice
 from stream_bayes.learners.classifiers.naive_bayes import NaiveBayes
+from stream_bayes.learners.classifiers.neighbours import NearestNeighbours
 
 __all__ = [
     "DEPARTURES",
@@ -41,7 +43,7 @@ MOST_PAIRED_VALUES = (
 MOST_VALUES = 10_000  # of a feature that is not counted in pairs
 NEWEST_EVENTS = 2_000  # that are kept to count new parents of KDB, if there is room
 EVENT_BYTES = 512  # of a store of KDB for each of them: they take at most half of it
-PARTS = 68  # of the memory, of which the stores have 64; the rest is for the newest events
+PARTS = 76  # of the memory, of which the stores have 72; the rest is for the newest events
 
 # The cuts are set first where a bin holds some numbers. Each time they are set again, the events are counted again.
 COARSE = Binning(bins=3, after=20, window=1280)
@@ -129,6 +131,8 @@ def stores(schema: Schema | None, label_names: Sequence[str], memory: int) -> li
         pairs("20 bins, last labels", ("nb", "aode"), LABELS, 4, binning=FINE),
         pairs("10 bins, trends", ("aode",), DEPARTURES, 4, binning=MIDDLE),
         pairs("20 bins, trends and last labels", ("aode",), TRENDS, 5, binning=FINE),
+        store(("Fourier logistic, half-life 500",), FourierLogistic, FEATURES, 4, half_life=500.0),
+        store(("neighbours",), NearestNeighbours, FEATURES, 4),
     ]
     return made if label_names else [each for each in made if each.inputs not in (LABELS, TRENDS)]
 

@@ -34,6 +34,7 @@ __all__ = [
     "check_half_life",
     "check_name",
     "check_number",
+    "check_seed",
     "declared_classes",
     "warn_of_absent",
     "warn_of_many_values",
@@ -86,6 +87,12 @@ def check_count(name: str, value: object) -> None:
     """Raise `BadValue` for anything but a whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise BadValue(f"{name} must be a whole number of at least 1, not {value!r}")
+
+
+def check_seed(seed: object) -> None:
+    """Raise `BadValue` for anything but a whole number from 0 to 2**63 - 1."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
+        raise BadValue(f"seed must be a whole number from 0 to 2**63 - 1, not {shown(seed)}")
 
 
 def check_name(argument: str, name: object) -> None:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_bayes.core.regression.waves import Waves
 from stream_bayes.core.values.values import name_order, shown, tagged, untagged
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.base.arguments import check_count, check_number
+from stream_bayes.learners.base.arguments import check_count, check_number, check_seed
 
-__all__ = ["FOURIER", "FourierFeatures"]
+__all__ = ["FOURIER", "FourierFeatures", "uniform_numbers"]
 
 FOURIER = "fourier"  # the name of the features with all settings at their defaults
 MOST_WAVES = 512
@@ -64,14 +65,11 @@ class FourierFeatures:
             raise BadValue(
                 f"count: at most {MOST_WAVES} waves, as learning costs their square, not {self.count}"
             )
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**63:
-            raise BadValue(f"seed must be a whole number from 0 to 2**63 - 1, not {shown(self.seed)}")
+        check_seed(self.seed)
 
     def waves(self, scales: Mapping[Any, tuple[float, float]], length: float) -> Waves:
         """Return the waves over numbers with these scales."""
-        # PCG64's bits are the same in all versions of numpy; what its generators make of them need not be.
-        bits = np.random.PCG64(self.seed).random_raw(self.count * (len(scales) + 1))
-        drawn = ((bits >> np.uint64(11)).astype(float) + 0.5) * 2.0**-53
+        drawn = uniform_numbers(self.seed, self.count * (len(scales) + 1))
         return Waves(scales, length, drawn.reshape(self.count, len(scales) + 1))
 
     def declared_waves(self) -> Waves | None:
@@ -122,3 +120,13 @@ def _checked(scales: object) -> dict[Any, tuple[float, float]]:
             raise BadValue(f"scales of {shown(name)}: the deviation must be above 0, not {deviation}")
         checked[name] = (mean, deviation)
     return checked
+
+
+def uniform_numbers(seed: int | list[int], count: int) -> NDArray[np.float64]:
+    """Return numbers between 0 and 1, which are the same in all versions of numpy.
+
+    PCG64's bits are; what its generators make of them need not be.
+    """
+    bits = np.random.PCG64(seed).random_raw(count)
+    numbers: NDArray[np.float64] = ((bits >> np.uint64(11)).astype(float) + 0.5) * 2.0**-53
+    return numbers

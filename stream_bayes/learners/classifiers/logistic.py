@@ -4,33 +4,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Never
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from stream_bayes.core.counts.memory_use import ReadingBytes
 from stream_bayes.core.counts.store import CountStore
-from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.regression.logistic import Coefficients, Logistic, posterior_bytes
 from stream_bayes.core.values.values import OTHER, is_missing
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import BadValue, CannotMerge, NotLearned, NotSupported
-from stream_bayes.learners.base.arguments import check_number, warn_of_many_values
-from stream_bayes.learners.base.base import BayesClassifier, X
+from stream_bayes.errors import NotLearned
+from stream_bayes.learners.base.arguments import check_number
+from stream_bayes.learners.base.base import X
 from stream_bayes.learners.base.predictions import most_probable
-from stream_bayes.learners.base.row_encoder import row_encoder
-from stream_bayes.learners.base.traits import Promise, Traits
+from stream_bayes.learners.classifiers.ordered import OrderedClassifier
 
 __all__ = ["BayesianLogistic", "Coefficient", "LogisticFunction"]
 
 
 class Coefficient(NamedTuple):
-    """Addition of one unit of a number, or of a value, to the score of a class.
-
-    Parameters
-    ----------
-    mean, deviation
-        Of its posterior.
-    """
+    """Addition of one unit of a number, or of a value, to the score of a class: mean and deviation of its posterior."""
 
     mean: float
     deviation: float
@@ -40,16 +33,6 @@ class Coefficient(NamedTuple):
 class LogisticFunction:
     """A function from an event to the probabilities of classes, as a posterior draws it.
 
-    Parameters
-    ----------
-    start
-        The score of each class where every feature is missing.
-    slopes
-        By numeric feature: the number at which it adds nothing, the deviation that is one unit, and by class what a
-        unit adds.
-    effects
-        By nominal feature and value: what the value adds to each class.
-
     Examples
     --------
     >>> function = LogisticFunction({"rain": 1.0, "dry": -1.0}, {"wind": (3.0, 2.0, {"rain": 0.5, "dry": -0.5})}, {})
@@ -57,9 +40,10 @@ class LogisticFunction:
     0.731
     """
 
-    start: dict[Any, float]
+    start: dict[Any, float]  # the score of each class where every feature is missing
+    # Of each numeric feature: where it adds nothing, the deviation that is one unit, and by class what a unit adds.
     slopes: dict[Any, tuple[float, float, dict[Any, float]]]
-    effects: dict[Any, dict[Any, dict[Any, float]]]
+    effects: dict[Any, dict[Any, dict[Any, float]]]  # what each value of a nominal feature adds to each class
 
     def predict_proba_one(self, x: X) -> dict[Any, float]:
         """Return the probability of each class; what is missing or was never learned adds nothing."""
@@ -90,7 +74,7 @@ class LogisticFunction:
 FARTHEST = 10.0  # deviations, as the learner counts numbers
 
 
-class BayesianLogistic(BayesClassifier):
+class BayesianLogistic(OrderedClassifier):
     """Bayesian logistic regression of two classes or more: assumed-density filtering, one event at a time.
 
     Where naive Bayes and LDA model the features of each class, this models the class given the features alone:
@@ -151,10 +135,9 @@ class BayesianLogistic(BayesClassifier):
     True
     """
 
-    promises: ClassVar[frozenset[Promise]] = frozenset({Promise.ORDERED})
-    inputs: ClassVar[frozenset[str]] = frozenset({"nominal", "numeric"})
-    additive: ClassVar[bool] = False
-    unlearns: ClassVar[bool] = False
+    _grows_by_value: ClassVar[bool] = True
+    _why: ClassVar[str] = "its posterior is fitted to each event and is no sum of them"
+    _instead: ClassVar[str] = "LDA"
     _reading: Logistic
 
     def __init__(
@@ -167,23 +150,10 @@ class BayesianLogistic(BayesClassifier):
     ) -> None:
         self.strength = strength
         check_number("strength", strength, above=True)
-        if isinstance(half_life, str):
-            raise BadValue(
-                f"half_life: a number of events, not {half_life!r}: samples of a BayesianLogistic cannot fade by their "
-                "own time, as it depends on their order; take LDA"
-            )
-        super().__init__("counted", half_life, schema, max_values, memory_budget)
+        super().__init__(half_life, schema, max_values, memory_budget)
 
-    def _make_store(self, labels: Vocabulary) -> CountStore:
-        encoder = row_encoder(labels, self.schema, self.max_values)
-        encoder.refuses_bags = True
-        return CountStore(
-            encoder,
-            half_life=self.half_life,
-            memory_budget=self.memory_budget,
-            on_many_values=warn_of_many_values,
-            reading_bytes=posterior_bytes,
-        )
+    def _reading_bytes(self) -> ReadingBytes:
+        return posterior_bytes
 
     def _make_reading(self, store: CountStore, class_prior: str) -> Logistic:
         half_life = 0.0 if self.half_life is None else float(self.half_life)
@@ -196,30 +166,7 @@ class BayesianLogistic(BayesClassifier):
         super().advance(events)
         self._reading.fade()
 
-    def unlearn_one(self, x: X, y: Any, w: float = 1.0, at: float | None = None) -> Never:
-        """Raise `NotSupported`: no event can be taken out of the posterior."""
-        raise NotSupported(
-            "BayesianLogistic cannot unlearn: its posterior is fitted to each event and is no sum of them; LDA has "
-            "linear boundaries too, and unlearns"
-        )
-
-    def merge(self, other: object) -> Never:
-        """Raise `CannotMerge`: a posterior depends on the order of events."""
-        raise CannotMerge(
-            f"a BayesianLogistic cannot be merged with a {type(other).__name__}: its posterior depends on the order of "
-            "events; merge LDA, which has linear boundaries too"
-        )
-
-    @property
-    def traits(self) -> Traits:
-        """The abilities of this learner, which follow from its class and its arguments."""
-        return super().traits._replace(is_order_dependent=True, is_mergeable=False)
-
     # -- the posterior ------------------------------------------------------------------------------------------------
-
-    def joint_log_likelihood(self, x: X) -> dict[Any, float]:
-        """Return log P(y | x) of each class, as the features are not modelled; empty before any learning."""
-        return super().joint_log_likelihood(x)
 
     @property
     def is_joint_(self) -> bool:

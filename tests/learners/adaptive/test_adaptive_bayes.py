@@ -165,9 +165,9 @@ def test_the_explanation_adds_up_feature_by_feature_whoever_tells_the_same() -> 
     assert "sky" in str(why) and why.experts.keys() <= set(model.experts_)
 
 
-def test_there_are_at_most_thirteen_stores_and_their_memory_is_known() -> None:
+def test_there_are_at_most_fifteen_stores_and_their_memory_is_known() -> None:
     model = learned()
-    assert len(model._members) <= 13
+    assert len(model._members) <= 15
     assert model.memory_bytes == sum(member.memory_bytes for member in model._members) > 0
     assert model.clock == 300
     assert sorted(model.classes_) == ["no", "yes"]
@@ -263,7 +263,24 @@ def test_a_slanting_border_is_found_by_the_linear_expert() -> None:
         numbers = rng.normal(size=8)
         stream.append(({f"n{k}": float(v) for k, v in enumerate(numbers)}, "ab"[int(numbers.sum() > 0)]))
     assert loss_of(model, stream) < 0.2 < 0.24 < loss_of(NaiveBayes(), stream)
-    assert next(iter(model.weights_)) == "lda, half-life 1000"
+    assert next(iter(model.weights_)) in ("lda, half-life 1000", "Fourier logistic, half-life 500")
+
+
+def test_clusters_that_move_are_found_by_the_neighbours_and_a_product_by_the_waves() -> None:
+    rng, model, without = np.random.default_rng(6), AdaptiveBayes(label_memory=0), AODE()
+    stream = list[Sample]()
+    centers, speed = rng.normal(scale=2.0, size=(12, 4)), rng.normal(scale=0.003, size=(12, 4))
+    for number in range(1500):
+        cluster = int(rng.integers(12))
+        at = centers[cluster] + number * speed[cluster] + rng.normal(scale=0.4, size=4)
+        stream.append(({f"n{k}": float(v) for k, v in enumerate(at)}, "abc"[cluster % 3]))
+    assert loss_of(model, stream) < 0.6 * loss_of(without, stream)
+    assert "neighbours" in list(model.weights_)[:4]
+    model = AdaptiveBayes(label_memory=0)
+    for _ in range(1200):
+        x = {name: float(rng.normal()) for name in "ab"}
+        model.learn_one(x, "yes" if x["a"] * x["b"] + 0.3 * x["a"] > 0.0 else "no")
+    assert "Fourier logistic, half-life 500" in list(model.weights_)[:4]
 
 
 def stationary(kind: str, count: int) -> Iterator[tuple[dict[str, Any], str]]:
@@ -306,7 +323,7 @@ def test_without_drift_it_is_within_a_point_and_two_hundredths_of_a_nat_of_its_b
 
 def test_stores_that_are_shown_the_same_share_one_reading_of_an_event() -> None:
     shared, apart = AdaptiveBayes(), AdaptiveBayes()
-    assert shared._experts().encoding.shared == 8
+    assert shared._experts().encoding.shared == 10
     apart._panel.encoding.leader_of = list(range(len(apart._stores)))
     for number, (x, y) in enumerate(drifting(150)):
         x["sky"] = [x["sky"], None, f"cloud {number}"][number % 3]  # names come, and are missing
