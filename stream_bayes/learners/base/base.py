@@ -63,10 +63,7 @@ T = TypeVar("T")
 class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
     """A classifier that predicts from a store of counts, through a reading of it.
 
-    Parameters
-    ----------
-    class_prior, half_life, schema, max_values, memory_budget
-        Arguments of every classifier, which are stored and checked here.
+    The arguments, which every classifier has, are stored and checked here.
     """
 
     promises: ClassVar[frozenset[Promise]] = frozenset({Promise.COUNTS, Promise.FLOATS, Promise.ORDERED})

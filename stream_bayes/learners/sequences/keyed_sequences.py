@@ -57,27 +57,12 @@ class Last(NamedTuple, Generic[Memory]):
 class KeyedSequences(Generic[Memory]):
     """The memory of each sequence, the one that moved last at the end.
 
-    Parameters
-    ----------
-    key
-        The feature whose value names an event's sequence; None: all events are one sequence.
-    pause
-        The time without events, in seconds or as a duration such as `"30min"`, after which a sequence starts anew.
-    step
-        The time from an event of a sequence to the next, as `pause`; None: events come one after another, at any time.
-    max_sequences
-        The number of sequences that are remembered; the one that has not moved for longest starts anew.
-    fresh
-        Makes the memory of a sequence without events.
-    on_end
-        Called with the memory of a sequence that ended, or was dropped.
-
-    Attributes
-    ----------
-    dropped
-        The number of sequences that started anew because there were too many.
-    missed
-        The number of events that were missing by `step` between two that came.
+    `key` is the feature whose value names an event's sequence; None: all events are one sequence. A sequence starts
+    anew after a `pause` without events, in seconds or as a duration such as `"30min"`. `step` is the time from an event
+    to the next, as `pause`; None: events come one after another, at any time. Of `max_sequences` that are remembered,
+    the one that has not moved for longest starts anew. `fresh` makes the memory of a sequence without events; `on_end`
+    is called with the memory of one that ended, or was dropped. `dropped` counts sequences that started anew because
+    there were too many, `missed` the events that were missing by `step` between two that came.
     """
 
     def __init__(

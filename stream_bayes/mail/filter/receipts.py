@@ -24,39 +24,21 @@ _OVERHEAD = 200  # bytes of a receipt besides its codes and id, about
 class Receipt:
     """The additions of one message, so that they can be taken back.
 
-    Parameters
-    ----------
-    codes
-        The codes of its tokens; -1 for a token evicted since.
-    tokens
-        The number of its tokens.
-    label
-        0 or 1.
-    units
-        The message's weight, in units of the table.
-    step
-        The change of the margin of each of its tokens: a gradient step, and those of rehearsals since the last replay.
-    learned
-        False if the message was skipped in training.
-    probability
-        The probability of label 1 by the margin alone, before the message was learned. The step for the other label
-        follows from it.
-    doubt
-        The share of labels that were held to be wrong when it was learned.
-    bag, at
-        For a filter with a learner: the bag as JSON, and the learner's clock when it was learned.
+    The change of each token's margin, `step`, is a gradient step, and those of rehearsals since the last replay.
+    `probability` is that of label 1 by the margin alone, before the message was learned: the step for the other label
+    follows from it.
     """
 
-    codes: NDArray[np.int32]
-    tokens: int
-    label: int
-    units: int
+    codes: NDArray[np.int32]  # of its tokens; -1 for a token evicted since
+    tokens: int  # how many there are
+    label: int  # 0 or 1
+    units: int  # the message's weight, in units of the table
     step: int
-    learned: bool
+    learned: bool  # False if it was skipped in training
     probability: float
-    doubt: float = 0.0
-    bag: bytes = b""
-    at: int = 0
+    doubt: float = 0.0  # share of labels that were held to be wrong when it was learned
+    bag: bytes = b""  # as JSON, for a filter with a learner
+    at: int = 0  # that learner's clock when it was learned
 
     def recoded(self, codes: NDArray[np.int32]) -> Receipt:
         """Return the receipt with new codes: `codes[old]` is the new one."""
