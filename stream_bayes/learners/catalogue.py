@@ -389,7 +389,6 @@ DECLARED: dict[str, Declaration] = {
         "tables of the graph",
         "you have a graph, or want one that grows",
         estimator="BayesNetworkClassifier",
-        cannot=("draws",),
         only={
             "merge": ("unless the structure is learned", {"structure": None}),
             "workers": ("unless the structure is learned", {"structure": None}),

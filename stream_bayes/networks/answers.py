@@ -34,6 +34,7 @@ __all__ = [
     "as_network",
     "conditional_table",
     "credible_intervals",
+    "evidence_of",
     "explain",
     "label_of",
     "log_likelihood",
@@ -60,7 +61,7 @@ def query(
 ) -> Posterior:
     """Return the probabilities of one variable's values, or of the combinations of several variables' values."""
     engine, network = live.engine(), live.network()
-    given = _evidence(network, evidence)
+    given = evidence_of(network, evidence)
     for variable in targets if isinstance(targets, list) else [targets]:
         if variable in network.structure:
             _check_has_value(variable, network)
@@ -113,7 +114,7 @@ def _variance(slopes: NDArray[np.float64], weights: NDArray[np.float64]) -> floa
 
 def probability_of_evidence(live: LiveInference, evidence: X) -> float:
     """Return the probability of evidence; likelihoods are not normalised."""
-    return math.exp(live.engine().log_probability(_evidence(live.network(), evidence)))
+    return math.exp(live.engine().log_probability(evidence_of(live.network(), evidence)))
 
 
 def _within(network: CountedNetwork, x: X) -> dict[Any, Any]:
@@ -131,7 +132,7 @@ def marginals(
 ) -> dict[Any, Posterior]:
     """Return the probabilities of every variable's values."""
     engine, network = live.engine(), live.network()
-    given = _evidence(network, evidence)
+    given = evidence_of(network, evidence)
     found = engine.marginals(given, **settings)
     if level is not None:
         for v, answer in found.items():
@@ -141,7 +142,7 @@ def marginals(
 
 def most_probable(live: LiveInference, evidence: X | None) -> MostProbable:
     """Return the most probable values of all variables together."""
-    return live.engine().most_probable(_evidence(live.network(), evidence))
+    return live.engine().most_probable(evidence_of(live.network(), evidence))
 
 
 def log_likelihood(
@@ -161,7 +162,7 @@ def log_likelihood(
             network, {v: value for v, value in x.items() if not isinstance(value, Mapping)}, unseen
         )
         given = {v: value for v, value in _within(network, x).items() if v not in novel}
-        found = live.engine().log_probability(_evidence(network, given))
+        found = live.engine().log_probability(evidence_of(network, given))
         return found + sum(_log_novel(network, v, unseen) for v in novel), novel
     reading = live.joint_reading()
     found = math.nan if reading is None else reading.log_probability(row)
@@ -309,7 +310,7 @@ def posterior_weights(network: CountedNetwork | LabelledNetwork, variable: Any) 
     return weights
 
 
-def _evidence(network: CountedNetwork, evidence: X | None) -> dict[Any, Any]:
+def evidence_of(network: CountedNetwork, evidence: X | None) -> dict[Any, Any]:
     """Return the evidence of a question by the values that the network has.
 
     Numbers become their bins, and values past a limit `<other>`. Raises `BadValue` for a value that the network does

@@ -42,11 +42,13 @@ from stream_bayes.errors import (
 )
 from stream_bayes.learners.base.arguments import check_choice, check_count, check_number
 from stream_bayes.learners.base.batches import check_batch, encode_batch, row_count, row_weights
+from stream_bayes.learners.base.draws import checked_rng
 from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.networks import answers
 from stream_bayes.networks.answers import UNSEEN
 from stream_bayes.networks.conditional_table import ConditionalTable
 from stream_bayes.networks.drawing import network_html
+from stream_bayes.networks.drawn_network import drawn_network, world_given
 from stream_bayes.networks.encoder import encoder_of
 from stream_bayes.networks.evidence import evidence_of_network
 from stream_bayes.networks.growing_learner import GrowingLearner
@@ -783,6 +785,70 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         if do:
             return Inference(self.do(do), memory_budget=self.memory_budget).sample(n, rng, evidence)
         return self._live.engine().sample(n, rng, evidence)
+
+    def draw(self, rng: np.random.Generator) -> DiscreteNetwork:
+        """Return a network with tables drawn from their posterior: what the truth may be, given the events.
+
+        The mean of the probability of an event over draws is the network's own. So the mean of their answers, each
+        weighted by its probability of the evidence, is the answer. Structure and bins are held. Expected counts of EM
+        are taken as counts.
+
+        Parameters
+        ----------
+        rng
+            The source of randomness.
+
+        Raises
+        ------
+        NoValueKnown
+            If a variable has no known value.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from stream_bayes import BayesNet
+        >>> from stream_bayes.networks import Inference
+        >>> model = BayesNet({"rain": [], "lawn": ["rain"]})
+        >>> for rain, lawn in [("yes", "wet"), ("no", "dry"), ("no", "wet"), ("no", "dry")]:
+        ...     model.learn_one({"rain": rain, "lawn": lawn})
+        >>> rng = np.random.default_rng(0)
+        >>> wet = [Inference(model.draw(rng)).query("lawn")["wet"] for _ in range(2000)]
+        >>> round(float(np.mean(wet)), 1), round(model.query("lawn")["wet"], 1)
+        (0.5, 0.5)
+        """
+        return answers.as_network(drawn_network(self._live.network(), checked_rng(rng)), self.network)
+
+    def simulate_one(self, x: X, n: int, rng: np.random.Generator) -> dict[Any, list[Any]]:
+        """Return `n` events like x as columns of values, drawn in one world that the counts and x allow.
+
+        A world is a draw of the tables, given the counts and x. The events are independent in it, so the number of a
+        value among them varies by the doubt about the tables too; `sample` takes the tables as certain.
+
+        Parameters
+        ----------
+        x
+            The event: its values are those of every event returned. Others are drawn.
+        n
+            The number of events.
+        rng
+            The source of randomness.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from stream_bayes import BayesNet
+        >>> model = BayesNet({"rain": []})
+        >>> for number in range(20):
+        ...     model.learn_one({"rain": "yes" if number % 2 else "no"})
+        >>> rng = np.random.default_rng(0)
+        >>> rain = [model.simulate_one({}, 100, rng)["rain"].count("yes") for _ in range(500)]
+        >>> round(np.std(rain)), round((100 * 0.5 * 0.5) ** 0.5)  # and if P(rain) were certain
+        (12, 5)
+        """
+        check_count("n", n)
+        evidence = answers.evidence_of(self._live.network(), x)
+        world = world_given(self._live.network(), self._live.engine(), evidence, checked_rng(rng))
+        return Inference(world, memory_budget=self.memory_budget).sample(n, rng, evidence)
 
     # -- the model ----------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,8 @@ from collections.abc import Container, Mapping
 from functools import partial
 from typing import Any, Self
 
+import numpy as np
+
 from stream_bayes.core.inference.inference import Inference
 from stream_bayes.core.inference.posterior import MostProbable, Posterior
 from stream_bayes.core.inference.questions import NamedQuestions
@@ -28,6 +30,7 @@ from stream_bayes.errors import (
     BadValue,
     CannotMerge,
     CountsForgotten,
+    ImpossibleEvidence,
     NotSupported,
     NoValueKnown,
     UnknownFeature,
@@ -35,6 +38,7 @@ from stream_bayes.errors import (
 from stream_bayes.learners.base.arguments import check_count, warn_of_absent, warn_of_moved_numbers
 from stream_bayes.learners.base.base import X
 from stream_bayes.learners.base.binning import Binning
+from stream_bayes.learners.base.draws import checked_rng
 from stream_bayes.learners.base.pair_classifier import PairClassifier
 from stream_bayes.learners.base.posteriors import SharePosterior
 from stream_bayes.learners.base.traits import Traits
@@ -42,6 +46,7 @@ from stream_bayes.learners.base.unlabelled import LearnsUnlabelled
 from stream_bayes.networks.answers import as_network, credible_intervals
 from stream_bayes.networks.class_growth import ClassGrowth, GrowingReading
 from stream_bayes.networks.conditional_table import checked_level
+from stream_bayes.networks.drawn_network import DrawnBayesNet, drawn_network, shares_of_labels, world_given
 from stream_bayes.networks.evidence import evidence_of_network
 from stream_bayes.networks.growing_learner import GrowingLearner
 from stream_bayes.networks.growth import GROWING_WINDOW, LEARN
@@ -119,7 +124,6 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
     ('no', 'no')
     """
 
-    why_no_draws = "it sums over values that an event lacks, and the draws of a network are not written yet"
     _reading: ClassReading
     _store: LabelledCounts
 
@@ -452,9 +456,12 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
         return self.to_network().do(values)
 
     def _engine(self) -> Inference:
+        self._check_has_class()
+        return self._reading.engine()
+
+    def _check_has_class(self) -> None:
         if not self.classes_:
             raise NoValueKnown("no class is known yet; learn samples first")
-        return self._reading.engine()
 
     def _evidence(self, evidence: X | None) -> dict[Any, Any]:
         """Return evidence by the values that the network has."""
@@ -487,6 +494,38 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
         [0.25, 0.75]
         """
         return as_network(self._reading.network())
+
+    def draw(self, rng: np.random.Generator) -> DrawnBayesNet:
+        """Return a classifier with tables drawn from their posterior, as that of every learner; and as a network.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from stream_bayes import BayesNetClassifier
+        >>> model = BayesNetClassifier({"rain": [], "lawn": ["rain"]}, target="rain")
+        >>> for lawn, rain in [("wet", "yes"), ("dry", "no"), ("wet", "no"), ("dry", "no")]:
+        ...     model.learn_one({"lawn": lawn}, rain)
+        >>> draw = model.draw(np.random.default_rng(1))
+        >>> draw.predict_one({"lawn": "dry"}), draw.to_network()
+        ('no', DiscreteNetwork(2 variables, 1 edge, 6 probabilities))
+        """
+        return self._draw(checked_rng(rng))
+
+    def _draw(self, rng: np.random.Generator) -> DrawnBayesNet:
+        self._check_has_class()
+        network, store = self._reading.network(), self._store
+        drawn = drawn_network(network, rng)
+        return DrawnBayesNet(store.encoder, network, drawn, self._target, store.memory_budget)
+
+    def _shares_in_a_world(self, x: X, rng: np.random.Generator) -> dict[Any, float]:
+        engine, network = self._engine(), self._reading.network()
+        evidence = self._reading.evidence_of(self._store.encoder.lookup(x))
+        try:
+            drawn = world_given(network, engine, evidence, rng)
+        except ImpossibleEvidence:
+            drawn = drawn_network(network, rng)
+        world = Inference(drawn, memory_budget=self._store.memory_budget)
+        return shares_of_labels(world, self._target, evidence)
 
     def log_evidence(self) -> float:
         """Return the log-probability of everything learned under this structure, tables integrated out.

@@ -112,7 +112,7 @@ class ClassReading(BlanketReading):
 
     def infer(self, row: Row) -> None:
         """Write log P(y | x) of each class into the scores, by exact inference."""
-        evidence, labels = self._evidence(row), self._eligible_labels()
+        evidence, labels = self.evidence_of(row), self._eligible_labels()
         subnetwork = self._subnetwork_for(frozenset(evidence))
         scores = subnetwork.scores(evidence, [self.labels.values[code] for code in labels])
         self.score[: self.tables.labels] = -math.inf
@@ -138,7 +138,7 @@ class ClassReading(BlanketReading):
         if best == -math.inf or self.store.structure is None:  # the blanket contains all variables
             return scores
         engine = self.engine()
-        everything = engine.log_probability(self._evidence(row))
+        everything = engine.log_probability(self.evidence_of(row))
         if everything == -math.inf:
             return scores
         total = best + math.log(math.fsum(math.exp(score - best) for score in scores.values()))
@@ -151,7 +151,7 @@ class ClassReading(BlanketReading):
         A row with means m and A samples adds the variance (sum D^2 / m - (sum D)^2) / (A + 1).
         """
         engine = self.engine()
-        evidence, target, network = self._evidence(row), self.store.target, self._network
+        evidence, target, network = self.evidence_of(row), self.store.target, self._network
         assert network is not None
         labels = [self.labels.values[code] for code in self._eligible_labels()]
         scores = {y: engine.log_probability({**evidence, target: y}) for y in labels}
@@ -170,7 +170,8 @@ class ClassReading(BlanketReading):
                 answer[y] += variance_of(apart, network.weights(variable))
         return answer
 
-    def _evidence(self, row: Row) -> dict[Any, Any]:
+    def evidence_of(self, row: Row) -> dict[Any, Any]:
+        """Return the values of an event that the network has, by variable."""
         values, nominal, structure = self.tables.values, self.store.encoder.nominal, self.store.structure
         known: dict[Any, Any] = {}
         for k in range(row.entries):

@@ -68,6 +68,13 @@ class LabelledNetwork:
         start = values.layout.start[feature.slot]
         return np.flatnonzero(np.asarray(values.occupied)[start : start + len(feature.vocabulary)])
 
+    def values_by_code(self, feature: Value) -> dict[int, Any]:
+        """Return the values of a feature that hold samples or were declared, by their codes."""
+        codes = self._held[feature].tolist()
+        return dict(
+            zip(codes, self.states[feature], strict=False)
+        )  # a feature without values has the state None
+
     @property
     def tables(self) -> Mapping[Any, Numbers]:
         """P(variable | parents) of each variable, its own axis last."""

@@ -37,6 +37,7 @@ from stream_bayes.learners.base.arguments import (
 from stream_bayes.learners.base.batches import encode_batch, encode_blocks, row_count
 from stream_bayes.learners.base.draws import (
     DrawnClassifier,
+    DrawnFactors,
     HasNoDraws,
     checked_rng,
     generator_of,
@@ -408,10 +409,13 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
         >>> draw.conditional("sky", {"class": "rain"}), draw.predict_one({"sky": "blue"})
         ({'grey': 0.775..., 'blue': 0.224...}, 'dry')
         """
-        rng = checked_rng(rng)
+        return self._draw(checked_rng(rng))
+
+    def _draw(self, rng: np.random.Generator) -> DrawnClassifier:
+        """Return a classifier with drawn tables."""
         posterior = self._counted_tables()
         drawn = DrawnTables(posterior, rng, generator_of)
-        return DrawnClassifier(self._store.encoder, posterior, drawn, self._target)
+        return DrawnFactors(self._store.encoder, posterior, drawn, self._target)
 
     def simulate_one(self, x: X, n: int, rng: np.random.Generator) -> list[Any]:
         """Return the labels of `n` events with the features x, in one world that the counts and x allow.

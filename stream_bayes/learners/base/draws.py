@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +16,15 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadLabel, BadValue, NotSupported, UnknownFeature
 from stream_bayes.learners.base.predictions import most_probable
 
-__all__ = ["DrawnClassifier", "HasNoDraws", "checked_rng", "generator_of", "shares_in_a_world"]
+__all__ = [
+    "DrawnClassifier",
+    "DrawnFactors",
+    "HasNoDraws",
+    "checked_rng",
+    "generator_of",
+    "shares_in_a_world",
+    "shares_of",
+]
 
 X = Mapping[Any, Any]
 
@@ -40,7 +49,7 @@ class HasNoDraws:
         return NotSupported(f"{type(self).__name__} has no draws: {self.why_no_draws}")
 
 
-class DrawnClassifier:
+class DrawnClassifier(ABC):
     """A classifier with tables drawn from a learner's posterior: what the truth may be, given the events so far.
 
     `draw(rng)` of a learner makes it. It stays as it is when the learner learns more.
@@ -61,12 +70,11 @@ class DrawnClassifier:
     (0.7, 0.7)
     """
 
-    def __init__(self, encoder: Any, posterior: CountedTables, drawn: DrawnTables, target: Any) -> None:
+    def __init__(self, encoder: Any, labels: Sequence[Any], target: Any) -> None:
         self._encoder = encoder
         self._bins = None if encoder.bins is None else bins_like(encoder.bins)
-        self._posterior, self._drawn = posterior, drawn
+        self._labels = list(labels)
         self._target = target
-        self._labels = [encoder.labels.values[code] for code in posterior.live]
 
     @property
     def classes_(self) -> tuple[Any, ...]:
@@ -74,11 +82,9 @@ class DrawnClassifier:
         return tuple(self._labels)
 
     @property
+    @abstractmethod
     def class_prior_(self) -> dict[Any, float]:
         """P(y) of each class."""
-        factors, certain = self._posterior.prior_factors()
-        logs = self._drawn.log_shares(factors[0].tables[0][1])[0] if factors else certain
-        return dict(zip(self._labels, np.exp(logs).tolist(), strict=True))
 
     def joint_log_likelihood(self, x: X) -> dict[Any, float]:
         """Return log P(y, x) of each class."""
@@ -98,8 +104,7 @@ class DrawnClassifier:
 
         `given` is the class, under the schema's `target` (`"class"` without a schema): `{"class": "yes"}`.
         """
-        entry = self._encoder.features.get(feature)
-        if entry is None:
+        if feature not in self._encoder.features:
             raise UnknownFeature(
                 f"no feature {feature!r} is known; there are {list(self._encoder.features)!r}"
             )
@@ -108,7 +113,41 @@ class DrawnClassifier:
         label = given[self._target]
         if label not in self._labels:
             raise BadLabel(f"the classes are {shown(self.classes_)}, not {shown(label)}")
-        y = self._labels.index(label)
+        return self._table(feature, label)
+
+    @abstractmethod
+    def _table(self, feature: Any, label: Any) -> dict[Any, float]:
+        """Return P(feature | class)."""
+
+    @abstractmethod
+    def _joint(self, x: X) -> Any:
+        """Return log P(x, y) of each class."""
+
+    def _row(self, x: X) -> Any:
+        """Return an event as a row, its numbers in the bins as these were when the tables were drawn."""
+        bins = self._encoder.bins
+        self._encoder.bins = self._bins
+        try:
+            return self._encoder.lookup(x)
+        finally:
+            self._encoder.bins = bins
+
+
+class DrawnFactors(DrawnClassifier):
+    """A draw of a classifier whose P(x, y) is a mean of products of tables."""
+
+    def __init__(self, encoder: Any, posterior: CountedTables, drawn: DrawnTables, target: Any) -> None:
+        super().__init__(encoder, [encoder.labels.values[code] for code in posterior.live], target)
+        self._posterior, self._drawn = posterior, drawn
+
+    @property
+    def class_prior_(self) -> dict[Any, float]:
+        factors, certain = self._posterior.prior_factors()
+        logs = self._drawn.log_shares(factors[0].tables[0][1])[0] if factors else certain
+        return dict(zip(self._labels, np.exp(logs).tolist(), strict=True))
+
+    def _table(self, feature: Any, label: Any) -> dict[Any, float]:
+        entry, y = self._encoder.features[feature], self._labels.index(label)
         if entry.numeric:
             assert self._drawn.numbers is not None
             mean, variance = self._drawn.numbers.moments(entry.slot, y)
@@ -121,15 +160,6 @@ class DrawnClassifier:
             for value, log, is_there in zip(values, logs, occupied, strict=True)
             if is_there
         }
-
-    def _row(self, x: X) -> Any:
-        """Return an event as a row, its numbers in the bins as these were when the tables were drawn."""
-        bins = self._encoder.bins
-        self._encoder.bins = self._bins
-        try:
-            return self._encoder.lookup(x)
-        finally:
-            self._encoder.bins = bins
 
     def _joint(self, x: X) -> Any:
         row = self._row(x)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.readings._sliding import SlidingReading
-from stream_bayes.core.readings.drawn_tables import CountedTables
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.base.arguments import check_count
-from stream_bayes.learners.base.base import BayesClassifier, check_learner
+from stream_bayes.learners.base.base import BayesClassifier, X, check_learner
+from stream_bayes.learners.base.draws import DrawnClassifier
 from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.learners.base.traits import Promise, Traits
 from stream_bayes.learners.classifiers.naive_bayes import NaiveBayes
@@ -171,8 +173,11 @@ class SlidingWindow(BayesClassifier):
     def log_evidence(self) -> float:
         return self.learner.log_evidence()
 
-    def _counted_tables(self) -> CountedTables:
-        return self.learner._counted_tables()
+    def _draw(self, rng: np.random.Generator) -> DrawnClassifier:
+        return self.learner._draw(rng)
+
+    def _shares_in_a_world(self, x: X, rng: np.random.Generator) -> dict[Any, float]:
+        return self.learner._shares_in_a_world(x, rng)
 
     @property
     def _target(self) -> str:

@@ -79,7 +79,7 @@ def taught(model: Any, rows: list[Any]) -> Any:
 
 
 def log_joint(model: Any, x: Any, tables: Any = None) -> Any:
-    posterior = model._counted_tables()
+    posterior = getattr(model, "learner", model)._counted_tables()
     tables = posterior if tables is None else tables
     row = model._store.encoder.lookup(x)
     return joint_of(log_terms(posterior.terms(row), tables, row), posterior, tables)
