@@ -9,6 +9,8 @@ cdef class WaveLogisticReading(Reading):
     cdef public Py_ssize_t waves
     cdef double[::1] inverse_lengths
     cdef public Py_ssize_t columns
+    cdef public Py_ssize_t size
+    cdef Py_ssize_t room
     cdef Py_ssize_t nominal_columns
     cdef public dict column_of
     cdef public long long[::1] slot
@@ -29,10 +31,13 @@ cdef class WaveLogisticReading(Reading):
     cdef double[::1] probability
     cdef double doubt
     cpdef add_column(self, Py_ssize_t slot, Py_ssize_t code)
-    cdef make_buffers(self)
+    cdef reserve(self, Py_ssize_t columns)
     cpdef make_room(self, Py_ssize_t classes)
     cdef write_columns(self, Row row)
     cdef double project(self)
     cdef write_probabilities(self, double scale)
-    cdef move(self, Row row, double doubt)
+    cdef add_columns(self, Row row)
+    cdef learn_projected(self, Row row)
+    cdef move(self, Row row)
+    cdef double growth(self)
     cpdef fade(self)

@@ -1,6 +1,6 @@
 """Logistic regression on waves: nearly a Gaussian process for classes, whose posterior all classes share in part.
 
-    P(y = k | z) = softmax(W f)[k]      f = 1, z, and waves cos(w z + phase) / sqrt(2)
+    P(y = k | z) = softmax(W f)[k]      f = 1, waves cos(w z + phase) / sqrt(2), and z
 
     z   numbers in deviations from their fading mean, indicators of values; 0 where a feature is missing
     W   ~ N(m, C): a mean for each class, and one covariance C of the columns for all classes
@@ -56,44 +56,53 @@ class WaveLogisticReading(Reading):
         self.waves = len(phases)
         self.inverse_lengths = 1.0 / np.resize(np.array(LENGTHS), self.waves)
         self.columns = 0
+        self.size = 1 + self.waves  # of the columns of an event: 1, the waves, then its numbers and values
         self.nominal_columns = 0
-        self.column_of = {}
-        self.slot, self.code = np.zeros(0, np.longlong), np.zeros(0, np.longlong)
-        self.count, self.center, self.variance = np.zeros(0), np.zeros(0), np.zeros(0)
-        self.frequencies = np.zeros((0, self.waves))
         self.nominal_features = set()
+        self.column_of = {}
         self.classes = 0
         self.faded_at = 0
-        self.mean = np.zeros((0, 1 + self.waves))
-        self.covariance = np.eye(1 + self.waves)
-        self.make_buffers()
+        self.reserve(8)
 
     # -- columns and classes ------------------------------------------------------------------------------------------
+
+    @cython.cfunc
+    def reserve(self, columns: cython.Py_ssize_t):
+        """Make room for numbers and values, keeping what there is."""
+        n: cython.Py_ssize_t = self.columns
+        size: cython.Py_ssize_t = 1 + self.waves + columns
+        slot, code = np.zeros(columns, np.longlong), np.zeros(columns, np.longlong)
+        count, center, variance = np.zeros(columns), np.zeros(columns), np.zeros(columns)
+        frequencies = np.zeros((columns, self.waves))
+        mean, covariance = np.zeros((self.classes, size)), np.eye(size)
+        if n:
+            slot[:n], code[:n] = self.slot[:n], self.code[:n]
+            count[:n], center[:n], variance[:n] = self.count[:n], self.center[:n], self.variance[:n]
+            frequencies[:n] = self.frequencies[:n]
+        if self.classes:
+            mean[:, : self.size] = self.mean[:, : self.size]
+            covariance[: self.size, : self.size] = self.covariance[: self.size, : self.size]
+        self.room = columns
+        self.slot, self.code = slot, code
+        self.count, self.center, self.variance = count, center, variance
+        self.frequencies, self.mean, self.covariance = frequencies, mean, covariance
+        self.z, self.f, self.moved, self.angle = (np.zeros(n) for n in (columns, size, size, self.waves))
+        self.probability = np.zeros(max(self.classes, 2))
 
     @cython.ccall
     def add_column(self, slot: cython.Py_ssize_t, code: cython.Py_ssize_t):
         """Give the next column to a value, or with the code -1 to a number; it has the prior."""
-        at: cython.Py_ssize_t = 1 + self.columns  # the waves are the last columns
-        self.column_of[slot, code] = self.columns
-        self.slot, self.code = np.append(self.slot, slot), np.append(self.code, code)
-        self.count, self.center = np.append(self.count, 0.0), np.append(self.center, 0.0)
-        self.variance = np.append(self.variance, 0.0)
-        self.frequencies = np.concatenate([self.frequencies, [self.draw(slot, code)]])
+        j: cython.Py_ssize_t = self.columns
+        if j == self.room:
+            self.reserve(2 * j)
+        self.column_of[slot, code] = j
+        self.slot[j], self.code[j] = slot, code
+        np.asarray(self.frequencies)[j] = self.draw(slot, code)
         if code >= 0:
             self.nominal_columns += 1
             self.nominal_features.add(slot)
-        self.mean = np.insert(self.mean, at, 0.0, axis=1)
-        self.covariance = np.insert(np.insert(self.covariance, at, 0.0, axis=0), at, 0.0, axis=1)
-        self.covariance[at, at] = 1.0
         self.columns += 1
-        self.make_buffers()
-
-    @cython.cfunc
-    def make_buffers(self):
-        """Make room for the columns of an event."""
-        self.z, self.f = np.zeros(self.columns), np.zeros(1 + self.columns + self.waves)
-        self.moved, self.angle = np.zeros(1 + self.columns + self.waves), np.zeros(self.waves)
-        self.probability = np.zeros(max(self.classes, 2))
+        self.size += 1
 
     @cython.ccall
     def make_room(self, classes: cython.Py_ssize_t):
@@ -102,7 +111,7 @@ class WaveLogisticReading(Reading):
         total: cython.double
         tables: Tables = self.tables
         while self.classes < classes:
-            row = np.zeros((1, 1 + self.columns + self.waves))
+            row = np.zeros((1, 1 + self.waves + self.room))
             total = 0.0
             for y in range(self.classes):
                 total += exp(self.mean[y, 0])
@@ -151,14 +160,14 @@ class WaveLogisticReading(Reading):
                     angle[k] += turn * self.frequencies[j, k]
         f[0] = 1.0
         for j in range(n):
-            f[1 + j] = z[j]
+            f[1 + self.waves + j] = z[j]
         for k in range(self.waves):
-            f[1 + n + k] = HEIGHT * cos(angle[k] * self.inverse_lengths[k] + self.phases[k])
+            f[1 + k] = HEIGHT * cos(angle[k] * self.inverse_lengths[k] + self.phases[k])
 
     @cython.cfunc
     def project(self) -> cython.double:
         """Write C f, and return f C f: the variance of each score."""
-        size: cython.Py_ssize_t = self.f.shape[0]
+        size: cython.Py_ssize_t = self.size
         i: cython.Py_ssize_t
         j: cython.Py_ssize_t
         part: cython.double
@@ -190,7 +199,7 @@ class WaveLogisticReading(Reading):
             score = IMPOSSIBLE
             if self.is_live(y):
                 score = 0.0
-                for i in range(self.f.shape[0]):
+                for i in range(self.size):
                     score += self.mean[y, i] * self.f[i]
                 score /= scale
                 best = max(best, score)
@@ -239,24 +248,50 @@ class WaveLogisticReading(Reading):
     @cython.ccall
     def learn(self, row: Row):
         """Learn a row whose codes have room in the tables."""
+        if row.weight > 0.0:
+            self.make_room(max(self.labels.declared, row.label + 1))
+            self.add_columns(row)
+        self.tables.add(row)
+        if row.weight == 0.0:
+            return
+        self.write_columns(row)
+        self.doubt = self.project()
+        self.learn_projected(row)
+
+    @cython.cfunc
+    def add_columns(self, row: Row):
+        """Give columns to what a row has for the first time, while there are any."""
+        k: cython.Py_ssize_t
+        for k in range(row.numbers):
+            if self.columns < MOST_COLUMNS and (row.numeric_feature[k], -1) not in self.column_of:
+                self.add_column(row.numeric_feature[k], -1)
+        for k in range(row.entries):
+            if self.columns < MOST_COLUMNS and (row.feature[k], row.code[k]) not in self.column_of:
+                self.add_column(row.feature[k], row.code[k])
+
+    @cython.cfunc
+    def learn_scored(self, row: Row):
+        """Learn a row that was scored just now: columns and projection are still there, unless it adds any."""
+        columns: cython.Py_ssize_t = self.columns
+        if row.weight == 0.0:
+            self.tables.add(row)
+            return
+        self.make_room(max(self.labels.declared, row.label + 1))
+        self.add_columns(row)
+        if self.columns > columns or self.f[0] == 0.0:  # or it was the first, which is not scored
+            self.learn(row)
+            return
+        self.tables.add(row)
+        self.learn_projected(row)
+
+    @cython.cfunc
+    def learn_projected(self, row: Row):
+        """Learn a row whose columns are written, and projected."""
         k: cython.Py_ssize_t
         j: cython.Py_ssize_t
         step: cython.double
         rate: cython.double
-        if row.weight > 0.0:
-            self.make_room(max(self.labels.declared, row.label + 1))
-            for k in range(row.numbers):
-                if self.columns < MOST_COLUMNS and (row.numeric_feature[k], -1) not in self.column_of:
-                    self.add_column(row.numeric_feature[k], -1)
-            for k in range(row.entries):
-                if self.columns < MOST_COLUMNS and (row.feature[k], row.code[k]) not in self.column_of:
-                    self.add_column(row.feature[k], row.code[k])
-        self.tables.add(row)
-        self.fade()
-        if row.weight == 0.0:
-            return
-        self.write_columns(row)
-        self.move(row, self.project())
+        self.move(row)
         for k in range(row.numbers):
             column = self.column_of.get((row.numeric_feature[k], -1))
             if column is not None:
@@ -268,15 +303,19 @@ class WaveLogisticReading(Reading):
                 self.variance[j] = (1.0 - rate) * (self.variance[j] + rate * step * step)
 
     @cython.cfunc
-    def move(self, row: Row, doubt: cython.double):
-        """Move mean and covariance by an event; `doubt` is the variance of its scores."""
-        size: cython.Py_ssize_t = self.f.shape[0]
+    def move(self, row: Row):
+        """Let all events fade up to the present clock, and move mean and covariance by an event."""
+        size: cython.Py_ssize_t = self.size
         y: cython.Py_ssize_t
         i: cython.Py_ssize_t
         j: cython.Py_ssize_t
         live: cython.Py_ssize_t = 0
         part: cython.double
+        across: cython.double
+        step: cython.double
         curvature: cython.double = 0.0
+        growth: cython.double = self.growth()
+        doubt: cython.double = growth * self.doubt
         moved: cython.double[::1] = self.moved
         covariance: cython.double[:, ::1] = self.covariance
         self.write_probabilities(1.0)
@@ -286,34 +325,43 @@ class WaveLogisticReading(Reading):
                 curvature += self.probability[y] * (1.0 - self.probability[y])
         curvature = row.weight * max(LEAST_CURVATURE, curvature / max(2, live - 1))
         part = 1.0 / (1.0 + curvature * doubt)
+        for i in range(size):
+            moved[i] *= growth
         for y in range(self.classes):
             if self.is_live(y):
-                step: cython.double = (
-                    row.weight * part * ((1.0 if y == row.label else 0.0) - self.probability[y])
-                )
+                step = row.weight * part * ((1.0 if y == row.label else 0.0) - self.probability[y])
                 for i in range(size):
                     self.mean[y, i] += step * moved[i]
-        part = curvature / (1.0 + curvature * doubt)
+        part *= curvature
         for j in range(size):
+            across = moved[j]
             for i in range(size):  # the product is the same for j, i and i, j: the covariance stays symmetric
-                covariance[j, i] -= part * (moved[j] * moved[i])
+                covariance[j, i] = growth * covariance[j, i] - part * (across * moved[i])
+        self.faded_at = self.tables.clock
+
+    @cython.cfunc
+    def growth(self) -> cython.double:
+        """Return the factor of the covariance up to the present clock, which keeps it below the prior's."""
+        size: cython.Py_ssize_t = self.size
+        events: cython.longlong = self.tables.clock - self.faded_at
+        i: cython.Py_ssize_t
+        trace: cython.double = 0.0
+        left: cython.double
+        if self.kept == 1.0 or events == 0:
+            return 1.0
+        for i in range(size):
+            trace += self.covariance[i, i]
+        left = self.kept ** float(events)
+        return size / trace if left <= trace / size else 1.0 / left
 
     @cython.ccall
     def fade(self):
-        """Let all events fade up to the present clock: the covariance grows, as long as it is below the prior's."""
-        size: cython.Py_ssize_t = self.covariance.shape[0]
-        events: cython.longlong = self.tables.clock - self.faded_at
+        """Let all events fade up to the present clock."""
+        growth: cython.double = self.growth()
         i: cython.Py_ssize_t
         j: cython.Py_ssize_t
-        trace: cython.double = 0.0
-        growth: cython.double
         self.faded_at = self.tables.clock
-        if self.kept == 1.0 or events == 0:
-            return
-        for i in range(size):
-            trace += self.covariance[i, i]
-        growth = self.kept ** float(events)
-        growth = size / trace if growth <= trace / size else 1.0 / growth
-        for j in range(size):
-            for i in range(size):
-                self.covariance[j, i] *= growth
+        if growth != 1.0:
+            for j in range(self.size):
+                for i in range(self.size):
+                    self.covariance[j, i] *= growth

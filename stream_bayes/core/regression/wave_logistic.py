@@ -19,8 +19,8 @@ _KEYS = {"columns", "moments", "mean", "covariance", "classes", "clock"}
 def wave_posterior_bytes(features: int, columns: int, labels: int) -> int:
     """Return the bytes of the posterior over the coefficients of a number of columns, and of the waves."""
     columns = min(columns, MOST_COLUMN_COUNT)
-    size = 1 + columns + WAVES
-    return 8 * (size * (size + labels) + columns * (WAVES + 6))
+    size = 1 + WAVES + 2 * columns  # room is doubled
+    return 8 * (size * (size + labels) + 2 * columns * (WAVES + 6))
 
 
 class WaveLogistic(WaveLogisticReading):
@@ -28,15 +28,16 @@ class WaveLogistic(WaveLogisticReading):
 
     def derived_state(self) -> dict[str, Any]:
         """Return columns, moments of numbers, means, and the lower triangle of the covariance."""
-        covariance = np.asarray(self.covariance)
+        size = self.size
+        covariance = np.asarray(self.covariance)[:size, :size]
         return {
             "columns": [[int(self.slot[j]), int(self.code[j])] for j in range(self.columns)],
             "moments": [
                 [float(self.count[j]), float(self.center[j]), float(self.variance[j])]
                 for j in range(self.columns)
             ],
-            "mean": np.asarray(self.mean).tolist(),
-            "covariance": covariance[np.tril_indices(len(covariance))].tolist(),
+            "mean": np.asarray(self.mean)[:, :size].tolist(),
+            "covariance": covariance[np.tril_indices(size)].tolist(),
             "classes": int(self.classes),
             "clock": int(self.faded_at),
         }
@@ -53,7 +54,7 @@ class WaveLogistic(WaveLogisticReading):
             expect(is_number or is_value, "a column has no feature")
             expect((slot, code) not in self.column_of, "two columns are the same")
             self.add_column(slot, code)
-        size = 1 + self.columns + self.waves
+        size = self.size
         moments = np.array(saved["moments"], float).reshape(-1, 3)
         expect(len(moments) == self.columns, "its moments are of other columns")
         is_moment = np.isfinite(moments).all() and (moments[:, [0, 2]] >= 0.0).all()
@@ -73,6 +74,7 @@ class WaveLogistic(WaveLogisticReading):
         clock = load_clock(saved["clock"])
         expect(clock <= int(self.tables.clock), "it has faded more events than were learned")
         self.make_room(classes)
-        self.mean, self.covariance, self.faded_at = mean, whole, clock
+        np.asarray(self.mean)[:, :size], np.asarray(self.covariance)[:size, :size] = mean, whole
+        self.faded_at = clock
         for j, (count, center, variance) in enumerate(moments.tolist()):
             self.count[j], self.center[j], self.variance[j] = count, center, variance
