@@ -509,8 +509,11 @@ DECLARED: dict[str, Declaration] = {
         "pairs of columns: numbers, and values of nominal features",
         "the label is a number, and you unlearn, merge or explain",
         estimator="BayesianRegressor",
-        cannot=("posteriors", "workers"),
-        only={"merge": ("unless the first events set the scales of Fourier features", {})},
+        cannot=("posteriors",),
+        only={
+            "merge": ("unless the first events set the scales of Fourier features", {}),
+            "workers": ("unless the first events set the scales of Fourier features", {}),
+        },
         settings=(
             {},
             {"strength": 1.0},

@@ -6,9 +6,11 @@ from types import TracebackType
 from typing import Any, Self
 
 from stream_bayes.data.frames import Native
-from stream_bayes.errors import BadState, BrokerError, NoSnapshot
+from stream_bayes.errors import BadState, BrokerError, NoSnapshot, NotSupported
 from stream_bayes.kafka.clients.connection import Connection
 from stream_bayes.kafka.cluster import Cluster
+from stream_bayes.learners.base.regressor import BayesRegressor
+from stream_bayes.streams.served_models.regressor import LEVEL
 from stream_bayes.workers.replicas import Replicas
 from stream_bayes.workers.shard_topics import present_topics
 from stream_bayes.workers.state_parts import joined
@@ -110,25 +112,42 @@ class Follower:
 
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
         """Return P(y | x) of each class; for a spam filter, x is an event with its message, as in the topic."""
-        model = self.model
+        model = self._model_of_classes()
         if not isinstance(self._total, Total):
             return dict(self._total.answer(x))
         answer: dict[Any, float] = model.predict_proba_one(x)
         return answer
 
     def predict_one(self, x: Any) -> Any:
-        """Return the most probable class; of a spam filter the verdict."""
+        """Return the most probable class, or the mean of a number; of a spam filter the verdict."""
         model = self.model
         if not isinstance(self._total, Total):
             return model.decide(self._total.answer(x))
         return model.predict_one(x)
 
+    @property
+    def predicts_numbers(self) -> bool:
+        """True if labels are numbers."""
+        return isinstance(self._total.model, BayesRegressor)
+
+    def predict_interval_one(self, x: Any, level: float = LEVEL) -> Any:
+        """Return the interval of a number, or of each class' probability, as the learner's `predict_interval_one`."""
+        return self.model.predict_interval_one(x, level)
+
+    def _model_of_classes(self) -> Any:
+        if self.predicts_numbers:
+            raise NotSupported(
+                f"{self.name!r} predicts numbers, which have no probabilities: take predict_one and "
+                "predict_interval_one"
+            )
+        return self.model
+
     def predict_proba_many(self, X: Native) -> Any:
         """Return the probabilities of many rows, as the learner's `predict_proba_many` does."""
-        return self.model.predict_proba_many(X)
+        return self._model_of_classes().predict_proba_many(X)
 
     def predict_many(self, X: Native) -> Any:
-        """Return the most probable class of many rows."""
+        """Return the most probable class of many rows, or the mean of their numbers."""
         return self.model.predict_many(X)
 
     def close(self) -> None:

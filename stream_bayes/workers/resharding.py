@@ -22,14 +22,13 @@ from stream_bayes.core.events.pending import Pending
 from stream_bayes.core.events.pending_state import PendingSnapshot, load_pending
 from stream_bayes.core.values.durations import MICROSECOND
 from stream_bayes.errors import CannotResume
-from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.streams.engine.dead_letters import HALF_LIFE
 from stream_bayes.streams.engine.engine import HISTORY, LOG, SETTINGS
 from stream_bayes.streams.engine.history import History
 from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.served_models.corrections import unlearn
-from stream_bayes.streams.served_models.served import digest
+from stream_bayes.streams.served_models.served import digest, served
+from stream_bayes.workers.summable import SummedLearner
 from stream_bayes.workers.total import summed
 
 __all__ = ["NewShard", "reshard"]
@@ -43,7 +42,7 @@ class NewShard(NamedTuple):
     """A shard as it begins."""
 
     snapshot: Snapshot  # its first
-    learner: BayesClassifier  # the counts in it
+    learner: SummedLearner  # the counts in it
 
 
 def reshard(
@@ -51,7 +50,7 @@ def reshard(
     shards: int,
     settings: Mapping[str, Any],
     make_step: Callable[[], Step],
-    empty: BayesClassifier,
+    empty: SummedLearner,
 ) -> dict[int, NewShard]:
     """Return the new shards. Each state is loaded once, so that one that a worker would refuse is refused here.
 
@@ -74,7 +73,7 @@ class _Resharding:
         shards: int,
         settings: Mapping[str, Any],
         make_step: Callable[[], Step],
-        empty: BayesClassifier,
+        empty: SummedLearner,
     ) -> None:
         self._before = dict(sorted(before.items()))
         self._shards = shards
@@ -150,7 +149,7 @@ class _Resharding:
 
     # -- counts -------------------------------------------------------------------------------------------------------
 
-    def _summed(self, new: int, empty: BayesClassifier) -> BayesClassifier:
+    def _summed(self, new: int, empty: SummedLearner) -> SummedLearner:
         kind = type(empty)
         learners = {
             shard: kind.from_state(self._before[shard].sections["model"]) for shard in self._homes[new]
@@ -167,8 +166,9 @@ class _Resharding:
         source, target = self._learners[home], self._learners[new]
         is_timed = target._store.tables.timed
         at = sample.clock * MICROSECOND if is_timed and sample.clock is not None else None
-        target.learn_one(sample.encoded, sample.label, sample.weight, at)
-        unlearn(source, sample.encoded, sample.label, sample.weight, sample.clock)
+        label: Any = sample.label
+        target.learn_one(sample.encoded, label, sample.weight, at)
+        served(source).unlearn(sample.encoded, sample.label, sample.weight, sample.clock)
 
     # -- the rest of a step -------------------------------------------------------------------------------------------
 

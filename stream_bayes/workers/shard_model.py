@@ -9,13 +9,16 @@ import numpy as np
 
 from stream_bayes.core.values.payloads import Payload
 from stream_bayes.errors import SourceError, StreamBayesError
-from stream_bayes.learners.base.base import BayesClassifier
-from stream_bayes.streams.served_models.answers import Answer, AnswerColumns, BatchAnswers
+from stream_bayes.streams.served_models.answers import Answer, AnswerColumns, AnswerDicts, BatchAnswers
 from stream_bayes.streams.served_models.learner import ServedLearner
+from stream_bayes.streams.served_models.regressor import ServedRegressor
+from stream_bayes.workers.summable import SummedLearner
 from stream_bayes.workers.tape import Rows, Tape, rows_of, tape_of
 from stream_bayes.workers.total import Total
 
-__all__ = ["ShardModel"]
+__all__ = ["NumberShardModel", "ShardModel"]
+
+ANSWER = ("mean", "low", "high")  # to a question for a number; empty before any learning
 
 
 class ShardModel:
@@ -52,13 +55,15 @@ class ShardModel:
     predicts_numbers = False
     is_timed: bool
 
-    def __init__(self, shard: int, learner: BayesClassifier, total: Total) -> None:
+    _serve: Callable[[Any], ServedLearner] = ServedLearner
+
+    def __init__(self, shard: int, learner: SummedLearner, total: Total) -> None:
         self.shard = shard
-        self._own = ServedLearner(learner)
+        self._own = self._serve(learner)
         self._total = total
         self.name = self._own.name
         self.is_timed = self._own.is_timed
-        self.model: BayesClassifier = learner
+        self.model: SummedLearner = learner
         self.decide: Callable[[Answer], Any] = total.served.decide
         self.is_live = False
         self._tape = Tape(b"")
@@ -90,7 +95,7 @@ class ShardModel:
             _raise(rows.error())
             return rows.first()
         with self._total.lock, self._recording_refusal():
-            answer = self._total.served.answer(x)
+            answer: Answer = self._total.served.answer(x)
         self._calls.append(_row(answer))
         return answer
 
@@ -114,7 +119,7 @@ class ShardModel:
             self._own.learn(x, y, w, at)
             return rows.first()
         with self._total.lock, self._recording_refusal():
-            answer = self._total.served.predict_then_learn(x, y, w, at)
+            answer: Answer = self._total.served.predict_then_learn(x, y, w, at)
             self._add([x], [y], [w], [at])
         self._calls.append(_row(answer))
         return answer
@@ -131,13 +136,21 @@ class ShardModel:
         if not self.is_live:
             rows = self._tape.next()
             self._add(xs[: rows.samples], ys, ws, times)
-            return rows.answers(), rows.error()
+            return self._repeated(rows), rows.error()
         with self._total.lock:
             answers, refused = self._total.served.process(xs, ys, ws, ats)
             self._add(xs[: len(answers)], ys, ws, times)
-        assert isinstance(answers, AnswerColumns)
-        self._calls.append(rows_of(answers.table, answers.labels, refused))
+        self._calls.append(self._recorded(answers, refused))
         return answers, refused
+
+    def _recorded(self, answers: BatchAnswers, refused: StreamBayesError | None) -> Rows:
+        """Return the answers to a batch as a tape holds them."""
+        assert isinstance(answers, AnswerColumns)
+        return rows_of(answers.table, answers.labels, refused)
+
+    def _repeated(self, rows: Rows) -> BatchAnswers:
+        """Return the answers that a tape holds as the model gave them."""
+        return rows.answers()
 
     def _add(
         self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], ats: Sequence[float | None]
@@ -196,6 +209,44 @@ class ShardModel:
     def load(self, state: Mapping[str, Any]) -> None:
         self._own.load(state)
         self.model = self._own.model
+
+
+class NumberShardModel(ShardModel):
+    """The model of one shard of a learner of numbers: its sums are the counts, and a row of its tape has the mean and
+    the ends of the interval.
+
+    Examples
+    --------
+    >>> from stream_bayes import BayesianRegression, Numeric, Schema
+    >>> total = Total(BayesianRegression(schema=Schema({"wind": Numeric()})))
+    >>> one, other = (NumberShardModel(number, total.clone(), total) for number in (0, 1))
+    >>> one.go_live(), other.go_live()
+    (None, None)
+    >>> for k in range(8):
+    ...     one.learn({"wind": k}, 3.0 * k, 1.0)
+    >>> round(other.answer({"wind": 4})["mean"])
+    12
+    """
+
+    predicts_numbers = True
+    _serve = ServedRegressor
+
+    @property
+    def level(self) -> float:
+        """The level of the intervals."""
+        level: float = self._total.served.level
+        return level
+
+    def read_label(self, y: Any, /) -> float:
+        number: float = self._total.served.read_label(y)
+        return number
+
+    def _recorded(self, answers: BatchAnswers, refused: StreamBayesError | None) -> Rows:
+        rows = [[answer.get(name, np.nan) for name in ANSWER] for answer in answers.named(str)]
+        return rows_of(np.array(rows, np.float64).reshape(len(rows), len(ANSWER)), list(ANSWER), refused)
+
+    def _repeated(self, rows: Rows) -> BatchAnswers:
+        return AnswerDicts(rows.answers().named(str))
 
 
 class _Refusals:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from stream_bayes.errors import CannotMerge
 from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.base.regressor import BayesRegressor, SummedRegressor
 from stream_bayes.learners.classifiers.kdb import KDB
 from stream_bayes.learners.classifiers.one_dependence import SPODE
 from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
 from stream_bayes.learners.wrappers.sliding_window import SlidingWindow
 
-__all__ = ["check_summable", "learner_of"]
+__all__ = ["SummedLearner", "check_summable", "learner_of"]
+
+SummedLearner: TypeAlias = BayesClassifier | SummedRegressor
 
 SUMMABLE = (
-    "nb, lda, qda, the text learners, spode with a parent, aode, a2de, ode, tan, kdb with k=1, live-choice"
+    "nb, lda, qda, the text learners, spode with a parent, aode, a2de, ode, tan, kdb with k=1, live-choice, and for "
+    "numbers bayesian-regression"
 )
 
 
-def learner_of(model: Any) -> BayesClassifier:
+def learner_of(model: Any) -> SummedLearner:
     """Return the learner of a model that can be summed.
 
     Raises
@@ -38,7 +42,7 @@ def learner_of(model: Any) -> BayesClassifier:
     """
     inner = model.classifier if isinstance(model, DecidingClassifier) else model
     check_summable(inner)
-    assert isinstance(inner, BayesClassifier)
+    assert isinstance(inner, SummedLearner)
     return inner
 
 
@@ -53,7 +57,9 @@ def _reason(learner: Any) -> str | None:
     kind = type(learner).__name__
     if isinstance(learner, SlidingWindow):
         return f"{kind} holds the newest events, and shards have no order among them; use its learner without a window"
-    if not issubclass(type(learner), BayesClassifier):
+    if issubclass(type(learner), BayesRegressor) and not isinstance(learner, SummedRegressor):
+        return f"shards of {kind} cannot be summed; use bayesian-regression, whose sums can"
+    if not issubclass(type(learner), SummedLearner):
         return f"shards of {kind} cannot be summed; use one of {SUMMABLE}"
     if isinstance(learner, KDB) and learner.k >= 2:
         return f"KDB with k={learner.k} counts from a window of recent events; use k=1, or AODE"
@@ -70,6 +76,8 @@ def _reason(learner: Any) -> str | None:
             "leave it out, or declare the values in [schema.features]"
         )
     traits = learner.traits
+    if isinstance(learner, SummedRegressor):
+        return _reason_of_numbers(learner)
     if traits.learns_cut_points:
         return (
             f"{kind} finds the cut points of numbers in the stream, and each shard would find others; declare all "
@@ -78,4 +86,19 @@ def _reason(learner: Any) -> str | None:
         )
     if not traits.is_mergeable:
         return f"shards of {kind} cannot be summed; use one of {SUMMABLE}"
+    return None
+
+
+def _reason_of_numbers(learner: SummedRegressor) -> str | None:
+    kind = type(learner).__name__
+    if not learner.traits.is_mergeable:
+        return (
+            "the first events set the scales of Fourier features, and each shard would find others; declare them, as "
+            "features = { scales = { wind = [3.0, 2.0] } }: the mean and the deviation of each number"
+        )
+    if learner.schema is None:
+        return (
+            f"{kind} learns which features are numbers from the stream, and shards could differ; declare all features "
+            'in [schema.features], as wind = "numeric", sky = "nominal"'
+        )
     return None

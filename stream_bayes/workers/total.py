@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 from stream_bayes.errors import BadState
 from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.learners.classifiers.live_choice import LiveChoice
 from stream_bayes.streams.served_models.answers import Answer
 from stream_bayes.streams.served_models.learner import ServedLearner, settings_of
+from stream_bayes.streams.served_models.regressor import ServedRegressor
 from stream_bayes.workers.memory import check_budget
 from stream_bayes.workers.state_parts import joined
 from stream_bayes.workers.sum_updates import SumUpdates
+from stream_bayes.workers.summable import SummedLearner
 
 __all__ = ["Total", "summed"]
 
-L = TypeVar("L", bound=BayesClassifier)
+L = TypeVar("L", bound=CountLearner)
 
 
 def summed(empty: L, shards: Mapping[int, L]) -> L:
@@ -41,7 +43,8 @@ def summed(empty: L, shards: Mapping[int, L]) -> L:
     total: L = empty.clone()
     for _, learner in sorted(shards.items()):
         total.merge(learner)
-    total.rederive()
+    if isinstance(total, BayesClassifier):
+        total.rederive()
     return total
 
 
@@ -51,8 +54,9 @@ class Total:
     A sample of an own shard is added at once. When other shards were published, the sum is taken again over all; so no
     difference is ever added up, and no rounding either.
 
-    `empty` has no counts. `decide`, `max_names` and `max_skew` are as `ServedLearner` takes them. `memory_budget` is
-    the most bytes of the counts of all shards and their sum, checked when the sum is taken; None: no limit.
+    `empty` has no counts. `decide`, `max_names` and `max_skew` are as `ServedLearner` takes them, `level` as
+    `ServedRegressor` does. `memory_budget` is the most bytes of the counts of all shards and their sum, checked when
+    the sum is taken; None: no limit.
 
     Attributes
     ----------
@@ -64,23 +68,28 @@ class Total:
 
     def __init__(
         self,
-        empty: BayesClassifier,
+        empty: SummedLearner,
         decide: Callable[[Answer], Any] | None = None,
         max_names: int | None = None,
         max_skew: float | None = None,
         memory_budget: int | None = None,
+        level: float | None = None,
     ) -> None:
-        self._serve: Callable[[BayesClassifier], ServedLearner] = partial(
-            ServedLearner, decide=decide, max_names=max_names, max_skew=max_skew
-        )
-        self.served = self._serve(empty.clone())
+
+        def serve(learner: SummedLearner) -> ServedLearner:
+            if isinstance(learner, BayesClassifier):
+                return ServedLearner(learner, decide, max_names, max_skew)
+            return ServedRegressor(learner, level, None, max_names, max_skew)
+
+        self._serve = serve
+        self.served: Any = self._serve(empty.clone())
         self.lock = threading.RLock()
         self._empty = empty
         self._memory_budget = memory_budget
-        self._shards: dict[int, BayesClassifier] = {}
-        self._updates: SumUpdates[BayesClassifier] = SumUpdates(self.lock, self._replace)
+        self._shards: dict[int, SummedLearner] = {}
+        self._updates: SumUpdates[SummedLearner] = SumUpdates(self.lock, self._replace)
 
-    def replace(self, shards: Mapping[int, BayesClassifier]) -> None:
+    def replace(self, shards: Mapping[int, SummedLearner]) -> None:
         """Replace these shards, and take the sum again: once for all that come at a time.
 
         Raises
@@ -90,7 +99,7 @@ class Total:
         """
         self._updates.replace(shards)
 
-    def _replace(self, shards: dict[int, BayesClassifier]) -> None:
+    def _replace(self, shards: dict[int, SummedLearner]) -> None:
         replaced = self._shards | shards
         model = summed(self._empty, replaced)
         held = model.memory_bytes + sum(learner.memory_bytes for learner in replaced.values())
@@ -102,11 +111,11 @@ class Total:
             _keep_leader(self.model, model)
         self.served = self._serve(model)
 
-    def clone(self) -> BayesClassifier:
+    def clone(self) -> SummedLearner:
         """Return a learner without counts."""
         return self._empty.clone()
 
-    def loaded(self, shard: int, parts: Mapping[str, bytes]) -> BayesClassifier:
+    def loaded(self, shard: int, parts: Mapping[str, bytes]) -> SummedLearner:
         """Return the learner of a publication, with everything checked.
 
         Raises
@@ -124,13 +133,12 @@ class Total:
         return learner
 
     @property
-    def model(self) -> BayesClassifier:
+    def model(self) -> Any:
         """The sum."""
-        learner: BayesClassifier = self.served.model
-        return learner
+        return self.served.model
 
     @property
-    def shards(self) -> Mapping[int, BayesClassifier]:
+    def shards(self) -> Mapping[int, SummedLearner]:
         """The learner of each shard. An own one goes on learning; see `lock`."""
         return self._shards
 
@@ -138,7 +146,8 @@ class Total:
     def memory_bytes(self) -> int:
         """The bytes of the sum and of all shards; the names themselves are not counted."""
         with self.lock:
-            return self.model.memory_bytes + sum(learner.memory_bytes for learner in self._shards.values())
+            held: int = self.model.memory_bytes
+            return held + sum(learner.memory_bytes for learner in self._shards.values())
 
 
 def _keep_leader(old: LiveChoice, new: LiveChoice) -> None:

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from typing import Any, Protocol, Self
 
 from stream_bayes.errors import BadState
-from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.catalogue import class_named
 from stream_bayes.registry import Registry
 from stream_bayes.streams.served_models.answers import Answer
 from stream_bayes.streams.served_models.protocol import Served
 from stream_bayes.streams.served_models.served import served
-from stream_bayes.workers.shard_model import ShardModel
-from stream_bayes.workers.summable import learner_of
+from stream_bayes.workers.shard_model import NumberShardModel, ShardModel
+from stream_bayes.workers.summable import SummedLearner, learner_of
 from stream_bayes.workers.total import Total
 
 __all__ = ["TOTALS", "ModelTotal", "ProductTotal", "ServedShard", "shard_of", "total_like", "total_of"]
@@ -103,9 +102,13 @@ TOTALS: Registry[type[ProductTotal]] = Registry("class of models with shards", "
 
 
 def total_of(
-    model: Any, max_names: int | None = None, max_skew: float | None = None, memory_budget: int | None = None
+    model: Any,
+    max_names: int | None = None,
+    max_skew: float | None = None,
+    memory_budget: int | None = None,
+    level: float | None = None,
 ) -> Total | ProductTotal:
-    """Return an empty sum for the shards of a model.
+    """Return an empty sum for the shards of a model. `level` is that of the intervals of numbers.
 
     Raises
     ------
@@ -116,7 +119,8 @@ def total_of(
     total = TOTALS[name].of(model, memory_budget) if name in TOTALS else None
     if total is not None:
         return total
-    return Total(learner_of(model), served(model).decide, max_names, max_skew, memory_budget)
+    learner = learner_of(model)
+    return Total(learner, served(model).decide, max_names, max_skew, memory_budget, level)
 
 
 def total_like(state: Mapping[str, Any], key: bytes | None) -> Total | ProductTotal:
@@ -125,14 +129,15 @@ def total_like(state: Mapping[str, Any], key: bytes | None) -> Total | ProductTo
     if name in TOTALS:
         return TOTALS[name].published(state, key)
     kind = class_named(name)
-    if kind is None or not issubclass(kind, BayesClassifier):
+    if kind is None or not issubclass(kind, SummedLearner):
         raise BadState(f"the published model is of the unknown class {state.get('learner')!r}")
-    learner: BayesClassifier = kind.from_state(state).clone()
+    learner: SummedLearner = kind.from_state(state).clone()
     return Total(learner)
 
 
 def shard_of(total: Total | ProductTotal, number: int) -> ServedShard:
     """Return the model of a shard, which answers from the sum."""
     if isinstance(total, Total):
-        return ShardModel(number, total.clone(), total)
+        kind = NumberShardModel if total.served.predicts_numbers else ShardModel
+        return kind(number, total.clone(), total)
     return total.shard_model(number)

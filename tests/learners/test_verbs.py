@@ -21,7 +21,7 @@ from stream_bayes import (
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.catalogue import LEARNERS, REGRESSORS, VERBS, declaration_of
-from stream_bayes.learners.factory import make_learner
+from stream_bayes.learners.factory import make_learner, make_regressor
 from stream_bayes.mail import SpamFilter
 from stream_bayes.mail.streams.shard_filter import FilterTotal, ShardFilterModel
 from stream_bayes.testing.laws_of_regressors import TargetStreams
@@ -83,19 +83,21 @@ def can_in(settings: Mapping[str, Any], verb: str, name: str, directory: Path) -
     return can(verb, lambda: made(name, settings), events_for(made(name, settings), verb), directory)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", [*LEARNERS, *REGRESSORS])
 def test_workers_sum_what_the_row_says_where_all_features_are_declared(name: str, tmp_path: Path) -> None:
     declared = declaration_of(name)
     _, needed = declared.only.get("workers", ("", {}))
     makes: dict[str, Callable[[], Any]] = {
-        "as declared": lambda: make_learner(name, {**declared.example, **needed}, schema_for(name))
+        "as declared": lambda: (make_regressor if name in REGRESSORS else make_learner)(
+            name, {**declared.example, **needed}, schema_for(name)
+        )
     }
     assert can("workers", makes["as declared"], [], tmp_path) == ("workers" not in declared.cannot)
     assert can("half-life", makes["as declared"], [], tmp_path) == ("half-life" not in declared.cannot)
 
 
 def schema_for(name: str) -> Schema | None:
-    inputs: Any = getattr(LEARNERS[name], "inputs", None)
+    inputs: Any = getattr({**LEARNERS, **REGRESSORS}[name], "inputs", None)
     return DECLARED if isinstance(inputs, frozenset) and "nominal" in inputs else None
 
 

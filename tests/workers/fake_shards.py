@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from stream_bayes import NaiveBayes
 from stream_bayes.core.events.event import Kind, Partition
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.pipelines.config import PipelineConfig, checked
+from stream_bayes.streams.pipelines.pipeline import make_model
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
 from stream_bayes.streams.served_models.served import served
@@ -25,6 +25,7 @@ from tests.kafka.fake_broker import FakeBroker
 
 NAME = "days"
 START = 1.6e9
+WAVES = {"scales": {"wind": [3.0, 1.5]}, "count": 4}
 
 
 class FakeShards:
@@ -40,6 +41,8 @@ class FakeShards:
         True for labels in a topic of their own.
     half_life
         Of the model, in stream time.
+    numbers
+        True for labels that are numbers, learned by a regression with waves.
     """
 
     def __init__(
@@ -50,24 +53,31 @@ class FakeShards:
         partitions: int,
         labels: bool = False,
         half_life: str | None = None,
+        numbers: bool = False,
         **tables: Any,
     ) -> None:
         self.broker = broker
         self.connection = broker.connection(monkeypatch)
         self.labels = labels
-        self.half_life = half_life
+        self.numbers = numbers
+        arguments: dict[str, Any] = {} if half_life is None else {"half_life": half_life}
+        regression: dict[str, Any] = {
+            "model": {"kind": "bayesian-regression", "arguments": arguments | {"features": WAVES}},
+            "schema": {"features": {"sky": "nominal", "wind": "numeric"}},
+        }
         self._count = 0
         for topic in ("weather", "answers", "letters", *(["labels"] if labels else [])):
             broker.topic(topic, partitions)
         self.pipeline: dict[str, Any] = {
             "name": NAME,
             "source": {"kind": "kafka", "topic": "weather", "target": "y", "time": "at"},
-            "model": {"kind": "nb", "arguments": {} if half_life is None else {"half_life": half_life}},
+            "model": {"kind": "nb", "arguments": arguments},
             "predictions": {"kind": "kafka", "topic": "answers"},
             "dead_letters": {"kind": "kafka", "topic": "letters"},
             "kafka": {"servers": ["nobody:9092"], "client": "kafka-python", "seconds": 5.0},
             "workers": {"shards": shards, "publish_events": 10},
             "batch": 10,
+            **(regression if numbers else {}),
             **tables,
         }
         if labels:
@@ -93,13 +103,16 @@ class FakeShards:
         for number in days:
             chance = random.Random(number)
             x = {"sky": chance.choice(["grey", "blue"]), "wind": chance.randint(1, 5)}
-            label = {} if self.labels else {"y": chance.choice(["rain", "dry"])}
+            label = {} if self.labels else {"y": self._label(chance)}
             self.put("weather", b"%d" % number, x | label, START + number)
             if self.labels and labelled:
-                self.put_label(number, chance.choice(["rain", "dry"]))
+                self.put_label(number, self._label(chance))
         return days
 
-    def put_label(self, number: int, label: str) -> None:
+    def _label(self, chance: random.Random) -> Any:
+        return chance.gauss(20.0, 5.0) if self.numbers else chance.choice(["rain", "dry"])
+
+    def put_label(self, number: int, label: Any) -> None:
         """Write the label of a day, or its correction."""
         self.put("labels", b"%d" % number, {"y": label}, START + self._count + 5)
 
@@ -120,6 +133,7 @@ class FakeShards:
 
     def offline(self) -> Step:
         """Return one pass over all records, in the order of their times."""
+        config = self.config()
         topics = ["weather", *(["labels"] if self.labels else [])]
         decoders = {
             "weather": JSONDecoder(Fields(target="y", time="at")),
@@ -139,7 +153,7 @@ class FakeShards:
             for record in self.broker.logs[Partition(topic, number)].stored
         ]
         step = Step(
-            served(NaiveBayes(half_life=self.half_life)),
+            served(make_model(config, config.schema_of_stream())),
             "offline",
             pending=Pending(wait_for=1e6, correct_within=1e9) if self.labels else None,
         )
@@ -150,10 +164,16 @@ class FakeShards:
         """Check that the sum of the shards is one pass over all records, and that each has one answer."""
         expected: Any = self.offline().model.model
         with Follower(self.connection, NAME) as model:
-            mine = model.model._store.by_name()
-        assert mine.keys() == expected._store.by_name().keys()
-        for name, value in expected._store.by_name().items():
-            assert mine[name] == pytest.approx(value, rel=1e-9), name
+            total = model.model
+        if self.numbers:
+            for x in ({"sky": "grey", "wind": 2}, {"sky": "blue"}, {"wind": 4.5}):
+                one, other = total.predict_distribution_one(x), expected.predict_distribution_one(x)
+                assert one == pytest.approx(other, rel=1e-9), x
+        else:
+            mine = total._store.by_name()
+            assert mine.keys() == expected._store.by_name().keys()
+            for name, value in expected._store.by_name().items():
+                assert mine[name] == pytest.approx(value, rel=1e-9), name
         said = [json.loads(record.value or b"") for record in self.broker.records("answers")]
         answers = Counter((each["partition"], each["position"]) for each in said)
         assert set(answers.values()) == {1} and len(said) == self._count

@@ -28,6 +28,7 @@ from stream_bayes.errors import BadState, BadValue, BudgetExceeded, CannotMerge,
 from stream_bayes.kafka.source import KafkaSource
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.state import checksum, text_of
+from stream_bayes.learners.catalogue import LEARNERS, declaration_of
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.served_models.served import served
 from stream_bayes.testing.public_learners import CUT, learners
@@ -55,8 +56,8 @@ SUMMABLE = {name: learner for name, learner in learners().items() if is_summable
 }
 
 
-def test_every_kind_of_learner_can_be_summed_but_windows() -> None:
-    kinds = {type(learner) for learner in learners().values()} - {SlidingWindow}
+def test_every_kind_of_learner_that_workers_take_is_summed_here() -> None:
+    kinds = {kind for name, kind in LEARNERS.items() if "workers" not in declaration_of(name).cannot}
     assert {type(learner) for learner in SUMMABLE.values()} == kinds
 
 

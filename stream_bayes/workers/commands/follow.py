@@ -51,11 +51,13 @@ def follow(
                 raise BadValue(
                     f"line {number} of stdin: expected a JSON object, got {line[:80]!r}: {error}"
                 ) from error
-            probabilities = model.predict_proba_one(x)
-            named = {
-                label if isinstance(label, str) else json_bytes(label).decode(): p
-                for label, p in probabilities.items()
-            }
-            best = model.predict_one(x)
-            sys.stdout.buffer.write(json_bytes({"prediction": best, "probabilities": named}) + b"\n")
+            answer = {"prediction": model.predict_one(x)}
+            if model.predicts_numbers:
+                answer |= zip(("low", "high"), model.predict_interval_one(x), strict=True)
+            else:
+                answer["probabilities"] = {
+                    label if isinstance(label, str) else json_bytes(label).decode(): p
+                    for label, p in model.predict_proba_one(x).items()
+                }
+            sys.stdout.buffer.write(json_bytes(answer) + b"\n")
             sys.stdout.buffer.flush()

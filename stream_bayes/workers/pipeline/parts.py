@@ -69,7 +69,7 @@ class WorkerParts:
     ) -> None:
         if config.workers is None or config.kafka is None:
             raise BadConfig("workers: is missing; add [workers] with the number of shards")
-        for name in ("intervals", "coverage"):
+        for name in ("coverage",) if config.model.predicts_numbers else ("intervals", "coverage"):
             if getattr(config.model, name) is not None:
                 raise BadConfig(f"model.{name}: the outputs of [workers] have none; leave it out")
         self.config = config
@@ -81,7 +81,9 @@ class WorkerParts:
         self.accept_gap = accept_gap
         self.cache = None if config.snapshots is None else directory / config.snapshots.directory
         model = make_model(config, self.schema, directory)
-        self.total = total_of(model, config.model.max_names, config.max_skew, self.own.memory_budget)
+        self.total = total_of(
+            model, config.model.max_names, config.max_skew, self.own.memory_budget, config.model.intervals
+        )
         self.settings = config.settings()
         self.key = None if self.own.key is None else self.own.key.get_secret_value().encode()
         self.part_bytes = min(PART_BYTES, self.kafka.max_message_bytes // 2)
