@@ -140,7 +140,7 @@ DECLARED: dict[str, Declaration] = {
         "stream_bayes.learners.adaptive.adaptive_bayes:AdaptiveBayes",
         MIXED,
         "all of these, and the last labels",
-        "some 13 times AODE, 6 to 34",
+        "some 18 times AODE, 4 to 43",
         "at most 32 MB for all tables, or `memory_budget`",
         "you do not know which, and the data drifts",
         estimator="AdaptiveClassifier",

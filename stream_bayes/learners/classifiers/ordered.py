@@ -67,7 +67,8 @@ class OrderedClassifier(BayesClassifier):
     def merge(self, other: object) -> Never:
         """Raise `CannotMerge`: what was learned depends on the order of events."""
         raise CannotMerge(
-            f"{type(self).__name__} cannot be merged: {self._why}; merge {self._instead}, which can"
+            f"a {type(self).__name__} cannot be merged with a {type(other).__name__}: {self._why}; "
+            f"merge {self._instead}, which can"
         )
 
     @property
