@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from stream_bayes.core.measures.number_losses import SHARES
 from stream_bayes.core.values.payloads import Payload
 from stream_bayes.errors import SourceError, StreamBayesError
 from stream_bayes.streams.served_models.answers import Answer, AnswerColumns, AnswerDicts, BatchAnswers
@@ -18,7 +19,7 @@ from stream_bayes.workers.total import Total
 
 __all__ = ["NumberShardModel", "ShardModel"]
 
-ANSWER = ("mean", "low", "high")  # to a question for a number; empty before any learning
+ANSWER = ("mean", "low", "high", *SHARES)  # to a question for a number; what it lacks is NaN on a tape
 
 
 class ShardModel:

@@ -2,14 +2,19 @@
 
 Sums of weighted squared errors, absolute errors, and intervals; over all events, over the newest, and fading. Beside
 the model stand two baselines: the previous label, and the mean of all labels before.
+
+The CRPS, the integral of (F(z) - [z >= label])^2, needs the distribution F of the answer. An answer has F at `POINTS`,
+in half widths from the middle of its interval: 17 numbers, which wait with a sample for its label. Between the points F
+is taken for straight, beyond them for 0 and 1. The mean CRPS of a t distribution is right to 0.3 % then, that of a
+mixture to 4 %; of the first forecasts of a mixture, whose tails reach a thousand deviations, it is no more than rough.
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +22,7 @@ from numpy.typing import NDArray
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.errors import BadValue
 
-__all__ = ["NumberLosses", "NumberMeasures"]
+__all__ = ["SHARES", "NumberLosses", "NumberMeasures", "number_answer"]
 
 Array = NDArray[Any]
 
@@ -25,8 +30,33 @@ WINDOW = 1000  # events of the windowed measures
 HALF_LIFE = 1000.0  # events after which an event weighs half in the fading measures
 
 # An event as it is scored, and its columns in a state.
-COLUMNS = ("weight", "label", "error", "inside", "width", "no_change_error", "mean_error")
-SUMS = ("weight", "square", "absolute", "inside", "finite", "width", "compared", "no_change", "mean")
+COLUMNS = ("weight", "label", "error", "inside", "width", "no_change_error", "mean_error", "crps")
+SUMS = (
+    "weight",
+    "square",
+    "absolute",
+    "inside",
+    "finite",
+    "width",
+    "compared",
+    "no_change",
+    "mean",
+    "ranked",
+    "crps",
+)
+
+POINTS = (-5.0, -2.6, -1.6, -1.0, -0.55, -0.35, -0.2, -0.08, 0.0, 0.08, 0.2, 0.35, 0.55, 1.0, 1.6, 2.6, 5.0)
+SHARES = tuple(f"below{point:+g}" for point in POINTS)  # their names in an answer
+
+
+class NumberDistribution(Protocol):
+    """The distribution of a number to come."""
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Return the interval that holds the number with a probability."""
+
+    def below(self, y: float) -> float:
+        """Return the probability that it is below a number."""
 
 
 class NumberMeasures:
@@ -44,7 +74,8 @@ class NumberMeasures:
     >>> losses.update(3.0, {"mean": 2.0, "low": 0.0, "high": 4.0})
     >>> losses.update(7.0, {"mean": 7.0, "low": 5.0, "high": 9.0})
     >>> losses.cumulative.as_dict()
-    {'rmse': 0.707..., 'mae': 0.5, 'r2': 0.875, 'coverage': 1.0, 'width': 4.0, 'no_change_rmse': 4.0, 'mean_rmse': 4.0}
+    {'rmse': 0.707..., 'mae': 0.5, 'r2': 0.875, 'coverage': 1.0, 'width': 4.0, 'no_change_rmse': 4.0, 'mean_rmse': 4.0,
+     'crps': nan}
     """
 
     def __init__(self, sums: Array, target_mean: float, target_squares: float) -> None:
@@ -78,6 +109,11 @@ class NumberMeasures:
         return _share(self._sums["width"], self._sums["finite"])
 
     @property
+    def crps(self) -> float:
+        """The mean continuous ranked probability score, of the answers that hold their distribution."""
+        return _share(self._sums["crps"], self._sums["ranked"])
+
+    @property
     def no_change_rmse(self) -> float:
         """The RMSE of predicting the previous label."""
         return math.sqrt(_share(self._sums["no_change"], self._sums["compared"]))
@@ -89,7 +125,7 @@ class NumberMeasures:
 
     def as_dict(self) -> dict[str, float]:
         """Return the measures by name."""
-        names = ("rmse", "mae", "r2", "coverage", "width", "no_change_rmse", "mean_rmse")
+        names = ("rmse", "mae", "r2", "coverage", "width", "no_change_rmse", "mean_rmse", "crps")
         return {name: getattr(self, name) for name in names}
 
 
@@ -102,8 +138,8 @@ class _Tally:
         self.mean = self.squares = 0.0  # of the labels
 
     def add(self, event: tuple[float, ...]) -> None:
-        weight, label, error, inside, width, no_change, mean = event
-        is_finite, is_compared = width < math.inf, no_change == no_change
+        weight, label, error, inside, width, no_change, mean, crps = event
+        is_finite, is_compared, is_ranked = width < math.inf, no_change == no_change, math.isfinite(crps)
         new = (
             weight,
             weight * error * error,
@@ -114,6 +150,8 @@ class _Tally:
             weight * is_compared,
             weight * no_change * no_change if is_compared else 0.0,
             weight * mean * mean if is_compared else 0.0,
+            weight * is_ranked,
+            weight * crps if is_ranked else 0.0,
         )
         self.sums *= self.fade
         self.sums += new
@@ -172,8 +210,9 @@ class NumberLosses:
     def update(
         self, label: float, answer: Mapping[Any, Any], predicted: object = ..., weight: float = 1.0
     ) -> None:
-        """Score one prediction. `answer` is `{"mean": ..., "low": ..., "high": ...}`; empty for an event that was not
-        answered. `predicted` is not used: the mean is the prediction. The event counts as `weight` events.
+        """Score one prediction. `answer` is as of `number_answer`, or its mean and interval alone; empty
+        for an event that was not answered. `predicted` is not used: the mean is the prediction. The event counts as
+        `weight` events.
         """
         if answer:
             low, high = answer["low"], answer["high"]
@@ -185,6 +224,7 @@ class NumberLosses:
                 high - low,
                 self._last - label,
                 self._mean - label,
+                self._crps(label, answer),
             )
             self._cumulative.add(event)
             self._fading.add(event)
@@ -196,6 +236,12 @@ class NumberLosses:
             mean = 0.0 if math.isnan(self._mean) else self._mean
             self._mean = mean + (label - mean) * (weight / self._weight)
         self._last = label
+
+    @staticmethod
+    def _crps(label: float, answer: Mapping[Any, Any]) -> float:
+        if SHARES[0] not in answer:
+            return math.nan
+        return _crps(_points(answer["low"], answer["high"]), [answer[name] for name in SHARES], label)
 
     @property
     def cumulative(self) -> NumberMeasures:
@@ -251,6 +297,54 @@ class NumberLosses:
             loaded._last, loaded._mean, loaded._weight = labels.tolist()
             loaded.unanswered = unanswered
         self.__dict__.update(loaded.__dict__)
+
+
+def number_answer(mean: float, forecast: NumberDistribution, level: float) -> dict[str, float]:
+    """Return the answer of a distribution: with what its CRPS needs, if its interval is finite.
+
+    Examples
+    --------
+    >>> from stream_bayes.core.measures.student_t import StudentT
+    >>> answer = number_answer(3.0, StudentT(3.0, 2.0, 10.0), 0.9)
+    >>> round(answer["high"], 2), answer["below+0"], round(answer["below+1"], 2)
+    (6.62, 0.5, 0.95)
+    """
+    low, high = forecast.interval(level)
+    answer = {"mean": mean, "low": low, "high": high}
+    if high - low < math.inf:
+        answer |= zip(SHARES, map(forecast.below, _points(low, high)), strict=True)
+    return answer
+
+
+def _points(low: float, high: float) -> list[float]:
+    middle, half = 0.5 * low + 0.5 * high, 0.5 * (high - low)
+    return [middle + point * half for point in POINTS]
+
+
+def _crps(points: Sequence[float], shares: Sequence[float], label: float) -> float:
+    """Return the score of a label under a distribution that is straight between points.
+
+    Examples
+    --------
+    >>> round(_crps([0.0, 1.0], [0.0, 1.0], 0.5), 6), round(_crps([0.0, 1.0], [0.0, 1.0], 3.0), 6)
+    (0.083333, 2.333333)
+    """
+    total = max(points[0] - label, label - points[-1], 0.0)
+    for k in range(len(points) - 1):
+        start, stop, first, last = points[k], points[k + 1], shares[k], shares[k + 1]
+        if label <= start:
+            total += _squares(stop - start, 1.0 - first, 1.0 - last)
+        elif label >= stop:
+            total += _squares(stop - start, first, last)
+        else:
+            share = first + (last - first) * (label - start) / (stop - start)
+            total += _squares(label - start, first, share) + _squares(stop - label, 1.0 - share, 1.0 - last)
+    return total
+
+
+def _squares(width: float, first: float, last: float) -> float:
+    """Return the integral of the square of what goes straight from one number to another."""
+    return width * (first * first + first * last + last * last) / 3.0
 
 
 def _share(total: float, whole: float) -> float:

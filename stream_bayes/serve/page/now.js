@@ -105,6 +105,7 @@ function chartsOfNumbers() {
     ]),
     new Chart("Coverage of the intervals", [{ label: "model", colour: "blue", of: (point) => point.coverage }], { isShare: true }),
     new Chart("Width of the intervals", [{ label: "model", colour: "blue", of: (point) => point.width }]),
+    new Chart("CRPS", [{ label: "model", colour: "blue", of: (point) => point.crps }]),
   ];
 }
 
@@ -121,6 +122,7 @@ function tilesOfNumbers(measures) {
   return [
     ["RMSE", figure(measures.rmse), `baseline ${figure(baselines.length ? Math.min(...baselines) : null)}`],
     ["MAE", figure(measures.mae), "mean absolute error"],
+    ["CRPS", figure(measures.crps), "error of the whole distribution"],
     ["Coverage", percent(measures.coverage), `mean width ${figure(measures.width)}`],
   ];
 }

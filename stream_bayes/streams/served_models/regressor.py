@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from stream_bayes.core.encoding._targets import read_target
+from stream_bayes.core.measures.number_losses import number_answer
 from stream_bayes.core.values.durations import MICROSECOND
 from stream_bayes.core.values.payloads import Payload, plain
 from stream_bayes.core.values.values import shown
@@ -35,9 +36,9 @@ def mean_of(answer: Answer) -> float | None:
 
 
 class ServedRegressor(ServedLearner):
-    """A learner of numbers. Its answers are `{"mean": ..., "low": ..., "high": ...}`, empty before any learning.
-    Loading a state replaces `model`. `level` is that of the intervals, `written` how labels that are texts are written.
-    `max_names` and `max_skew` are as of `ServedLearner`.
+    """A learner of numbers. Its answers are `{"mean": ..., "low": ..., "high": ...}` and what their CRPS needs, empty
+    before any learning. Loading a state replaces `model`. `level` is that of the intervals, `written` how labels that
+    are texts are written. `max_names` and `max_skew` are as of `ServedLearner`.
 
     Examples
     --------
@@ -45,7 +46,7 @@ class ServedRegressor(ServedLearner):
     >>> model = ServedRegressor(BayesianRegression())
     >>> for k in range(100):
     ...     model.learn({"wind": k % 7}, 20.0 - 2 * (k % 7) + k % 2, 1.0)
-    >>> {name: round(number, 1) for name, number in model.answer({"wind": 3}).items()}
+    >>> {name: round(number, 1) for name, number in [*model.answer({"wind": 3}).items()][:3]}
     {'mean': 14.5, 'low': 13.7, 'high': 15.3}
     """
 
@@ -94,9 +95,7 @@ class ServedRegressor(ServedLearner):
         learner = self.model
         if not learner.clock:
             return {}
-        mean = learner.predict_one(x)
-        low, high = learner.predict_interval_one(x, self.level)
-        return {"mean": mean, "low": low, "high": high}
+        return number_answer(learner.predict_one(x), learner.predict_distribution_one(x), self.level)
 
     def _learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> None:
         self._check(self.model.features_of(x) if self._holds else x, at)

@@ -365,6 +365,9 @@ MEASURES_OF_NUMBERS = {
     "coverage": "Share of numbers in their intervals",
     "interval_width": "Mean width of the finite intervals",
 }
+MEASURES_OF_FORECASTS = MEASURES_OF_NUMBERS | {
+    "crps": "Mean continuous ranked probability score of the distributions of numbers"
+}
 ATTRIBUTES = {"interval_width": "width"}  # of the measures, where the metric needs a longer name
 
 
@@ -392,7 +395,7 @@ def _measures(step: Step, own: Labels) -> list[Metric]:
 
 def _measures_of(step: Step) -> dict[str, str]:
     """Return the measures of a step's predictions, with what they are."""
-    return MEASURES_OF_NUMBERS if step.model.predicts_numbers else MEASURES_OF_LABELS
+    return MEASURES_OF_FORECASTS if step.model.predicts_numbers else MEASURES_OF_LABELS
 
 
 def _challengers(engine: Engine, own: Labels) -> list[Metric]:

@@ -115,6 +115,36 @@ def test_answers_are_means_with_intervals_and_labels_that_are_no_numbers_are_dea
     assert values["stream_bayes_interval_width"].value > 0.0 and "stream_bayes_accuracy" not in values
 
 
+@pytest.mark.parametrize("kind", [AdaptiveRegression, BayesianRegression])
+def test_the_crps_of_late_labels_is_that_of_the_forecasts_when_their_samples_came(
+    tmp_path: Path, kind: type[AdaptiveRegression | BayesianRegression]
+) -> None:
+    scores: list[float] = []
+    model = kind()
+    for k in range(80):
+        x = {"wind": float(k % 7), "sky": "grey" if k % 3 else "blue"}
+        forecast = model.predict_distribution_one(x)
+        scores.append(forecast.crps(number_of(k)) if k > 7 else math.nan)
+        if k < 40:
+            model.learn_one(x, number_of(k))
+    lines = [sample(k, **({"y": number_of(k)} if k < 40 else {})) for k in range(80)]
+    lines += [{"id": k, "at": 80.0, "type": "label", "y": number_of(k)} for k in range(40, 80)]
+    (tmp_path / "events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    name = "adaptive-regression" if kind is AdaptiveRegression else "bayesian-regression"
+    engine = pipeline(tmp_path, f'{{ kind = "{name}", intervals = 0.99 }}', "labels = { wait_for = 300 }")
+    metrics = Metrics(engine)
+    engine.run()
+    recent = engine.step.losses.state()["arrays"]["recent"][-72:, -1]  # the first few have far tails
+    assert recent.mean() == pytest.approx(sum(scores[8:]) / 72, rel=0.04)
+    measures = engine.step.losses.windowed
+    assert (
+        measures.crps == pytest.approx(engine.step.losses.cumulative.crps)
+        and measures.crps < measures.mae + 1.0
+    )
+    values = {each.name: each.value for metric in metrics.collect() for each in metric.samples}
+    assert values["stream_bayes_crps"] > 0.0
+
+
 @pytest.mark.parametrize("kind", ["bayesian-regression", "adaptive-regression"])
 def test_stopped_and_started_again_it_ends_the_same_and_a_rebuild_too(tmp_path: Path, kind: str) -> None:
     further = 'labels = { wait_for = 30 }\n[[challengers]]\nname = "other"\nkind = "bayesian-regression"'
