@@ -62,6 +62,9 @@ class WaveLogisticReading(Reading):
         self.column_of = {}
         self.classes = 0
         self.faded_at = 0
+        self.slot, self.code = np.zeros(0, np.longlong), np.zeros(0, np.longlong)
+        self.count, self.center, self.variance = np.zeros(0), np.zeros(0), np.zeros(0)
+        self.frequencies, self.mean, self.covariance = np.zeros((0, self.waves)), np.zeros((0, 1)), np.eye(1)
         self.reserve(8)
 
     # -- columns and classes ------------------------------------------------------------------------------------------
