@@ -35,13 +35,14 @@ from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.catalogue import DEFAULT, DEFAULT_REGRESSOR, NETWORK
 from stream_bayes.learners.factory import make_learner, make_regressor
-from stream_bayes.saving.model_files import save, save_with_sets
+from stream_bayes.saving.model_files import load_learner, save, save_with_sets
 from stream_bayes.streams.contracts.source import Record, Source
 from stream_bayes.streams.sources.constructors import suffix_of
 
 __all__ = ["records_of", "train"]
 
 BATCH = 1000
+PRIOR_WEIGHT = 50.0
 
 
 def train(
@@ -73,6 +74,19 @@ def train(
     by_class: Annotated[
         bool, typer.Option("--by-class", help="The coverage holds among the rows of each label, too.")
     ] = False,
+    prior: Annotated[
+        Path | None,
+        typer.Option(
+            help="Begin with the counts of this saved model of the same kind, scaled to --prior-weight rows.",
+            show_default=False,
+        ),
+    ] = None,
+    prior_weight: Annotated[
+        float | None,
+        typer.Option(
+            help=f"Weight of the model of --prior, in rows. Default: {PRIOR_WEIGHT:g}.", show_default=False
+        ),
+    ] = None,
     options: DataOptions,
     json: JSON = False,
 ) -> None:
@@ -85,6 +99,8 @@ def train(
         sets = LabelSets(coverage, by_class) if coverage else None
         if sets is None and by_class:
             raise BadValue("--by-class is for sets of labels: give --coverage, too, such as 0.9")
+        if prior is None and prior_weight is not None:
+            raise BadValue("--prior-weight is the weight of another model: give --prior MODEL.zip, too")
         check_target(file, target, [model or DEFAULT], options)
         table = open_table(file, target, options)
         learned = unlabelled = 0
@@ -111,6 +127,8 @@ def train(
                     learner = make(chosen, learner_arguments(arg), table.schema)
             except SchemaError as error:
                 raise SchemaError(f"{chosen!r} cannot learn from this file: {error}") from error
+            if prior is not None:
+                _add_prior(learner, prior, PRIOR_WEIGHT if prior_weight is None else prior_weight)
             is_ours = isinstance(learner, BayesClassifier | BayesRegressor)
             timed = learner if is_ours and learner._store.tables.timed else None
             learns_unlabelled = getattr(learner, "unlabelled", "refuse") == "em"
@@ -181,6 +199,19 @@ def train(
         if target is None:
             next_step += f", or {join(['stream-bayes', 'network', 'export', str(out), 'network.bif'])}"
         typer.echo(f"{text}\nsaved to {out}; next: {next_step}")
+
+
+def _add_prior(learner: Any, path: Path, weight: float) -> None:
+    """Add the counts of a saved model to one that has learned nothing."""
+    if not hasattr(learner, "add_prior"):
+        raise BadValue(
+            f"--prior: a {type(learner).__name__} takes no prior from another model; classifiers do whose counts are "
+            "sums, such as --model nb"
+        )
+    try:
+        learner.add_prior(load_learner(path), weight)
+    except StreamBayesError as error:
+        raise BadValue(f"--prior {path}: {error}") from error
 
 
 def records_of(source: Source) -> Iterator[Record]:

@@ -228,6 +228,8 @@ class Discretizer(OpenCuts):
             if slot_here not in self.bins.cuts:
                 adopted[slot_here] = (cuts, other.bins.edges[slot])
                 self.learned[slot_here], self.due[slot_here] = 0, 0
+                if slot not in other.due:  # final there, such as declared cuts
+                    del self.due[slot_here]
         self.set_cuts(adopted)
         self.tables.values.recount()
 

@@ -15,9 +15,10 @@ from stream_bayes.core.counts.families import pour
 from stream_bayes.core.counts.state import grid, vocabularies
 from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.encoding._vocabulary import Vocabulary
-from stream_bayes.errors import CannotMerge
+from stream_bayes.core.values.values import shown
+from stream_bayes.errors import BadValue, CannotMerge, UnknownFeature
 
-__all__ = ["copy_names", "merge_names", "merge_tables"]
+__all__ = ["add_tables", "check_names_fit", "copy_names", "merge_names", "merge_tables"]
 
 Array = NDArray[Any]
 
@@ -44,6 +45,28 @@ def merge_names(mine: Encoder, theirs: Encoder) -> None:
         raise
 
 
+def check_names_fit(mine: Encoder, theirs: Encoder) -> None:
+    """Raise an error for a feature, or a value of one, of another encoder that is not among those declared here.
+
+    Labels and kinds of features are checked by `merge_names`.
+    """
+    for feature in theirs.features.values():
+        ours = mine.features.get(feature.name)
+        if ours is None and mine.declared:
+            raise UnknownFeature(
+                f"the prior has the feature {shown(feature.name)}, and the features declared are "
+                f"{shown(list(mine.features))}"
+            )
+        if ours is None or feature.numeric or ours.numeric or feature.measured:
+            continue
+        absent = [value for value in feature.vocabulary.values if value not in ours.vocabulary]
+        if ours.vocabulary.closed and absent:
+            raise BadValue(
+                f"the prior has the value {shown(absent[0])} of {shown(feature.name)}, and the values declared are "
+                f"{shown(ours.vocabulary.values)}"
+            )
+
+
 def copy_names(mine: Encoder, theirs: Encoder) -> None:
     """Copy the names of another encoder, with their codes. Names in both encoders must have the same codes.
 
@@ -62,9 +85,16 @@ def copy_names(mine: Encoder, theirs: Encoder) -> None:
 
 def merge_tables(encoder: Encoder, mine: Tables, other: Encoder, theirs: Tables) -> None:
     """Add another store's tables to tables with room for all its names. The older of two fading ones is aged."""
-    if not theirs.exact:
+    add_tables(encoder, mine, other, theirs, _factor_of_units(mine, theirs))
+
+
+def add_tables(encoder: Encoder, mine: Tables, other: Encoder, theirs: Tables, factor: float) -> None:
+    """Add another store's tables, times a factor, to tables with room for all its names.
+
+    The numbers of samples are added as they are: scaled events are as many events.
+    """
+    if not theirs.exact or factor != 1.0:
         mine.leave_exact()
-    factor = _factor_of_units(mine, theirs)
     labels = np.array([encoder.labels.lookup(y) for y in other.labels.values], np.longlong)
     _add(mine.class_weight, theirs.class_weight, 1, labels, factor=factor)
     peaks = np.asarray(mine.class_peak)

@@ -6,6 +6,7 @@ learned is learned here, and the tables grow by `TableGrowth`; predictions are m
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -25,7 +26,7 @@ from stream_bayes.core.counts.families import (
     load_families,
 )
 from stream_bayes.core.counts.memory_use import Coming, MemoryUse, ReadingBytes
-from stream_bayes.core.counts.merging import merge_names, merge_tables
+from stream_bayes.core.counts.merging import add_tables, check_names_fit, merge_names, merge_tables
 from stream_bayes.core.counts.names import weights_by_name
 from stream_bayes.core.counts.state import (
     Names,
@@ -364,6 +365,33 @@ class CountStore:
             other.order,
         ):
             raise CannotMerge("only stores of the same order and half_life can be merged")
+        self._add(other, None)
+
+    def add_prior(self, other: CountStore, weight: float) -> None:
+        """Add everything another store holds, by name, its weights scaled to a sum of `weight` fresh samples.
+
+        Raises an error with nothing changed where names that were declared do not fit, and where cuts would be set from
+        events of the other one.
+        """
+        total = math.fsum(other.tables.class_weight)
+        if not total > 0.0:
+            raise BadValue("the prior has learned nothing; teach it events first")
+        if self.order != other.order:
+            raise CannotMerge(f"the prior counts in order {other.order}, this learner in order {self.order}")
+        if self.tables.timed and not self.tables.has_time:
+            raise NotSupported(
+                "half_life in stream time: it is not set from when the prior fades; call advance_to(time) first"
+            )
+        if other.discretizer is not None and len(other.discretizer.kept_events):
+            raise CannotMerge(
+                "the prior keeps its first events until its cut points are final: teach it more, declare them in a "
+                "schema, Numeric(cuts=[...]), or lower binning.window"
+            )
+        check_names_fit(self.encoder, other.encoder)
+        self._add(other, weight * self.tables.unit / total)
+
+    def _add(self, other: CountStore, factor: float | None) -> None:
+        """Add everything another store holds, times a factor; without one its weights are aged to the clock here."""
         if self.window is not None:
             raise CannotMerge(
                 "what is counted from the recent events depends on their order, which merging would not keep"
@@ -375,12 +403,15 @@ class CountStore:
             mine.check_merge(theirs)
         merge_names(self.encoder, other.encoder)
         self.make_room(
-            bool(other.tables.exact),
+            bool(other.tables.exact) and factor in (None, 1.0),
             lambda families: configurations_met(self.encoder, families, other.encoder, other.tables.families),
         )
         if mine is not None and theirs is not None:
             mine.adopt(theirs)
-        merge_tables(self.encoder, self.tables, other.encoder, other.tables)
+        if factor is None:
+            merge_tables(self.encoder, self.tables, other.encoder, other.tables)
+        else:
+            add_tables(self.encoder, self.tables, other.encoder, other.tables, factor)
         if mine is not None and theirs is not None:
             mine.join(theirs)
 

@@ -18,7 +18,7 @@ from stream_bayes.core.values.inputs import no_features
 from stream_bayes.core.values.values import canonical_label, is_missing
 from stream_bayes.data.frames import Native
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import BadValue, BudgetExceeded, CannotMerge, UnknownFeature
+from stream_bayes.errors import BadValue, BudgetExceeded, CannotMerge, NotSupported, UnknownFeature
 from stream_bayes.learners.adaptive._encoding import SharedEncoding
 from stream_bayes.learners.adaptive._panel import Panel
 from stream_bayes.learners.adaptive.experts import (
@@ -667,6 +667,13 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         raise CannotMerge(
             "AdaptiveBayes cannot be merged: the weights of its experts depend on the order of events; "
             "merge learners of one reading, such as AODE"
+        )
+
+    def add_prior(self, other: object, weight: float) -> Never:
+        """Raise `NotSupported`: the weights of the experts depend on the order of events."""
+        raise NotSupported(
+            "AdaptiveBayes takes no prior from another learner: the weights of its experts depend on the order of "
+            "events; learners of one reading do, such as NaiveBayes"
         )
 
     @property

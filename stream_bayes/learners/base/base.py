@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from stream_bayes.learners.base.arguments import (
     check_class_prior,
     check_count,
     check_half_life,
+    check_number,
     declared_classes,
 )
 from stream_bayes.learners.base.batches import encode_batch, encode_blocks, row_count
@@ -59,6 +60,8 @@ __all__ = ["BayesClassifier", "check_learner", "is_within_window"]
 
 X = Mapping[Any, Any]
 T = TypeVar("T")
+# Arguments that do not change what is counted; names of a schema are checked one by one.
+FREE_IN_PRIORS = {"memory_budget", "prior", "strength", "class_prior", "half_life", "schema"}
 
 
 class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
@@ -206,6 +209,50 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
         """
         for batch in encode_blocks(self._store, X, y, w, at):
             self._reading.learn_batch(batch)
+
+    def add_prior(self, other: Self, weight: float) -> Self:
+        """Add the counts of another learner of the same class, scaled to a weight of `weight` samples.
+
+        The answers are those of a learner that has learned the other's events, too, each with the same small weight. So
+        a new customer's model begins as that of all customers, and `weight` events of its own weigh as much. The counts
+        are nothing else in the state: unlearning, merging, fading and saving go on as ever. To merge shards, add the
+        prior to one of them.
+
+        Parameters
+        ----------
+        other
+            The learner; it stays unchanged. Smoothing, class prior, half-life and schema may be others than here.
+        weight
+            The weight of all its events together, in fresh samples.
+
+        Raises
+        ------
+        BadLabel, UnknownFeature, BadValue
+            If the other learner has a label, a feature or a value that is not among those declared here.
+        CannotMerge
+            If it is of another class, has other settings or cut points, or a feature of the other kind.
+        NotSupported
+            If what this learner learns is no sum of its events.
+
+        Examples
+        --------
+        >>> from stream_bayes import NaiveBayes
+        >>> everybody, model = NaiveBayes(), NaiveBayes()
+        >>> for number in range(1000):
+        ...     everybody.learn_one({"word": "win" if number % 2 else "lunch"}, "spam" if number % 2 else "ham")
+        >>> round(model.add_prior(everybody, weight=10).predict_proba_one({"word": "win"})["spam"], 2)
+        0.86
+        """
+        check_number("weight", weight, above=True)
+        if not self.traits.is_mergeable:
+            raise NotSupported(
+                f"{type(self).__name__} takes no prior from another learner: what it learns is no sum over its events; "
+                "NaiveBayes, GaussianNB and the learners over pairs do"
+            )
+        self._check_alike(other, FREE_IN_PRIORS)
+        self._store.add_prior(other._twin()._store if other is self else other._store, weight)
+        self._merged()
+        return self
 
     # -- predicting ---------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import zlib
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -271,8 +271,8 @@ class CountLearner(ReadOnlyArguments, base.Base):
         self._merged()
         return self
 
-    def _check_alike(self, other: Self) -> None:
-        """Raise `CannotMerge` for another class, or other settings."""
+    def _check_alike(self, other: Self, free: Container[str] = ("memory_budget",)) -> None:
+        """Raise `CannotMerge` for another class, or other settings than those that are free."""
         if type(other) is not type(self):
             raise CannotMerge(
                 f"a {type(self).__name__} merges with its own kind, not with a {type(other).__name__}"
@@ -281,7 +281,7 @@ class CountLearner(ReadOnlyArguments, base.Base):
         if "binning" in mine:  # "mdl" is Binning("mdl")
             mine, theirs = ({**each, "binning": Binning.of(each["binning"])} for each in (mine, theirs))
         for name in mine:
-            if name != "memory_budget" and mine[name] != theirs[name]:
+            if name not in free and mine[name] != theirs[name]:
                 raise CannotMerge(
                     f"the learners differ in {name}: {mine[name]!r} here, {theirs[name]!r} there"
                 )
