@@ -85,6 +85,8 @@ class Comparison(Mapping[str, Checkpoint]):
         As above.
     costs
         Mean cost of the decisions of each learner, if mistakes were given costs.
+    expected_costs
+        The mean cost that each learner expected of them, by its probabilities.
 
     Examples
     --------
@@ -112,6 +114,7 @@ class Comparison(Mapping[str, Checkpoint]):
         self.waiting = waiting
         self.stopped = dict(stopped or {})
         self.costs: dict[str, float] = {}
+        self.expected_costs: dict[str, float] = {}
         self._final = {checkpoint.learner: checkpoint for checkpoint in self.checkpoints}
         self._sums = {name: each.blocks.sums for name, each in losses.items() if each.blocks is not None}
         self._rng = rng.spawn(1)[0]  # its own, so that the caller's later draws do not change the intervals
@@ -193,6 +196,7 @@ class Comparison(Mapping[str, Checkpoint]):
             "waiting": self.waiting,
             "stopped": self.stopped,
             "costs": self.costs,
+            "expected_costs": self.expected_costs,
         }
 
     def write(self, path: str | PathLike[str]) -> None:
@@ -288,6 +292,7 @@ class Comparison(Mapping[str, Checkpoint]):
             ]
         if self.costs:
             columns["cost"] = [_text(self.costs.get(name), 1.0, 4) for name in self]
+            columns["expected cost"] = [_text(self.expected_costs.get(name), 1.0, 4) for name in self]
         for metric in standing[0].metrics:
             columns[metric] = [_text(each.metrics[metric], 1.0, 4) for each in standing]
         columns["us/event"] = [_text(each.seconds / max(each.events, 1), 1e6, 1) for each in standing]

@@ -48,6 +48,7 @@ class Details:
         self.scores: dict[str, dict[Any, Scores]] = {}
         self.recent: list[Mapping[Any, Any]] = []
         self._first: str | None = None
+        self._expected: dict[str, float] = defaultdict(float)  # the sum of the expected costs
 
     def add(self, name: str, step: ReplayAction, probabilities: Mapping[Any, float], predicted: Any) -> None:
         """Add a learner's answer to a sample whose label is known."""
@@ -60,6 +61,8 @@ class Details:
             return
         if self.rule is not None:
             decision = self.rule.decide(probabilities)
+            risk = sum(p * self.rule.of(label, decision) for label, p in probabilities.items())
+            self._expected[name] += step.weight * risk
         else:
             decision = most_probable(probabilities) if predicted is ... else predicted
         counts = self.confusions.setdefault(name, defaultdict(float))
@@ -86,3 +89,12 @@ class Details:
             total = sum(weight * self.rule.of(*pair) for pair, weight in counts.items())
             means[name] = total / sum(counts.values())
         return means
+
+    def mean_expected_costs(self) -> dict[str, float]:
+        """Return the mean cost that each learner expected of its decisions; empty without costs.
+
+        It is the mean cost where probabilities are right; a lower one shows that the learner is too sure.
+        """
+        return {
+            name: expected / sum(self.confusions[name].values()) for name, expected in self._expected.items()
+        }

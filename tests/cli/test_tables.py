@@ -195,6 +195,9 @@ def test_costs_move_decisions_and_not_predictions(people: Path, tmp_path: Path) 
         ).stdout
     )
     assert compared["costs"]["nb"] < compared["costs"]["no-change"]
+    # The expected cost of the majority's fixed decision is what its shares of the labels say.
+    assert compared["expected_costs"]["majority"] == pytest.approx(compared["costs"]["majority"], rel=0.2)
+    assert 0 < compared["expected_costs"]["nb"] < compared["expected_costs"]["majority"]
     for wrong, message in (
         ("True=5", "expected LABEL:DECISION=COST"),
         ("True:Flase=5", "there is no label 'Flase'"),

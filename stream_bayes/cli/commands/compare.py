@@ -225,6 +225,7 @@ def compare(
             if costs is not None and details is not None:
                 costs.check(details.labels())
                 result.costs = details.mean_costs()
+                result.expected_costs = details.mean_expected_costs()
             if checkpoints is not None:
                 result.write(checkpoints)
             if picture is not None:
