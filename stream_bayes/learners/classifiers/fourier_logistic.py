@@ -7,7 +7,6 @@ import zlib
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy  # its submodules load on first use
 from numpy.typing import NDArray
 
 from stream_bayes.core.counts.memory_use import ReadingBytes
@@ -91,10 +90,10 @@ class FourierLogistic(OrderedClassifier):
                 name: Any = encoder.numeric[slot].name
             else:
                 name = encoder.nominal[slot].name, encoder.nominal[slot].vocabulary.values[code]
-            drawn: NDArray[np.float64] = scipy.special.ndtri(
-                uniform_numbers([seed, zlib.crc32(repr(name).encode())], WAVES)
-            )
-            return drawn
+            # Box and Muller's normal numbers, as scipy, which has others, takes long to load.
+            drawn = uniform_numbers([seed, zlib.crc32(repr(name).encode())], 2 * WAVES)
+            radius: NDArray[np.float64] = np.sqrt(-2.0 * np.log(drawn[:WAVES]))
+            return radius * np.cos(2.0 * math.pi * drawn[WAVES:])
 
         phases = 2.0 * math.pi * uniform_numbers(seed, WAVES)
         return WaveLogistic(store.tables, store.encoder.labels, half_life, phases, frequencies)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy
 
 from stream_bayes import BayesianLogistic, FourierLogistic, Nominal, Numeric, Schema
 from stream_bayes.learners.base.fourier_features import uniform_numbers
@@ -57,8 +56,9 @@ class ByFormula:
                 deviation = math.sqrt(variance)
                 far = (x[column] - center) / deviation if deviation > 0.0 else 0.0
                 z.append(max(-8.0, min(8.0, far)))
-            seed = [0, zlib.crc32(repr(column).encode())]
-            angle += z[-1] * typical * scipy.special.ndtri(uniform_numbers(seed, WAVES))
+            drawn = uniform_numbers([0, zlib.crc32(repr(column).encode())], 2 * WAVES)
+            normal = np.sqrt(-2.0 * np.log(drawn[:WAVES])) * np.cos(2.0 * math.pi * drawn[WAVES:])
+            angle += z[-1] * typical * normal
         angle /= np.resize([0.5, 1.0, 2.0], WAVES)
         phases = 2.0 * math.pi * uniform_numbers(0, WAVES)
         return np.array([1.0, *z, *(math.sqrt(0.5) * np.cos(angle + phases))])
