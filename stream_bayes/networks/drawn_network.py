@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_bayes.core.draws.drawn_tables import FIRST, gammas
 from stream_bayes.core.inference.inference import Inference
 from stream_bayes.core.live_networks.counted_network import CountedNetwork, shares_of
 from stream_bayes.core.live_networks.labelled_network import LabelledNetwork
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.readings.drawn_tables import FIRST, gammas
 from stream_bayes.core.values.values import Value
 from stream_bayes.errors import ImpossibleEvidence
 from stream_bayes.learners.base.draws import DrawnClassifier

@@ -38,6 +38,7 @@ core.drawing
 core.encoding
 core.counts
 core.readings
+core.draws
 core.regression
 core.measures
 core.networks

@@ -9,33 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.readings._discriminant import DiscriminantReading
-from stream_bayes.core.readings.drawn_numbers import PRIOR_MEANS, JointNumbers, Numbers
-from stream_bayes.core.readings.drawn_tables import CountedTables
 from stream_bayes.core.readings.state import load_clock, load_slot
 from stream_bayes.errors import BadState
 
-__all__ = ["Discriminant", "DiscriminantTables"]
+__all__ = ["Discriminant"]
 
 Array = NDArray[np.float64]
-
-
-class DiscriminantTables(CountedTables):
-    """The tables of names, and the posteriors of all numbers together."""
-
-    def numbers_of(self, reading: Any) -> Numbers | None:
-        slots, groups = np.asarray(reading.slots), int(reading.groups)
-        if len(slots) == 0:
-            return None
-        posteriors = reading.number_posteriors()[:, slots][:, :, self.columns]
-        deviation = np.asarray(reading.deviation).reshape(groups, len(slots))
-        scale = np.asarray(reading.correlation).reshape(groups, len(slots), len(slots))
-        scale = scale * deviation[:, :, None] * deviation[:, None, :]
-        first = 1.0
-        if not reading.shares_covariance:
-            scale, first = scale[np.minimum(self.live, groups - 1)], float(len(slots))
-        index = np.full(int(reading.tables.gaussians.features), -1)
-        index[slots] = np.arange(len(slots))
-        return JointNumbers(posteriors[0], PRIOR_MEANS + posteriors[7], scale, first, index)
 
 
 class Discriminant(DiscriminantReading):

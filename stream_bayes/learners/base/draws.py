@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy  # its submodules load on first use
 
+from stream_bayes.core.draws.drawn_tables import CountedTables, DrawnTables, chosen, log_terms
 from stream_bayes.core.encoding._bins import Bins
-from stream_bayes.core.readings.drawn_tables import CountedTables, DrawnTables, chosen, log_terms
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadLabel, BadValue, NotSupported, UnknownFeature
 from stream_bayes.learners.base.predictions import most_probable

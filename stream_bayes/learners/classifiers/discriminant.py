@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.draws.drawn_discriminants import DiscriminantTables
+from stream_bayes.core.draws.drawn_tables import CountedTables
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.readings._reading import Reading
-from stream_bayes.core.readings.discriminant import Discriminant, DiscriminantTables
-from stream_bayes.core.readings.drawn_tables import CountedTables
+from stream_bayes.core.readings.discriminant import Discriminant
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, NotSupported

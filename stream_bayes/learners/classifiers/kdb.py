@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.draws.drawn_families import DependenceTables
+from stream_bayes.core.draws.drawn_pairs import ParentTables
+from stream_bayes.core.draws.drawn_tables import CountedTables
 from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.readings._reading import Reading
-from stream_bayes.core.readings.drawn_families import DependenceTables
-from stream_bayes.core.readings.drawn_pairs import ParentTables
-from stream_bayes.core.readings.drawn_tables import CountedTables
 from stream_bayes.core.readings.kdb import FamilyDependences
 from stream_bayes.core.readings.one_parent import Dependences
 from stream_bayes.data.schema import Schema

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.draws.drawn_tables import CountedTables
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.readings._naive_bayes import ValueReading
 from stream_bayes.core.readings._reading import Reading
-from stream_bayes.core.readings.drawn_tables import CountedTables
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, NotSupported

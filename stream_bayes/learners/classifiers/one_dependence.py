@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any
 
 from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.draws.drawn_pairs import AverageTables, PairAverageTables, SuperParentTables
 from stream_bayes.core.readings._a2de import PairAverageReading
 from stream_bayes.core.readings._aode import AverageReading
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.readings.aode import WeightedAverage
-from stream_bayes.core.readings.drawn_pairs import AverageTables, PairAverageTables, SuperParentTables
 from stream_bayes.core.readings.named_features import require_features
 from stream_bayes.core.readings.spode import SuperParent
 from stream_bayes.data.schema import Schema

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 from river.base import tags
 
 from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.draws.drawn_words import WordsThere, WordTables
 from stream_bayes.core.encoding._bags import BagEncoder
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.readings._bags import BernoulliReading, ComplementReading, MultinomialReading
 from stream_bayes.core.readings._reading import Reading
-from stream_bayes.core.readings.drawn_words import WordsThere, WordTables
 from stream_bayes.core.values.inputs import counted
 from stream_bayes.data.schema import Numeric, Schema
 from stream_bayes.errors import SchemaError, UnknownFeature

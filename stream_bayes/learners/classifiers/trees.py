@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.draws.drawn_pairs import ParentTables
 from stream_bayes.core.readings._reading import Reading
-from stream_bayes.core.readings.drawn_pairs import ParentTables
 from stream_bayes.core.readings.named_features import require_features
 from stream_bayes.core.readings.one_parent import GivenParents, SpanningTree
 from stream_bayes.core.values.values import canonical

@@ -29,7 +29,7 @@ from stream_bayes import (
     NaiveBayes,
     SlidingWindow,
 )
-from stream_bayes.core.readings.drawn_tables import log_terms
+from stream_bayes.core.draws.drawn_tables import log_terms
 from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.base.draws import joint_of
 

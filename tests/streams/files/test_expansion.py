@@ -1,4 +1,4 @@
-"""What expands in a file is bounded while it expands, and refused by name with what to do."""
+"""Files expand within bounds: each part is bounded while it expands, and refused by name with what to do."""
 
 from __future__ import annotations
 

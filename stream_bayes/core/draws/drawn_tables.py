@@ -25,8 +25,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_bayes.core.draws.drawn_numbers import NumberPosteriors, Numbers
 from stream_bayes.core.readings._smoothing import pseudocount
-from stream_bayes.core.readings.drawn_numbers import NumberPosteriors, Numbers
 
 __all__ = ["CountedTables", "DrawnTables", "Factor", "Key", "Mixture", "Term", "log_terms"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from stream_bayes.core.readings.drawn_pairs import PairTables
-from stream_bayes.core.readings.drawn_tables import Factor, Floats, Key, Term
+from stream_bayes.core.draws.drawn_pairs import PairTables
+from stream_bayes.core.draws.drawn_tables import Factor, Floats, Key, Term
 
 __all__ = ["DependenceTables"]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from stream_bayes.core.draws.drawn_tables import CountedTables, Factor, Floats, Key, Mixture, Term, logs_of
 from stream_bayes.core.readings._smoothing import pseudocount
-from stream_bayes.core.readings.drawn_tables import CountedTables, Factor, Floats, Key, Mixture, Term, logs_of
 from stream_bayes.core.values.values import name_order
 
 __all__ = ["AverageTables", "PairAverageTables", "ParentTables", "SuperParentTables"]

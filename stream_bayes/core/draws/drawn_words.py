@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_bayes.core.readings.drawn_tables import CountedTables, Factor, Floats, Key, Term
+from stream_bayes.core.draws.drawn_tables import CountedTables, Factor, Floats, Key, Term
 
 __all__ = ["WordTables", "WordsThere"]
 
