@@ -19,6 +19,7 @@ from stream_bayes.core.live_networks.counted_network import CountedNetwork
 from stream_bayes.core.live_networks.labelled_network import LabelledNetwork
 from stream_bayes.core.live_networks.live_inference import LiveInference
 from stream_bayes.core.live_networks.novelty import novel_share, novel_values
+from stream_bayes.core.live_networks.tails import log_tails, tails_of
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.values.inputs import read_number
 from stream_bayes.core.values.unknown_names import check_variables, unknown_label, unknown_variable
@@ -150,8 +151,17 @@ def log_likelihood(
 ) -> tuple[float, dict[Value, Value]]:
     """Return the logarithm of the probability of an event, and the values in it that were never learned.
 
-    It is read from the counts where that is enough, and inferred otherwise.
+    It is read from the counts where that is enough, and inferred otherwise. A number beyond the outer cuts has the
+    factor of `tails`.
     """
+    found, novel = _log_probability(live, encoder, x, unseen)
+    return found + math.fsum(log_tails(live.network().counts, x).values()), novel
+
+
+def _log_probability(
+    live: LiveInference, encoder: Encoder, x: X, unseen: str
+) -> tuple[float, dict[Value, Value]]:
+    """Return the logarithm of the probability of an event's names and bins, and its new values."""
     try:
         row = encoder.lookup(x)
     except BadValue:
@@ -244,6 +254,7 @@ def explain(live: LiveInference, x: X, unseen: str, past: X = MappingProxyType({
     before = {
         v: _value(network, v, value) for v, value in before.items() if v not in novel_values(network, before)
     }
+    tails = log_tails(network.counts, x)
     for variable in network.structure.topological_order:
         if variable in novel:
             nats[variable] = -_log_novel(network, variable, unseen)
@@ -258,8 +269,11 @@ def explain(live: LiveInference, x: X, unseen: str, past: X = MappingProxyType({
         elif variable in given:
             shares = engine.query(variable, before)
             share = shares[given[variable]]
-            nats[variable] = -math.log(share) if share > 0.0 else math.inf
+            nats[variable] = (-math.log(share) if share > 0.0 else math.inf) - tails.get(variable, 0.0)
             expected[variable] = -math.fsum(p * math.log(p) for p in shares.values() if p > 0.0)
+            if (outer := tails_of(network.counts, variable)) is not None:
+                first, *_, last = shares.values()
+                expected[variable] += outer.expected(first, last)
             if share > 0.0:  # nothing follows from an impossible value
                 before[variable] = given[variable]
     return Surprise(nats, expected, tuple(novel))

@@ -652,7 +652,8 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
 
         Missing values are summed out. A value that was never learned counts with the share of probability that `unseen`
         keeps for it, and is summed out otherwise. Soft evidence, a likelihood for each value, is weighed by the
-        probabilities of the values. Variables outside the structure are ignored.
+        probabilities of the values. Variables outside the structure are ignored. A number beyond the outer cuts has its
+        bin's probability times its density there, relative to the bin's densest point, so far out is less probable.
 
         Raises
         ------

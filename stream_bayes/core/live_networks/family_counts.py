@@ -186,7 +186,12 @@ class FamilyCounts(CountStore):
         binning: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(
-            encoder, half_life=half_life, memory_budget=memory_budget, window=window, binning=binning
+            encoder,
+            half_life=half_life,
+            memory_budget=memory_budget,
+            window=window,
+            binning=binning,
+            moments=binning is not None,  # `tails` tells from them how far out a number is
         )
         self.structure = structure
         self.tried: Structure | None = None  # counted besides, to be compared with the present structure
