@@ -9,10 +9,17 @@ cdef class ForecastMixture:
     cdef double[::1] rates
     cdef double[::1] starts
     cdef double[:, ::1] polynomials
+    cdef double[::1] heights
+    cdef double is_below
+    cdef double is_above
+    cdef double is_at
+    cdef take_constants(self)
     cpdef take(self, double[::1] locations, double[::1] leverages)
     cpdef double mean(self)
     cpdef double below(self, double y)
     cdef double share_below(self, double t, Py_ssize_t k) noexcept
+    cdef write_below(self, double y)
+    cpdef double quantile(self, double share)
     cpdef double log_density(self, double y)
     cpdef learn(self, double y, double events, double weight)
     cpdef rescale(self, double factor)

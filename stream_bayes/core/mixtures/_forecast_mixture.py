@@ -13,7 +13,7 @@ import math
 
 import cython
 import numpy as np
-from cython.cimports.libc.math import exp, log, log1p, sqrt
+from cython.cimports.libc.math import exp, fabs, log, log1p, sqrt
 
 DEGREES = (4, 16)  # even: the distribution functions are polynomials
 HALF_LIVES = (30.0, 300.0)  # of the errors that a scale is of, in events
@@ -21,6 +21,9 @@ KINDS = cython.declare(cython.Py_ssize_t, 4)  # of a location: each half-life wi
 SHARE = cython.declare(cython.double, 0.01)  # of the weights is shared out at each event
 LEAST_SQUARE = cython.declare(cython.double, 1e-10)  # of a scale, where targets have a deviation of about 1
 LEAST_TAIL = cython.declare(cython.double, 1e-15)
+INFINITE = cython.declare(cython.double, float("inf"))
+MOST_STEPS = cython.declare(cython.int, 200)  # to a quantile; halving a bracket alone takes fewer
+PRECISION = cython.declare(cython.double, 1e-14)  # of a quantile, relative to it or to the deviation
 
 
 @cython.cclass
@@ -40,14 +43,12 @@ class ForecastMixture:
         self.squares = np.ones(parts)
         self.gains = np.zeros(parts)
         self.location, self.spread = np.zeros(locations), np.ones(locations)
-        self.degrees = np.array([degrees for _ in HALF_LIVES for degrees in DEGREES], float)
-        self.rates = np.array([1.0 - 0.5 ** (1.0 / life) for life in HALF_LIVES for _ in DEGREES])
-        starts = [
-            math.lgamma(0.5 * v + 0.5) - math.lgamma(0.5 * v) - 0.5 * math.log(math.pi * v)
-            for v in self.degrees
-        ]
-        self.starts = np.array(starts)
-        self.polynomials = np.array([polynomial(int(v)) for v in self.degrees])
+        self.take_constants()
+
+    @cython.cfunc
+    def take_constants(self):
+        """Take what all mixtures share."""
+        self.degrees, self.rates, self.starts, self.polynomials, self.heights = CONSTANTS
 
     @cython.ccall
     def take(self, locations: cython.double[::1], leverages: cython.double[::1]):
@@ -58,9 +59,12 @@ class ForecastMixture:
 
     def copy(self) -> ForecastMixture:
         """Return a mixture that later events do not change."""
-        other = ForecastMixture(self.locations)
-        for name in ("location", "spread", "weights", "squares"):
-            np.copyto(np.asarray(getattr(other, name)), np.asarray(getattr(self, name)))
+        other: ForecastMixture = ForecastMixture.__new__(ForecastMixture)
+        other.locations = self.locations
+        other.location, other.spread = np.array(self.location), np.array(self.spread)
+        other.weights, other.squares = np.array(self.weights), np.array(self.squares)
+        other.gains = np.empty(self.locations * KINDS)
+        other.take_constants()
         return other
 
     @cython.ccall
@@ -100,6 +104,80 @@ class ForecastMixture:
         for i in range(self.polynomials.shape[1] - 1, -1, -1):
             total = total * square + self.polynomials[k, i]
         return 0.5 + x * total
+
+    @cython.cfunc
+    def write_below(self, y: cython.double):
+        """Write the probability of less than a number, that of more, and the density, without logarithms."""
+        e: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        _: cython.int
+        scale: cython.double
+        t: cython.double
+        part: cython.double
+        share: cython.double
+        density: cython.double
+        self.is_below = self.is_above = self.is_at = 0.0
+        for e in range(self.locations):
+            for k in range(KINDS):
+                scale = sqrt(self.squares[e * KINDS + k] * self.spread[e])
+                t = (y - self.location[e]) / scale
+                share = self.share_below(t, k)
+                self.is_below += self.weights[e * KINDS + k] * share
+                self.is_above += self.weights[e * KINDS + k] * (1.0 - share)
+                part = self.degrees[k] / (self.degrees[k] + t * t)
+                density = sqrt(part)
+                for _ in range(cython.cast(cython.int, 0.5 * self.degrees[k])):
+                    density *= part
+                self.is_at += self.weights[e * KINDS + k] / scale * self.heights[k] * density
+
+    @cython.ccall
+    def quantile(self, share: cython.double) -> cython.double:
+        """Return the number that a share, above 0 and below 1, lies below: Newton's steps on the logarithm of the
+        smaller tail, or half of the bracket where a step leaves it or is not much smaller than the one before.
+        """
+        e: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        apart: cython.double
+        tail: cython.double
+        step: cython.double
+        is_bracketed: cython.bint
+        before: cython.double = INFINITE
+        low: cython.double = -INFINITE
+        high: cython.double = INFINITE
+        mean: cython.double = self.mean()
+        deviation: cython.double = 0.0
+        for e in range(self.locations):
+            apart = self.location[e] - mean
+            for k in range(KINDS):
+                deviation += self.weights[e * KINDS + k] * (
+                    self.squares[e * KINDS + k] * self.spread[e] + apart * apart
+                )
+        deviation = sqrt(deviation)
+        y: cython.double = mean + deviation * log(share / (1.0 - share)) / 1.8  # nearly the normal quantile
+        for _ in range(MOST_STEPS):
+            self.write_below(y)
+            if self.is_below < share:
+                low = y
+            else:
+                high = y
+            step = INFINITE
+            if self.is_at > 0.0:
+                if share < 0.5:
+                    tail = max(self.is_below, LEAST_TAIL)
+                    step = -tail * log(tail / share) / self.is_at
+                else:
+                    tail = max(self.is_above, LEAST_TAIL)
+                    step = tail * log(tail / (1.0 - share)) / self.is_at
+            is_bracketed = low > -INFINITE and high < INFINITE
+            if is_bracketed and (not low < y + step < high or fabs(step) > 0.5 * before):
+                step = 0.5 * (low + high) - y
+            elif fabs(step) == INFINITE:  # where there is no density
+                step = deviation if high == INFINITE else -deviation
+            before = fabs(step)
+            y += step
+            if before <= PRECISION * max(fabs(y), deviation):
+                break
+        return y
 
     @cython.ccall
     def log_density(self, y: cython.double) -> cython.double:
@@ -182,3 +260,17 @@ def polynomial(degrees: int) -> list[float]:
     terms = [(-1) ** k * math.comb(n, k) / (2 * k + 1) for k in range(n + 1)]
     whole = 2.0 * math.fsum(terms)
     return [term / whole for term in terms] + [0.0] * (max(DEGREES) // 2 - 1 - n)
+
+
+def constants() -> tuple:
+    """Return, of each kind: degrees, rates of the scale, log densities at the location, coefficients, and densities."""
+    degrees = np.array([degrees for _ in HALF_LIVES for degrees in DEGREES], float)
+    rates = np.array([1.0 - 0.5 ** (1.0 / life) for life in HALF_LIVES for _ in DEGREES])
+    starts = [
+        math.lgamma(0.5 * v + 0.5) - math.lgamma(0.5 * v) - 0.5 * math.log(math.pi * v) for v in degrees
+    ]
+    coefficients = np.array([polynomial(int(v)) for v in degrees])
+    return degrees, rates, np.array(starts), coefficients, np.exp(starts)
+
+
+CONSTANTS = constants()

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from collections.abc import Sequence
 
 import numpy as np
 import scipy  # its submodules load on first use
-from numpy.typing import NDArray
 
 from stream_bayes.core.mixtures._forecast_mixture import ForecastMixture
 
 __all__ = ["Forecast"]
 
 LEAST_SLOPE = 1e-3  # of the correction: it never turns back
-RTOL = 4.0 * float(np.finfo(float).eps)  # the least that `brentq` takes
 NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(20)  # of each piece of an integral
 NEAR = 5.0  # scales
 LEAST_SHARE = 1e-13  # of the mixture below or above a quantile
-
-Floats = NDArray[np.float64]
 
 
 class Forecast:
@@ -31,31 +29,37 @@ class Forecast:
     >>> import numpy as np
     >>> mixture = ForecastMixture(1)
     >>> mixture.take(np.zeros(1), np.zeros(1))
-    >>> forecast = Forecast(mixture, 20.0, 2.0, np.array([-1.0, 1.0]), np.zeros(2))
+    >>> forecast = Forecast(mixture, 20.0, 2.0, [-1.0, 1.0], [0.0, 0.0])
     >>> low, high = forecast.interval(0.9)
     >>> round(low, 1), round(forecast.median, 2), round(high, 1), round(forecast.below(high), 3)
     (16.2, 20.0, 23.8, 0.95)
     """
 
     def __init__(
-        self, mixture: ForecastMixture, mean: float, deviation: float, tails: Floats, shifts: Floats
+        self,
+        mixture: ForecastMixture,
+        mean: float,
+        deviation: float,
+        tails: Sequence[float],
+        shifts: Sequence[float],
     ) -> None:
         self._mixture = mixture
         self._mean, self._deviation = mean, deviation
-        self._right = np.array(tails)
-        shifted = np.asarray(tails) + shifts
-        steps = np.maximum(np.diff(shifted), LEAST_SLOPE * np.diff(tails))
-        self._raw = np.concatenate([shifted[:1], shifted[0] + np.cumsum(steps)])
+        self._right = list(tails)
+        self._raw = [tails[0] + shifts[0]]
+        for k in range(1, len(self._right)):
+            step = tails[k] - tails[k - 1]
+            self._raw.append(self._raw[-1] + max(step + (shifts[k] - shifts[k - 1]), LEAST_SLOPE * step))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Forecast):
             return NotImplemented
+        units = ((each._mean, each._deviation, each._raw, each._right) for each in (self, other))
         parts, others = (
-            (m.location, m.spread, m.weights, m.squares, each._raw, each._right)
-            for m, each in ((self._mixture, self), (other._mixture, other))
+            (m.location, m.spread, m.weights, m.squares) for m in (self._mixture, other._mixture)
         )
-        same_unit = (self._mean, self._deviation) == (other._mean, other._deviation)
-        return same_unit and all(np.array_equal(a, b) for a, b in zip(parts, others, strict=True))
+        same_units = next(units) == next(units)
+        return same_units and all(np.array_equal(a, b) for a, b in zip(parts, others, strict=True))
 
     __hash__ = None  # type: ignore[assignment]  # equal by value
 
@@ -88,23 +92,8 @@ class Forecast:
     def quantile(self, p: float) -> float:
         """Return the number that the target is below with a probability."""
         share = float(scipy.special.ndtr(_mapped(float(scipy.special.ndtri(p)), self._right, self._raw)[0]))
-        return self._mean + self._deviation * self._inverted(min(1.0 - LEAST_SHARE, max(LEAST_SHARE, share)))
-
-    def _inverted(self, share: float) -> float:
-        """Return the number that a share of the mixture lies below."""
-        below = self._mixture.below
-        low, high = float(np.min(self._mixture.location)), float(np.max(self._mixture.location))
-        reach = 1.0
-        while below(low) > share:
-            low, reach = low - reach, 2.0 * reach
-        reach = 1.0
-        while below(high) < share:
-            high, reach = high + reach, 2.0 * reach
-        if not low < high:
-            return low
-        return float(
-            scipy.optimize.brentq(lambda y: below(y) - share, low, high, xtol=1e-16, rtol=RTOL, maxiter=5000)
-        )
+        share = min(1.0 - LEAST_SHARE, max(LEAST_SHARE, share))
+        return self._mean + self._deviation * float(self._mixture.quantile(share))
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the interval that holds the target with a probability, with equal tails."""
@@ -138,7 +127,7 @@ class Forecast:
         --------
         >>> mixture = ForecastMixture(1)
         >>> mixture.take(np.zeros(1), np.zeros(1))
-        >>> forecast = Forecast(mixture, 20.0, 2.0, np.array([-1.0, 1.0]), np.zeros(2))
+        >>> forecast = Forecast(mixture, 20.0, 2.0, [-1.0, 1.0], [0.0, 0.0])
         >>> forecast.crps(20.0) < forecast.crps(21.0) < forecast.crps(30.0) < 10.0
         True
         """
@@ -157,12 +146,12 @@ class Forecast:
         return float(total)
 
 
-def _mapped(value: float, knots: Floats, images: Floats) -> tuple[float, float]:
+def _mapped(value: float, knots: list[float], images: list[float]) -> tuple[float, float]:
     """Return the image of a number and the slope there: straight between the knots, of slope 1 beyond them."""
     if value <= knots[0]:
-        return float(images[0] + value - knots[0]), 1.0
+        return images[0] + value - knots[0], 1.0
     if value >= knots[-1]:
-        return float(images[-1] + value - knots[-1]), 1.0
-    at = int(np.searchsorted(knots, value, side="right"))
-    slope = float((images[at] - images[at - 1]) / (knots[at] - knots[at - 1]))
-    return float(images[at - 1] + slope * (value - knots[at - 1])), slope
+        return images[-1] + value - knots[-1], 1.0
+    at = bisect_right(knots, value)
+    slope = (images[at] - images[at - 1]) / (knots[at] - knots[at - 1])
+    return images[at - 1] + slope * (value - knots[at - 1]), slope

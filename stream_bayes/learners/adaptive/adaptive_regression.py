@@ -200,8 +200,8 @@ class AdaptiveRegression(BayesRegressor):
             panel.mixture.copy(),
             float(panel.target_mean),
             float(panel.target_deviation),
-            np.array(NORMAL_TAILS),
-            np.array(panel.tails),
+            NORMAL_TAILS,
+            np.asarray(panel.tails).tolist(),
         )
 
     def _ask(self, x: X) -> bool:

@@ -11,7 +11,7 @@ from scipy import integrate, stats
 from stream_bayes.core.mixtures._forecast_mixture import DEGREES, ForecastMixture
 from stream_bayes.core.mixtures.forecast import Forecast
 
-TAILS = np.array([-2.0, -1.0, 1.0, 2.0])
+TAILS = (-2.0, -1.0, 1.0, 2.0)
 
 
 @pytest.fixture
@@ -50,8 +50,18 @@ def test_scales_have_a_floor_where_targets_are_equal() -> None:
     assert np.isfinite(mixture.log_density(0.0)) and np.isfinite(np.asarray(mixture.weights)).all()
 
 
+def test_quantiles_are_found_in_tails_and_between_peaks(mixture: ForecastMixture) -> None:
+    peaks = ForecastMixture(2)
+    peaks.take(np.array([0.0, 1e6]), np.zeros(2))
+    for _ in range(300):
+        peaks.learn(0.0, 300.0, 1.0)  # to the least scale at one peak
+    for each, exact in ((mixture, 1e-13), (peaks, 1e-9)):
+        for p in (1e-13, 1e-6, 0.01, 0.4, 0.5, 0.7, 0.9999):
+            assert each.below(each.quantile(p)) == pytest.approx(p, rel=1e-6, abs=exact)
+
+
 def test_a_corrected_forecast_is_one_distribution(mixture: ForecastMixture) -> None:
-    shifts = np.array([-0.3, 0.4, -0.2, 2.0])  # the first two nearly turn back
+    shifts = (-0.3, 0.4, -0.2, 2.0)  # the first two nearly turn back
     forecast = Forecast(mixture, 100.0, 4.0, TAILS, shifts)
     for p in (1e-6, 0.02, 0.3, 0.5, 0.841, 0.9999):
         assert forecast.below(forecast.quantile(p)) == pytest.approx(p, abs=1e-9)
