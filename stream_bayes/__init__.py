@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
     from stream_bayes.learners.adaptive.adaptive_regression import AdaptiveRegression
     from stream_bayes.learners.base.binning import Binning
     from stream_bayes.learners.base.fourier_features import FourierFeatures
+    from stream_bayes.learners.base.prior_tables import PriorTables
     from stream_bayes.learners.classifiers.discriminant import LDA, QDA
     from stream_bayes.learners.classifiers.fourier_logistic import FourierLogistic
     from stream_bayes.learners.classifiers.kdb import KDB
@@ -91,6 +92,7 @@ __all__ = [
     "Nominal",
     "Numeric",
     "PredictionSets",
+    "PriorTables",
     "Schema",
     "SlidingWindow",
     "StreamBayesError",
@@ -132,6 +134,7 @@ _get, __dir__ = front(
         "errors": ("StreamBayesError",),
         "learners.base.binning": ("Binning",),
         "learners.base.fourier_features": ("FourierFeatures",),
+        "learners.base.prior_tables": ("PriorTables",),
         "learners.wrappers.deciding_classifier": ("DecidingClassifier",),
         "learners.wrappers.prediction_sets": ("PredictionSets",),
         "learners.wrappers.decision_rules": ("Costs", "Thresholds"),

@@ -35,14 +35,14 @@ from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.catalogue import DEFAULT, DEFAULT_REGRESSOR, NETWORK
 from stream_bayes.learners.factory import make_learner, make_regressor
-from stream_bayes.saving.model_files import load_learner, save, save_with_sets
+from stream_bayes.saving.model_files import save, save_with_sets
+from stream_bayes.saving.prior_files import PRIOR_WEIGHT, add_prior_of_file
 from stream_bayes.streams.contracts.source import Record, Source
 from stream_bayes.streams.sources.constructors import suffix_of
 
 __all__ = ["records_of", "train"]
 
 BATCH = 1000
-PRIOR_WEIGHT = 50.0
 
 
 def train(
@@ -77,15 +77,14 @@ def train(
     prior: Annotated[
         Path | None,
         typer.Option(
-            help="Begin with the counts of this saved model of the same kind, scaled to --prior-weight rows.",
+            help="Begin with the counts of this saved model of the same kind, or with the tables of a .json file, "
+            "scaled to --prior-weight rows.",
             show_default=False,
         ),
     ] = None,
     prior_weight: Annotated[
         float | None,
-        typer.Option(
-            help=f"Weight of the model of --prior, in rows. Default: {PRIOR_WEIGHT:g}.", show_default=False
-        ),
+        typer.Option(help=f"Weight of --prior, in rows. Default: {PRIOR_WEIGHT:g}.", show_default=False),
     ] = None,
     options: DataOptions,
     json: JSON = False,
@@ -128,7 +127,7 @@ def train(
             except SchemaError as error:
                 raise SchemaError(f"{chosen!r} cannot learn from this file: {error}") from error
             if prior is not None:
-                _add_prior(learner, prior, PRIOR_WEIGHT if prior_weight is None else prior_weight)
+                add_prior_of_file(learner, prior, prior_weight)
             is_ours = isinstance(learner, BayesClassifier | BayesRegressor)
             timed = learner if is_ours and learner._store.tables.timed else None
             learns_unlabelled = getattr(learner, "unlabelled", "refuse") == "em"
@@ -199,19 +198,6 @@ def train(
         if target is None:
             next_step += f", or {join(['stream-bayes', 'network', 'export', str(out), 'network.bif'])}"
         typer.echo(f"{text}\nsaved to {out}; next: {next_step}")
-
-
-def _add_prior(learner: Any, path: Path, weight: float) -> None:
-    """Add the counts of a saved model to one that has learned nothing."""
-    if not hasattr(learner, "add_prior"):
-        raise BadValue(
-            f"--prior: a {type(learner).__name__} takes no prior from another model; classifiers do whose counts are "
-            "sums, such as --model nb"
-        )
-    try:
-        learner.add_prior(load_learner(path), weight)
-    except StreamBayesError as error:
-        raise BadValue(f"--prior {path}: {error}") from error
 
 
 def records_of(source: Source) -> Iterator[Record]:

@@ -53,6 +53,7 @@ from stream_bayes.learners.base.explanation import (
 from stream_bayes.learners.base.intervals import Intervals, beta_interval, ends_of
 from stream_bayes.learners.base.posteriors import SharePosterior
 from stream_bayes.learners.base.predictions import labels_like, most_probable, probabilities_like
+from stream_bayes.learners.base.prior_tables import PriorTables
 from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.learners.base.traits import Promise, Traits
 
@@ -210,8 +211,8 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
         for batch in encode_blocks(self._store, X, y, w, at):
             self._reading.learn_batch(batch)
 
-    def add_prior(self, other: Self, weight: float) -> Self:
-        """Add the counts of another learner of the same class, scaled to a weight of `weight` samples.
+    def add_prior(self, other: Self | PriorTables, weight: float) -> Self:
+        """Add the counts of another learner of the same class, or of tables, scaled to a weight of `weight` samples.
 
         The answers are those of a learner that has learned the other's events, too, each with the same small weight. So
         a new customer's model begins as that of all customers, and `weight` events of its own weigh as much. The counts
@@ -221,7 +222,8 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
         Parameters
         ----------
         other
-            The learner; it stays unchanged. Smoothing, class prior, half-life and schema may be others than here.
+            The learner; it stays unchanged. Smoothing, class prior, half-life and schema may be others than here. Or
+            `PriorTables`: what you expect.
         weight
             The weight of all its events together, in fresh samples.
 
@@ -249,10 +251,19 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
                 f"{type(self).__name__} takes no prior from another learner: what it learns is no sum over its events; "
                 "NaiveBayes, GaussianNB and the learners over pairs do"
             )
+        if isinstance(other, PriorTables):
+            other = self._taught(other, weight)
+            weight = math.fsum(other._store.tables.class_weight)
         self._check_alike(other, FREE_IN_PRIORS)
         self._store.add_prior(other._twin()._store if other is self else other._store, weight)
         self._merged()
         return self
+
+    def _taught(self, expected: PriorTables, weight: float) -> Self:
+        """Return a learner like this one that has learned tables alone, and forgets nothing."""
+        model = type(self)(**{**self._get_params(), "half_life": None})
+        expected.fill(model._store, self._target, weight)
+        return model
 
     # -- predicting ---------------------------------------------------------------------------------------------------
 

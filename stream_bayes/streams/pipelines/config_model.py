@@ -56,6 +56,14 @@ class ModelConfig(ConfigTable):
         description="shares of events, as 0.9 or [0.8, 0.95]: the outputs have sets of labels that hold the true one",
     )
     by_class: bool = Field(False, description="coverage holds among the events of each label, too")
+    prior: Path | None = Field(
+        None,
+        strict=False,
+        description="begin with the counts of this saved model of the same kind, or with the tables of a .json file",
+    )
+    prior_weight: float | None = Field(
+        None, gt=0.0, description="weight of the prior, in events (default 50)"
+    )
 
     @model_validator(mode="after")
     def _known(self) -> Self:
@@ -84,6 +92,12 @@ class ModelConfig(ConfigTable):
             reason = "predicts a number: give intervals" if self.predicts_numbers else reason
             raise ValueError(f"coverage is for sets of labels, and {self.kind!r} {reason}")
         self.label_sets()
+        if self.prior_weight is not None and self.prior is None:
+            raise ValueError("prior_weight is the weight of a prior; give prior, too, as 'model.zip'")
+        if self.prior is not None and self.kind not in LEARNERS:
+            raise ValueError(
+                f"prior is for classifiers whose counts are sums, such as nb, and not for {self.kind!r}"
+            )
         if self.structure is not None and self.kind not in (NETWORK, *NETWORKS_OF_EVENTS):
             raise ValueError(f"structure is for {', '.join((NETWORK, *NETWORKS_OF_EVENTS))}")
         if self.predict and self.kind != NETWORK and not self.learns_events:

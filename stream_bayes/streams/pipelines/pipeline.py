@@ -21,7 +21,7 @@ from stream_bayes.data.amounts import Amount
 from stream_bayes.data.features import Numeric
 from stream_bayes.data.schema import Schema
 from stream_bayes.drift.adaptive import DriftAdaptive
-from stream_bayes.errors import BadConfig, BadState, NoSnapshot, SchemaError, StreamBayesError
+from stream_bayes.errors import BadConfig, BadState, BadValue, NoSnapshot, SchemaError, StreamBayesError
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.catalogue import DEFAULT_REGRESSOR, NETWORK
 from stream_bayes.learners.factory import (
@@ -36,6 +36,7 @@ from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.files.network_files import ENDINGS, read_network
 from stream_bayes.networks.growth import LEARN
+from stream_bayes.saving.prior_files import add_prior_of_file
 from stream_bayes.saving.river.catalogue import make_adaptive, make_transformer
 from stream_bayes.saving.snapshots.file import read_snapshot
 from stream_bayes.saving.snapshots.store import SnapshotStore
@@ -269,6 +270,11 @@ def make_model(config: PipelineConfig, schema: Schema | None, directory: Path = 
             f"{own.kind}: {error}; ignore such columns, declare them as something else in [schema.features], or "
             "choose another model"
         ) from error
+    if own.prior is not None:
+        try:
+            add_prior_of_file(learner, directory / own.prior, own.prior_weight)
+        except BadValue as error:
+            raise BadConfig(f"model.prior: {error}") from error
     if config.labels is not None and getattr(learner, "unlabelled", "refuse") == "em":
         raise BadConfig(
             "model.arguments.unlabelled: 'em' learns an event without a label when it comes, and [labels] waits for "
@@ -320,6 +326,10 @@ def _network(
     if config.model.rule() is not None:
         raise BadConfig(
             f"model.costs, model.thresholds: are for a class; a {NETWORK} without source.target has none"
+        )
+    if config.model.prior is not None:
+        raise BadConfig(
+            f"model.prior: is for a class; the prior of a {NETWORK} are the tables of its structure's file"
         )
     network = make_network(arguments, schema)
     if network.unseen == "error" and (empty := network._without_values()):
