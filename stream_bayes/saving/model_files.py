@@ -14,6 +14,7 @@ from typing import Any
 
 from stream_bayes.core.measures.label_sets import LabelSets, saved_sets
 from stream_bayes.core.values.checks import refusing_bad_state
+from stream_bayes.data.schema import Schema
 from stream_bayes.errors import (
     BadSnapshot,
     BadState,
@@ -301,9 +302,9 @@ def _no_learner(path: Path, name: str) -> NotSupported:
 
 def _adaptive_bayes(state: Mapping[str, Any]) -> AdaptiveBayes:
     """Return a new `AdaptiveBayes`, made with the arguments in a state."""
-    saved = state["model"]
-    schema = saved["holds"]["_members"][0]["state"]["parameters"]["schema"]
-    return AdaptiveBayes(**_made_parameters(saved["parameters"]), schema=loaded_parameter(schema))
+    arguments = _made_parameters(state["model"]["parameters"])
+    schema = arguments.pop("schema")
+    return AdaptiveBayes(**arguments, schema=None if schema is None else Schema.from_json(schema))
 
 
 def _half_life_choice(state: Mapping[str, Any]) -> HalfLifeChoice:

@@ -186,6 +186,11 @@ def _fits(instance: Any) -> bool:
     )
 
 
+def _declared(instance: AdaptiveBayes) -> dict[str, Any] | None:
+    """Return the schema as plain values. Those of the stores may be of fewer features, those that have room."""
+    return None if instance.schema is None else instance.schema.to_json()
+
+
 def _may_sleep(sleep: Any) -> bool:
     """Return True if each store has its times, none of them to come."""
     fits = (
@@ -236,6 +241,6 @@ register(
         "_known": COUNT,
     },
     derived=["schema", "_stores", "_panel", "experts_"],
-    parameters={"schema": None},  # each member's state has its own, and is compared
+    parameters={"schema": _declared},
     fits=_fits,
 )

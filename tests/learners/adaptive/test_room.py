@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_bayes import AdaptiveBayes, Nominal, Numeric, Schema
+from stream_bayes import AdaptiveBayes, Date, Nominal, Numeric, Schema, load, save
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.errors import BadValue, UnknownFeature
 from stream_bayes.learners.adaptive.experts import DEPARTURES, FEATURES, MOST_PAIRED, MOST_PAIRED_VALUES
@@ -57,6 +57,27 @@ def test_many_classes_keep_to_the_budget_and_what_is_left_out_is_named(declared:
     again = loaded(model, schema=schema)
     for x, y in stream[110:]:
         assert again.predict_learn_one(x, y) == model.predict_learn_one(x, y)
+
+
+def test_a_saved_model_keeps_its_whole_schema_though_its_first_store_gave_features_up(tmp_path: Path) -> None:
+    schema = Schema({"word": Nominal(), "day": Date(), "size": Numeric()}, blanks=["word"])
+    model = AdaptiveBayes(schema=schema, memory_budget=BYTES)
+    source = random.Random(3)
+    rows = [
+        (
+            {"word": f"w{source.randrange(40)}", "day": f"2024-0{1 + n % 9}-1{n % 7}", "size": float(n)},
+            f"y{n % 300}",
+        )
+        for n in range(420)
+    ]
+    for x, y in rows[:400]:
+        model.learn_one(schema.read(x), y)
+    assert model._names[0] is not None  # only then does the first store's schema lack columns
+    save(model, tmp_path / "model.zip")
+    read = load(tmp_path / "model.zip")
+    assert read.schema == schema
+    for x, y in rows[400:]:
+        assert read.predict_learn_one(schema.read(x), y) == model.predict_learn_one(schema.read(x), y)
 
 
 def test_labels_without_end_are_counted_when_no_feature_has_room() -> None:
