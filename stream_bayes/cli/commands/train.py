@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from shlex import join
@@ -12,13 +11,12 @@ from typing import Annotated, Any
 import typer
 
 from stream_bayes.cli.arguments import learner_arguments
-from stream_bayes.cli.compared_regressors import number_of
 from stream_bayes.cli.data_file import (
     CSVOptions,
+    DataFile,
     DataOptions,
     File,
     Target,
-    label_amount,
     open_table,
     warn_of_misfits,
 )
@@ -27,12 +25,10 @@ from stream_bayes.cli.networks import check_target, named_network
 from stream_bayes.cli.options import arguments_of
 from stream_bayes.cli.output import JSON, checked_output, left_out_lines, note, print_json
 from stream_bayes.cli.tasks import Task, chosen_model, is_regressor
-from stream_bayes.core.events.event import Event
+from stream_bayes.cli.training import TableTraining
 from stream_bayes.core.measures.label_sets import LabelSets
 from stream_bayes.core.values.values import shown
-from stream_bayes.errors import BadValue, BudgetExceeded, Exhausted, SchemaError, StreamBayesError
-from stream_bayes.learners.base.base import BayesClassifier
-from stream_bayes.learners.base.regressor import BayesRegressor
+from stream_bayes.errors import BadValue, Exhausted, SchemaError, StreamBayesError
 from stream_bayes.learners.catalogue import DEFAULT, DEFAULT_REGRESSOR, NETWORK
 from stream_bayes.learners.factory import make_learner, make_regressor
 from stream_bayes.saving.model_files import save, save_with_sets
@@ -102,102 +98,68 @@ def train(
             raise BadValue("--prior-weight is the weight of another model: give --prior MODEL.zip, too")
         check_target(file, target, [model or DEFAULT], options)
         table = open_table(file, target, options)
-        learned = unlabelled = 0
-        bad: Counter[str] = Counter()
         with closing(table.source):
-            chosen, said = (NETWORK, []) if target is None else chosen_model(table, model, task)
-            warnings = [] if is_regressor(chosen) else table.warnings()
-            if sets is not None and (target is None or is_regressor(chosen)):
-                raise BadValue(
-                    f"--coverage is for a class, and {chosen!r} "
-                    + (
-                        "has none without --target"
-                        if target is None
-                        else "predicts numbers; see `predict --intervals`"
-                    )
-                )
+            name, said = (NETWORK, []) if target is None else chosen_model(table, model, task)
+            if sets is not None:
+                _check_has_class(name, target)
+            warnings = [] if is_regressor(name) else table.warnings()
             note([*table.described(), *warnings, *said], quiet=json)
-            try:
-                learner: Any
-                if target is None:
-                    learner = named_network(learner_arguments(arg), table.schema)
-                else:
-                    make = make_regressor if is_regressor(chosen) else make_learner
-                    learner = make(chosen, learner_arguments(arg), table.schema)
-            except SchemaError as error:
-                raise SchemaError(f"{chosen!r} cannot learn from this file: {error}") from error
+            learner = _made(name, table, arg)
             if prior is not None:
                 add_prior_of_file(learner, prior, prior_weight)
-            is_ours = isinstance(learner, BayesClassifier | BayesRegressor)
-            timed = learner if is_ours and learner._store.tables.timed else None
-            learns_unlabelled = getattr(learner, "unlabelled", "refuse") == "em"
-            amount = label_amount(table) if is_regressor(chosen) else None
+            training = TableTraining(learner, name, table, sets)
             for record in records_of(table.source):
-                if not isinstance(record, Event):
-                    bad[record.reason] += 1
-                elif record.y is None and target is not None and not learns_unlabelled:
-                    unlabelled += 1
-                else:
-                    if record.y is None and target is not None:
-                        unlabelled += 1
-                        if learner.classes_:
-                            learner.learn_one(record.x, None)
-                        continue
-                    label = record.y if amount is None else number_of(record.y, amount)
-                    if label is None and target is not None:
-                        bad["its target is not a number"] += 1
-                        continue
-                    try:
-                        if sets is not None:
-                            answer = learner.predict_proba_one(record.x)
-                        if target is None:
-                            learner.learn_one(record.x)
-                        elif timed is None:
-                            learner.learn_one(record.x, label)
-                        else:
-                            timed.learn_one(record.x, label, at=record.time)
-                    except BudgetExceeded:
-                        raise
-                    except StreamBayesError as error:
-                        raise BadValue(f"{file}, at {record.position}: {error}") from error
-                    learned += 1
-                    if sets is not None:
-                        sets.score(label, answer)
+                training.learn(record)
             warn_of_misfits(table.source, lambda line: note([line], quiet=json))
-        if not learned and target is None:
-            raise BadValue(f"{file}: there is no row to learn")
-        if not learned and amount is not None and bad:
-            raise BadValue(
-                f"{file}: no row has a number in the column {target!r}; for classes: --task classification"
-            )
-        if not learned:
-            raise BadValue(f"{file}: no row has a label in the column {target!r}, so nothing was learned")
+        training.check_learned()
         if sets is None:
             save(learner, out)
         else:
             save_with_sets(learner, sets, out)
-        left_out = [shown(name) for name in getattr(learner, "left_out_", ())]
-        shares = {} if sets is None else {str(level): sets.coverage(level) for level in sets.levels}
         if json:
-            counts = {"learned": learned, "unlabelled": unlabelled, "bad": bad}
-            covered = {"coverage": shares} if shares else {}
-            print_json({"model": type(learner).__name__, **counts, **covered, "left_out": left_out})
+            print_json(_summary(training))
             return
-        text = f"{type(learner).__name__} learned {learned:,} rows"
-        if unlabelled and learns_unlabelled:
-            share = learner.unlabelled_share_
-            text += f"; {unlabelled:,} rows without a label count with the share {share:g}, by what the labels show"
-        elif unlabelled:
-            text += f"; {unlabelled:,} rows without a label were skipped"
-        text += "".join(f"; sets of {level} held the label in {share:.1%}" for level, share in shares.items())
-        text += "".join(f"; {count:,} rows skipped: {reason}" for reason, count in bad.items())
-        text = "\n".join([text, *left_out_lines(learner)])
         command = ["predict", str(out), f"NEW{suffix_of(file)}", "--out", "answers.csv"]
         command += [] if sets is None else ["--coverage", str(sets.levels[-1])]
         next_step = join(["stream-bayes", *command, *arguments_of(options, CSVOptions)])
         if target is None:
             next_step += f", or {join(['stream-bayes', 'network', 'export', str(out), 'network.bif'])}"
-        typer.echo(f"{text}\nsaved to {out}; next: {next_step}")
+        lines = [training.described(), *left_out_lines(learner), f"saved to {out}; next: {next_step}"]
+        typer.echo("\n".join(lines))
+
+
+def _check_has_class(model: str, target: str | None) -> None:
+    """Refuse sets of labels for a model without labels."""
+    if target is None:
+        raise BadValue(f"--coverage is for a class, and {model!r} has none without --target")
+    if is_regressor(model):
+        raise BadValue(
+            f"--coverage is for a class, and {model!r} predicts numbers; see `predict --intervals`"
+        )
+
+
+def _made(model: str, table: DataFile, arguments: list[str]) -> Any:
+    """Return a new model by its name for the columns of a table."""
+    try:
+        if table.target is None:
+            return named_network(learner_arguments(arguments), table.schema)
+        make: Callable[..., Any] = make_regressor if is_regressor(model) else make_learner
+        return make(model, learner_arguments(arguments), table.schema)
+    except SchemaError as error:
+        raise SchemaError(f"{model!r} cannot learn from this file: {error}") from error
+
+
+def _summary(training: TableTraining) -> dict[str, Any]:
+    """Return what was learned and what was not, for --json."""
+    coverages = training.coverages()
+    return {
+        "model": type(training.learner).__name__,
+        "learned": training.learned,
+        "unlabelled": training.unlabelled,
+        "bad": training.bad,
+        **({"coverage": coverages} if coverages else {}),
+        "left_out": [shown(name) for name in getattr(training.learner, "left_out_", ())],
+    }
 
 
 def records_of(source: Source) -> Iterator[Record]:

@@ -1,0 +1,121 @@
+"""Training a model on the rows of a table, with the counts of what it learned and of what was skipped."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from stream_bayes.cli.compared_regressors import number_of
+from stream_bayes.cli.data_file import DataFile, label_amount
+from stream_bayes.cli.tasks import is_regressor
+from stream_bayes.core.events.event import Event
+from stream_bayes.core.measures.label_sets import LabelSets
+from stream_bayes.errors import BadValue, BudgetExceeded, StreamBayesError
+from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.base.regressor import BayesRegressor
+from stream_bayes.streams.contracts.source import Record
+
+__all__ = ["TableTraining"]
+
+
+class TableTraining:
+    """A model that learns the rows of a table, whose column `target` has the labels; a network learns all columns where
+    that is None. `sets` are scored with the answer to each row, before it is learned.
+
+    Attributes
+    ----------
+    learned, unlabelled : int
+        Rows learned, and rows without a label, which are learned too if the model was made so.
+    bad : Counter of str
+        Rows that were skipped, by reason.
+    """
+
+    def __init__(self, learner: Any, name: str, table: DataFile, sets: LabelSets | None) -> None:
+        self.learner = learner
+        self.sets = sets
+        self.learned = self.unlabelled = 0
+        self.bad: Counter[str] = Counter()
+        self._table = table
+        self._amount = label_amount(table) if is_regressor(name) else None
+        self._learns_unlabelled = getattr(learner, "unlabelled", "refuse") == "em"
+        is_ours = isinstance(learner, BayesClassifier | BayesRegressor)
+        self._is_timed = is_ours and learner._store.tables.timed
+
+    def learn(self, record: Event | Record) -> None:
+        """Learn a row, or count why it is skipped.
+
+        Raises
+        ------
+        BadValue
+            If the model refuses the row.
+        BudgetExceeded
+            If the model has no room for it.
+        """
+        if not isinstance(record, Event):
+            self.bad[record.reason] += 1
+            return
+        try:
+            if self._table.target is None:
+                self.learner.learn_one(record.x)
+                self.learned += 1
+            elif record.y is None:
+                self._learn_unlabelled(record.x)
+            else:
+                self._learn_labelled(record)
+        except BudgetExceeded:
+            raise
+        except StreamBayesError as error:
+            raise BadValue(f"{self._table.path}, at {record.position}: {error}") from error
+
+    def _learn_unlabelled(self, x: Mapping[str, Any]) -> None:
+        self.unlabelled += 1
+        if self._learns_unlabelled and self.learner.classes_:
+            self.learner.learn_one(x, None)
+
+    def _learn_labelled(self, event: Event) -> None:
+        label = event.y if self._amount is None else number_of(event.y, self._amount)
+        if label is None:
+            self.bad["its target is not a number"] += 1
+            return
+        answer = None if self.sets is None else self.learner.predict_proba_one(event.x)
+        if self._is_timed:
+            self.learner.learn_one(event.x, label, at=event.time)
+        else:
+            self.learner.learn_one(event.x, label)
+        self.learned += 1
+        if self.sets is not None and answer is not None:
+            self.sets.score(label, answer)
+
+    def check_learned(self) -> None:
+        """Raise `BadValue` if no row was learned, with the reason."""
+        if self.learned:
+            return
+        file, target = self._table.path, self._table.target
+        if target is None:
+            raise BadValue(f"{file}: there is no row to learn")
+        if self._amount is not None and self.bad:
+            raise BadValue(
+                f"{file}: no row has a number in the column {target!r}; for classes: --task classification"
+            )
+        raise BadValue(f"{file}: no row has a label in the column {target!r}, so nothing was learned")
+
+    def coverages(self) -> dict[str, float]:
+        """Return the share of rows whose label the sets held, by their level."""
+        return (
+            {} if self.sets is None else {str(level): self.sets.coverage(level) for level in self.sets.levels}
+        )
+
+    def described(self) -> str:
+        """Return in one line what was learned and what was not."""
+        text = f"{type(self.learner).__name__} learned {self.learned:,} rows"
+        if self.unlabelled and self._learns_unlabelled:
+            share = self.learner.unlabelled_share_
+            text += f"; {self.unlabelled:,} rows without a label count with the share {share:g}, by what the labels "
+            text += "show"
+        elif self.unlabelled:
+            text += f"; {self.unlabelled:,} rows without a label were skipped"
+        text += "".join(
+            f"; sets of {level} held the label in {share:.1%}" for level, share in self.coverages().items()
+        )
+        return text + "".join(f"; {count:,} rows skipped: {reason}" for reason, count in self.bad.items())
