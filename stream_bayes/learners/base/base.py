@@ -75,6 +75,9 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
     unlabelled: str = "refuse"  # an argument of those that learn events without a label, in `unlabelled.py`
     inputs: ClassVar[frozenset[str]] = frozenset()  # the kinds of features: "nominal", "numeric", "bag"
     additive: ClassVar[bool] = True  # log P(y, x) is a sum over features
+    scores_events: bool = (
+        True  # False if `joint_log_likelihood` is of P(y | x), or another score, and not of P(y, x)
+    )
     tables_to_draw: ClassVar[type[CountedTables] | None] = None  # how the tables of its reading are drawn
 
     _store: CountStore
@@ -268,7 +271,11 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
     # -- predicting ---------------------------------------------------------------------------------------------------
 
     def joint_log_likelihood(self, x: X) -> dict[Any, float]:
-        """Return log P(y, x) of each class that has weight or was declared; empty before any learning."""
+        """Return log P(y, x) of each class that has weight or was declared; empty before any learning.
+
+        Mixtures and classifiers that learn P(y | x) return the logarithm of their answer instead, `ComplementNB` its
+        score.
+        """
         joint: dict[Any, float] = self._reading.log_joint(self._store.encoder.lookup(x))
         return joint
 

@@ -146,6 +146,11 @@ class LiveChoice(PairClassifier):
     def order(self) -> int:  # type: ignore[override]  # A2DE reads triples
         return 3 if "a2de" in self.readings else 2
 
+    @property
+    def scores_events(self) -> bool:  # type: ignore[override]  # a mixture's score is of P(y | x)
+        """True if one reading answers, and all count numbers alike."""
+        return self.combine == "best" and not set(self.readings) & {"gaussian", "lda", "qda"}
+
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
         settings = self._settings(class_prior)
         members = {name: self._member(name, store, settings) for name in self.readings}

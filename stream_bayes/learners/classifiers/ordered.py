@@ -23,6 +23,7 @@ class OrderedClassifier(BayesClassifier):
     promises: ClassVar[frozenset[Promise]] = frozenset({Promise.ORDERED})
     inputs: ClassVar[frozenset[str]] = frozenset({"nominal", "numeric"})
     additive: ClassVar[bool] = False
+    scores_events = False
     unlearns: ClassVar[bool] = False
     _grows_by_value: ClassVar[bool] = False
     """True if each value of a feature adds to what is kept."""

@@ -224,6 +224,7 @@ class ComplementNB(_BagClassifier):
     """
 
     reading = ComplementReading
+    scores_events = False
     why_no_draws = "its score by the other classes is no probability of the event; MultinomialNB has draws"
 
     def __init__(

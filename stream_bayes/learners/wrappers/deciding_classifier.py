@@ -145,13 +145,14 @@ class DecidingClassifier(ReadOnlyArguments, base.Wrapper[base.Estimator], base.M
         x
             The event, without the feature.
         feature
-            A nominal feature; None for the label itself.
+            A nominal or numeric feature; None for the label itself. A number weighs by its density, which is
+            integrated, and in bins as if it were uniform in each of them.
 
         Raises
         ------
         NotSupported
-            If the rule is not `Costs`; of a feature, if it is a number, or the classifier is a mixture or not of this
-            package.
+            If the rule is not `Costs`; of a feature, if the classifier has no P(x, y): if it is a mixture, learns
+            P(y | x), or is not of this package.
 
         Examples
         --------

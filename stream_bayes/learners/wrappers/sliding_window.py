@@ -112,6 +112,11 @@ class SlidingWindow(BayesClassifier):
         return self.learner.additive
 
     @property
+    def scores_events(self) -> bool:  # type: ignore[override]  # the learner's
+        """True if `joint_log_likelihood` is of P(y, x)."""
+        return self.learner.scores_events
+
+    @property
     def class_prior(self) -> Any:
         """The learner's."""
         return self.learner.class_prior

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_bayes.core.values.values import is_missing, shown
 from stream_bayes.errors import BadValue, NotLearned, NotSupported, UnknownFeature
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.wrappers.decision_rules import Costs
+from stream_bayes.learners.wrappers.possible_values import weighed_values
 
 __all__ = ["least_risk", "value_of_feature", "value_of_label"]
 
@@ -34,51 +37,47 @@ def value_of_label(costs: Costs, answer: Answer) -> float:
 
 
 def value_of_feature(costs: Costs, model: Any, x: Mapping[Any, Any], feature: Any) -> float:
-    """Return the expected cost that a nominal feature would save.
+    """Return the expected cost that a feature would save.
 
     Raises
     ------
     NotSupported
-        For a model without joint probabilities, and for numbers.
+        For a model without joint probabilities.
     """
-    rows = [model.joint_log_likelihood({**x, feature: value}) for value in _values(model, x, feature)]
-    labels = list(rows[0])
-    scores = np.array([[row[label] for label in labels] for row in rows])
-    joint = np.exp(scores - scores.max())
+    _check(model, x, feature)
+    labels = list(model.classes_)
+    cost = np.array([[costs.cost(decision, label) for label in labels] for decision in costs.decisions])
+
+    @cache
+    def score(value: Any) -> NDArray[np.float64]:
+        return np.array(list(model.joint_log_likelihood({**x, feature: value}).values()))
+
+    def decide(value: Any) -> int:
+        scores = score(value)
+        return int((cost @ np.exp(scores - scores.max())).argmin())
+
+    values = weighed_values(model, x, feature, score, decide)
+    scores = np.array([score(value) for value, _ in values])
+    joint = np.exp(scores - scores.max()) * np.array([[measure] for _, measure in values])
     joint /= joint.sum()
-    now = least_risk(costs, dict(zip(labels, joint.sum(axis=0).tolist(), strict=True)))
-    after = 0.0
-    for row in joint.tolist():
-        share = math.fsum(row)
-        if share > 0.0:
-            after += share * least_risk(costs, {y: p / share for y, p in zip(labels, row, strict=True)})
-    return max(0.0, now - after)
+    risks = joint @ cost.T
+    if len(set(risks.argmin(axis=1).tolist())) == 1:
+        return 0.0  # and not what rounding leaves
+    return max(0.0, float(risks.sum(axis=0).min() - risks.min(axis=1).sum()))
 
 
-def _values(model: Any, x: Mapping[Any, Any], feature: Any) -> list[Any]:
-    """Return the values that a feature may have."""
-    if not issubclass(
-        type(model), BayesClassifier
-    ):  # to isinstance, a pipeline of River is whatever it ends in
+def _check(model: Any, x: Mapping[Any, Any], feature: Any) -> None:
+    """Raise an error unless a model has P(y, x, value) of a feature that an event lacks."""
+    # To isinstance, a pipeline of River is whatever it ends in.
+    if not issubclass(type(model), BayesClassifier) or not model.scores_events:
         raise NotSupported(
-            f"a {type(model).__name__} has no joint probabilities to weigh the values of {shown(feature)} by; a "
-            "learner of this package that is no mixture has, without steps before it"
+            f"a {type(model).__name__} has no joint probabilities to weigh the values of {shown(feature)} by; "
+            "NaiveBayes, LDA, QDA, networks and the learners over pairs have, alone and without steps before them"
         )
     if not is_missing(x.get(feature)):
         raise BadValue(f"the event has {shown(feature)} already, as {shown(x[feature])}: leave it out")
     if not model.classes_:
         raise NotLearned("no class is known yet, so that nothing can be worth anything")
     features = model._store.encoder.features
-    entry = features.get(feature)
-    if entry is None:
+    if feature not in features:
         raise UnknownFeature(f"no feature {shown(feature)} is known; there are {shown(list(features))}")
-    if entry.numeric or entry.measured:
-        raise NotSupported(
-            f"{shown(feature)} is a number: the value of information is known of names alone; cut it into names first"
-        )
-    start = model._store.tables.values.layout.start[entry.slot]
-    occupied = np.asarray(model._store.tables.values.occupied)[start:]
-    values = [value for code, value in enumerate(entry.vocabulary.values) if occupied[code]]
-    if not values:
-        raise NotLearned(f"no value of {shown(feature)} holds samples")
-    return values

@@ -1,22 +1,34 @@
-"""The value of a feature and of the label: by enumeration, never below 0, and refused where it is not known."""
+"""The value of features and of the label: by enumeration and quadrature, never below 0, refused without P(x, y)."""
 
 from __future__ import annotations
 
 import math
 import random
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 from river import naive_bayes
+from scipy import stats
 
 from stream_bayes import (
     AODE,
+    LDA,
+    QDA,
     TAN,
     AdaptiveBayes,
+    BayesianLogistic,
     BayesNetClassifier,
+    Binning,
     Costs,
     DecidingClassifier,
+    FourierLogistic,
+    GaussianNB,
+    LiveChoice,
     NaiveBayes,
+    NearestNeighbours,
+    SlidingWindow,
     Thresholds,
 )
 from stream_bayes.errors import BadValue, NotLearned, NotSupported, UnknownFeature
@@ -62,6 +74,52 @@ def test_the_value_is_the_risk_saved_on_average_over_the_feature_and_never_below
         )  # that of the label
 
 
+def numbers_of(seed: int, count: int) -> list[Any]:
+    source, rows = random.Random(seed), []
+    for _ in range(count):
+        y = source.choice(["ill", "well", "well"])
+        first = source.gauss(y == "ill", 1.0)
+        rows.append(({"n": first, "m": first + source.gauss(0.5 * (y == "ill"), 0.2)}, y))
+    return rows
+
+
+def test_the_value_of_a_number_is_what_the_overlap_of_two_gaussians_leaves() -> None:
+    costs, model = Costs.zero_one(["ill", "well"]), GaussianNB(predictive="plug-in", variance="classes")
+    for x, y in numbers_of(1, 200):
+        model.learn_one({"n": x["n"]}, y)
+    (high, sd), (low, _) = (model.conditional("n", {"class": y}).values() for y in ("ill", "well"))
+    p, q = model.class_prior_["ill"], model.class_prior_["well"]
+    border = (high + low) / 2 - sd**2 * math.log(p / q) / (high - low)  # above it, ill is more probable
+    wrong = p * stats.norm.cdf(border, high, sd) + q * stats.norm.sf(border, low, sd)
+    assert DecidingClassifier(model, costs).value_of_one({}, "n") == pytest.approx(
+        min(p, q) - wrong, rel=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    "classifier", [NaiveBayes(), QDA(), LDA(shrinkage=0.0), AODE(binning=Binning(bins=4))]
+)
+def test_the_value_of_a_number_is_the_risk_saved_on_average_over_it(classifier: Any) -> None:
+    model = DecidingClassifier(classifier, COSTS)
+    for x, y in numbers_of(2, 300):
+        model.learn_one(x, y)
+    most = 0.0
+    for x in ({}, {"m": 1.5}):
+        line = np.linspace(-25.0, 25.0, 40_001)
+        if isinstance(classifier, AODE):  # a number is uniform in its bin, which has the measure 1
+            bins: Any = classifier._store.encoder.bins
+            slot = classifier._store.encoder.features["n"].slot
+            ends = [bins.edges[slot][0], *bins.cuts[slot], bins.edges[slot][1]]
+            line = np.concatenate([np.linspace(a, b, 4001)[:-1] for a, b in pairwise(ends)])
+        joint = [list(classifier.joint_log_likelihood({**x, "n": v}).values()) for v in line.tolist()]
+        cost = [[COSTS.cost(d, y) for d in COSTS.decisions] for y in classifier.classes_]
+        risks = np.exp(joint) @ np.array(cost)
+        saved = (risks.sum(axis=0).min() - risks.min(axis=1).sum()) / np.exp(joint).sum()
+        most = max(most, saved)
+        assert model.value_of_one(x, "n") == pytest.approx(saved, rel=5e-3, abs=1e-9)
+    assert most > 0.05
+
+
 def test_a_label_is_asked_for_where_it_is_worth_its_price() -> None:
     model = taught(NaiveBayes())
     x = {"a": "y"}
@@ -85,15 +143,23 @@ def test_what_has_no_value_is_refused() -> None:
     with pytest.raises(NotLearned, match="no class is known"):
         DecidingClassifier(NaiveBayes(), COSTS).ask_one({}, 1.0)
     assert math.isnan(DecidingClassifier(NaiveBayes(), COSTS).risk_one({}))
-    numbers = DecidingClassifier(NaiveBayes(), COSTS)
-    numbers.learn_one({"n": 1.0}, "ill")
     binned = DecidingClassifier(AODE(), COSTS)
     binned.learn_one({"n": 1.0}, "ill")
+    with pytest.raises(NotLearned, match="cut points of 'n' are not set yet"):
+        binned.value_of_one({}, "n")
     for refused, feature, message in [
-        (numbers, "n", "'n' is a number"),
-        (binned, "n", "'n' is a number"),
         (DecidingClassifier(naive_bayes.GaussianNB(), COSTS), "a", "no joint probabilities"),
-        (DecidingClassifier(AdaptiveBayes(), COSTS), "a", "no joint probabilities"),
+        *[
+            (DecidingClassifier(each, COSTS), "a", "no joint probabilities")  # P(y | x) alone
+            for each in (
+                AdaptiveBayes(),
+                LiveChoice(),
+                NearestNeighbours(),
+                FourierLogistic(),
+                BayesianLogistic(),
+                SlidingWindow(LiveChoice(), 9),
+            )
+        ],
         (DecidingClassifier(NaiveBayes(), Thresholds(0.9)), "a", "Thresholds has no costs"),
     ]:
         with pytest.raises(NotSupported, match=message):
