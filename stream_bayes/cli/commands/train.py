@@ -28,7 +28,7 @@ from stream_bayes.cli.tasks import Task, chosen_model, is_regressor
 from stream_bayes.cli.training import TableTraining
 from stream_bayes.core.measures.label_sets import LabelSets
 from stream_bayes.core.values.values import shown
-from stream_bayes.errors import BadValue, Exhausted, SchemaError, StreamBayesError
+from stream_bayes.errors import BadValue, Exhausted, SchemaError
 from stream_bayes.learners.catalogue import DEFAULT, DEFAULT_REGRESSOR, NETWORK
 from stream_bayes.learners.factory import make_learner, make_regressor
 from stream_bayes.saving.model_files import save, save_with_sets
