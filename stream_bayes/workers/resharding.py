@@ -10,11 +10,12 @@ So a later label, correction or tombstone meets its sample and the counts of it 
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from heapq import merge
 from typing import Any, NamedTuple
+
+import msgspec
 
 from stream_bayes.core.events.actions import Learned
 from stream_bayes.core.events.event import Partition
@@ -32,8 +33,6 @@ from stream_bayes.workers.summable import SummedLearner
 from stream_bayes.workers.total import summed
 
 __all__ = ["NewShard", "reshard"]
-
-logger = logging.getLogger(__name__)
 
 SECTIONS = {"step", "model", "losses", "pending", SETTINGS, HISTORY, LOG}
 
@@ -223,35 +222,28 @@ class _Resharding:
 
     def _joined(self, new: int, contents: Mapping[int, PendingSnapshot], fresh: Pending) -> PendingSnapshot:
         origins = [contents[shard] for shard in self._origins[new]]
+        time = self._time(origins, fresh)
         counts: Counter[str] = Counter(dict.fromkeys(fresh.counts, 0))
         for shard in self._homes[new]:
             for name, count in contents[shard].counts.items():
                 counts[name] += count
-        waiting, early = (
-            list(
-                merge(
-                    *(
-                        [
-                            entry
-                            for entry in entries(each)
-                            if self._is_of(new, entry.event.partition.partition)
-                        ]
-                        for each in origins
-                    ),
-                    key=_since,
-                )
-            )
-            for entries in (_waiting, _early)
-        )
-        resolved = list(
-            merge(
-                *(
-                    [entry for entry in each.resolved if self._is_of(new, entry.partition)]
-                    for each in origins
-                ),
-                key=_since,
-            )
-        )
+
+        def moved(
+            entries: Callable[[PendingSnapshot], Iterable[Any]], number_of: Callable[[Any], int]
+        ) -> Any:
+            theirs = [
+                [
+                    _moved(entry, each.time, time)
+                    for entry in entries(each)
+                    if self._is_of(new, number_of(entry))
+                ]
+                for each in origins
+            ]
+            return list(merge(*theirs, key=_since))
+
+        waiting = moved(lambda each: each.waiting, _partition_of_event)
+        early = moved(lambda each: each.early, _partition_of_event)
+        resolved = moved(lambda each: each.resolved, lambda entry: entry.partition)
         keys = Counter([entry.event.key for entry in (*waiting, *early)] + [entry.key for entry in resolved])
         twice = [key for key, times in keys.items() if times > 1]
         if twice:
@@ -261,7 +253,7 @@ class _Resharding:
                 "present one, or wait until their labels have come"
             )
         return PendingSnapshot(
-            self._time(new, origins, fresh),
+            time,
             waiting,
             early,
             resolved,
@@ -269,33 +261,39 @@ class _Resharding:
             max((each.forgotten for each in contents.values() if each.forgotten is not None), default=None),
         )
 
-    def _time(self, new: int, origins: list[PendingSnapshot], fresh: Pending) -> Mapping[str, Any]:
+    def _time(self, origins: list[PendingSnapshot], fresh: Pending) -> Mapping[str, Any]:
         """Return the stream time of a new shard: the latest of those whose partitions it gets."""
-        started = [each.time for each in origins if each.time["now"] is not None]
+        started = [each.time for each in origins if _has_started(each.time)]
         if not started:
             return fresh.time.state()
         latest: dict[str, Any] = {**started[0], "now": max(time["now"] for time in started)}  # type: ignore[type-var]
         if "first" in latest:
             latest["first"] = min(time["first"] for time in started)  # type: ignore[type-var]
-            apart = latest["now"] - min(time["now"] for time in started)  # type: ignore[type-var]
-            if apart:
-                logger.warning(
-                    "shard %d joins partitions that were read up to times %.0f seconds apart: samples of the earlier "
-                    "ones wait for their labels up to so much less",
-                    new,
-                    apart,
-                )
         return latest
+
+
+def _has_started(time: Mapping[str, Any]) -> bool:
+    return time["now"] is not None
+
+
+def _moved(entry: Any, before: Mapping[str, Any], after: Mapping[str, Any]) -> Any:
+    """Return an entry whose moment is as long ago for the new shard as it was for its own.
+
+    Shards may have been read up to different times. So no sample has waited longer than it did.
+    """
+    if before["now"] == after["now"]:
+        return entry
+    if not _has_started(before):  # it counts as having happened at the first time, which is to come
+        return msgspec.structs.replace(entry, since=after["now"])
+    since = max(entry.since, before.get("first", entry.since))
+    return msgspec.structs.replace(entry, since=after["now"] - (before["now"] - since))
+
+
+def _partition_of_event(entry: Any) -> int:
+    number: int = entry.event.partition.partition
+    return number
 
 
 def _since(entry: Any) -> float:
     since: float = entry.since
     return since
-
-
-def _waiting(content: PendingSnapshot) -> Iterable[Any]:
-    return content.waiting
-
-
-def _early(content: PendingSnapshot) -> Iterable[Any]:
-    return content.early

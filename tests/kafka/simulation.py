@@ -1,10 +1,10 @@
 """A simulation of pipelines over Kafka: workers, broker, disk and clock, all decided by one seed.
 
-Each worker is an engine of this package in a thread of its own, but only one thread runs at a time. Every call of a
-contract (of a reader, a writer, the cluster, the store of snapshots, and every sleep) is a point: the worker hands the
-baton back, and the seed decides who runs next. A plan of faults, made from the seed too, says what happens at which
-step: the worker whose turn it is is paused or killed, its call fails or its reply is lost, another one starts, records
-come, expire, are compacted or lost. So a history is a function of its seed, and can be repeated and made smaller.
+Each worker is an engine of this package in a coroutine of its own. Every call of a contract (of a reader, a writer, the
+cluster), every sleep and every fsync is a point: the worker hands the baton back, and the seed decides who runs next. A
+plan of faults, made from the seed too, says what happens at which step: the worker whose turn it is is paused or
+killed, its call fails or its reply is lost, another one starts, records come, expire, are compacted or lost. So a
+history is a function of its seed, and can be repeated and made smaller.
 
 The broker is `fake_broker`; engines, deliveries, recoveries and snapshots are the real ones.
 """
@@ -16,7 +16,6 @@ import logging
 import os
 import random
 import shutil
-import threading
 import time
 import uuid
 from collections import Counter
@@ -27,6 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from greenlet import getcurrent, greenlet
 
 from stream_bayes import NaiveBayes
 from stream_bayes.core.events.event import Kind, Partition
@@ -40,9 +40,11 @@ from stream_bayes.errors import (
     SnapshotNotWritten,
     SourceError,
 )
+from stream_bayes.kafka.aligned_reader import AlignedReader
 from stream_bayes.kafka.clients.client import Interrupted
 from stream_bayes.kafka.clients.connection import Connection
-from stream_bayes.kafka.delivery import AtLeastOnce
+from stream_bayes.kafka.clients.reconnecting import ReconnectingReader
+from stream_bayes.kafka.delivery import AtLeastOnce, Delivery
 from stream_bayes.kafka.recovery import JournalRecovery, OffsetRecovery
 from stream_bayes.kafka.sink import KafkaDeadLetters, KafkaSink
 from stream_bayes.kafka.source import KafkaSource, Labels
@@ -101,6 +103,17 @@ KINDS = {
     "bad time": 2,
     "rescale": 4,  # of shards
 }
+# What has a clock, or sleeps.
+CLOCKED: tuple[Any, ...] = (
+    AlignedReader,
+    AtLeastOnce,
+    Delivery,
+    Engine,
+    KafkaSource,
+    OffsetRecovery,
+    ReconnectingReader,
+    Transactions,
+)
 PIPELINE_KINDS = tuple(kind for kind in KINDS if kind != "rescale")
 
 
@@ -130,14 +143,13 @@ def plan_of(seed: int, kinds: Sequence[str] = PIPELINE_KINDS) -> list[Fault]:
 
 
 class Worker:
-    """An engine in a thread, which runs when it has the baton."""
+    """An engine in a coroutine, which runs when it has the baton."""
 
     def __init__(
         self, world: World, number: int, rebuild: bool = False, until_end: bool = False, **told: Any
     ) -> None:
         self.world = world
         self.number = number
-        self.turn = threading.Semaphore(0)
         self.is_done = self.is_killed = False
         self.paused_until = 0  # a step
         self.wakes_at = 0.0  # by the clock of the world
@@ -147,11 +159,9 @@ class Worker:
         self.rebuild = rebuild
         self.until_end = until_end
         self._told = told
-        self.thread = threading.Thread(target=self._run, name=f"simulated-{number}", daemon=True)
-        self.thread.start()
+        self.course = greenlet(self._run)
 
     def _run(self) -> None:
-        self.turn.acquire()
         try:
             if not self.is_killed:
                 self.engine = self.world.make_engine(self, **self._told)
@@ -162,15 +172,13 @@ class Worker:
             self.error = error
         finally:
             self.is_done = True
-            self.world.baton.release()
 
     def hand_back(self, seconds: float = 0.0) -> None:
         """Hand the baton back, and go on when the world gives it again."""
         if self.is_killed:
             raise Killed
         self.wakes_at = self.world.now + seconds
-        self.world.baton.release()
-        self.turn.acquire()
+        self.world.course.switch()
         if self.is_killed:
             raise Killed
 
@@ -232,7 +240,7 @@ class World:
         self.chance = random.Random(f"turns {seed}")
         self.now = 1000.0
         self.step = 0
-        self.baton = threading.Semaphore(0)
+        self.course = getcurrent()
         self.workers: list[Worker] = []
         self.current: Worker | None = None
         self.trace: list[str] = []
@@ -300,15 +308,15 @@ class World:
                 fields = Fields(target="y", time="at", default_kind=Kind.LABEL)
                 labels = Labels(LABELS, JSONDecoder(fields))
             decoder = JSONDecoder(Fields(target="y", time="at"))
-            return KafkaSource(connection, TOPIC, decoder, labels=labels, start="earliest", clock=self.clock)
+            return KafkaSource(connection, TOPIC, decoder, labels=labels, start="earliest")
 
         source = make_source()
         if self.mode.delivery == "at-least-once":
-            delivery = AtLeastOnce(connection, NAME, sleep=self.sleep, clock=self.clock)
-            recovery = OffsetRecovery(source, NAME, delivery, accept_gap=accept_gap, clock=self.clock)
+            delivery = AtLeastOnce(connection, NAME)
+            recovery = OffsetRecovery(source, NAME, delivery, accept_gap=accept_gap)
         else:
-            delivery = Transactions(connection, NAME, source, sleep=self.sleep, clock=self.clock)
-            recovery = JournalRecovery(source, NAME, delivery, accept_gap=accept_gap, clock=self.clock)
+            delivery = Transactions(connection, NAME, source)
+            recovery = JournalRecovery(source, NAME, delivery, accept_gap=accept_gap)
         letters = KafkaDeadLetters(delivery, LETTERS)
         store = SnapshotStore(self.directory / "state", 3)
         points: Any = store
@@ -324,8 +332,6 @@ class World:
             open_again=make_source,
             accept_gap=accept_gap,
             batch=10,
-            clock=self.clock,
-            sleep=self.sleep,
         )
 
     def _saving(self, worker: Worker, save: Callable[[Any], int]) -> Callable[[Any], int]:
@@ -334,15 +340,9 @@ class World:
             if self.is_disk_full:
                 self.is_disk_full = False
                 raise SnapshotNotWritten("no space left on device")
-            generation = save(snapshot)
-            worker.hand_back()
-            return generation
+            return save(snapshot)
 
         return saving
-
-    def clock(self) -> float:
-        """Return the seconds of this world's clock."""
-        return self.now
 
     def sleep(self, seconds: float) -> None:
         """Sleep, as the worker that has the baton."""
@@ -368,8 +368,7 @@ class World:
         self.now = max(self.now, worker.wakes_at) + 0.001
         self.step += 1
         self.current = worker
-        worker.turn.release()
-        self.baton.acquire()
+        worker.course.switch()
         self.current = None
         if worker.is_done:
             self.trace.append(f"{self.step}: {worker} ended: {worker.error!r:.100}")
@@ -428,8 +427,7 @@ class World:
         worker.is_killed = True
         worker.paused_until = 0
         self.current = worker
-        worker.turn.release()
-        self.baton.acquire()
+        worker.course.switch()
         self.current = None
 
     def _damage(self, fault: Fault) -> None:
@@ -609,9 +607,13 @@ class World:
 
 @contextmanager
 def simulated(
-    world: World, readers: Sequence[Any] = (), writers: Sequence[Any] = (), clusters: Sequence[Any] = ()
+    world: World,
+    readers: Sequence[Any] = (),
+    writers: Sequence[Any] = (),
+    clusters: Sequence[Any] = (),
+    clocked: Sequence[Any] = (),
 ) -> Iterator[None]:
-    """Let clients, clocks and threads be those of a world, in further modules too."""
+    """Let clients, clocks and disks be those of a world, in further modules and classes too."""
     from stream_bayes.kafka import delivery, journal, recovery, source, transactions
 
     def worker() -> Worker:
@@ -635,7 +637,13 @@ def simulated(
     ids = random.Random(f"ids {world.seed}")
 
     def in_world() -> bool:
-        return world.current is not None and threading.current_thread() is world.current.thread
+        return world.current is not None and getcurrent() is world.current.course
+
+    def sleep(seconds: float) -> None:
+        (world.sleep if in_world() else real_sleep)(seconds)
+
+    def monotonic() -> float:
+        return world.now if in_world() else real_monotonic()
 
     with pytest.MonkeyPatch.context() as patch:
         for module in (journal, recovery, source, *readers):
@@ -644,11 +652,15 @@ def simulated(
             patch.setattr(module, "make_writer", writer)
         for module in (delivery, source, *clusters):
             patch.setattr(module, "Cluster", cluster)
-        patch.setattr(time, "sleep", lambda s: world.sleep(s) if in_world() else real_sleep(s))
-        patch.setattr(time, "monotonic", lambda: world.now if in_world() else real_monotonic())
+        patch.setattr(time, "sleep", sleep)
+        patch.setattr(time, "monotonic", monotonic)
+        for made in (*CLOCKED, *clocked):  # their defaults are the real ones
+            for name, value in {"sleep": sleep, "clock": monotonic}.items():
+                if name in made.__init__.__kwdefaults__:
+                    patch.setitem(made.__init__.__kwdefaults__, name, value)
         patch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=ids.getrandbits(128)))
         patch.setattr(engine_module, "SnapshotWriter", lambda store: SnapshotWriter(store, executor=Inline()))
-        patch.setattr(os, "fsync", lambda descriptor: None)
+        patch.setattr(os, "fsync", lambda descriptor: world.sleep(0.0) if in_world() else None)
         logging.disable(logging.CRITICAL)
         try:
             yield
@@ -669,7 +681,7 @@ def simulate(
 
 
 def finish(world: World) -> None:
-    """Run the history of a world, and leave no thread of it."""
+    """Run the history of a world, and leave no worker of it."""
     try:
         world.run()
     finally:

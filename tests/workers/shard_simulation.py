@@ -17,6 +17,7 @@ from stream_bayes import NaiveBayes
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.streams.pipelines.config import PipelineConfig, checked
 from stream_bayes.workers import topic_reader
+from stream_bayes.workers.model_topic import ModelPublisher
 from stream_bayes.workers.pipeline import parts as parts_module
 from stream_bayes.workers.pipeline import rescale as rescale_module
 from stream_bayes.workers.pipeline.parts import WorkerParts
@@ -61,7 +62,7 @@ class ShardRun:
         self.step = shard.engine.step
 
     def run(self, **_: Any) -> None:
-        """Run it in the thread of the simulation."""
+        """Run it in the worker of the simulation."""
         self._shard.run()
         if self._shard.failure is not None:
             raise self._shard.failure
@@ -226,6 +227,6 @@ def simulate_shards(
     mode = Mode("exactly-once", seed % 2 == 1, seed % 3 != 0) if mode is None else mode
     world = ShardWorld(seed, directory, shard_plan(seed) if plan is None else plan, mode)
     modules = (topic_reader,), (rescale_module,), (topic_reader, parts_module, rescale_module)
-    with simulated(world, *modules):
+    with simulated(world, *modules, clocked=(ModelPublisher,)):
         finish(world)
     return world

@@ -10,7 +10,7 @@ from stream_bayes.workers.pipeline.rescale import _Rescale
 from tests.kafka.simulation import Mode, Violation, smallest
 from tests.workers.shard_simulation import shard_plan, simulate_shards
 
-HISTORIES = 16
+HISTORIES = 50
 SOAK_HISTORIES = 5000
 
 
@@ -34,6 +34,11 @@ def test_each_record_counts_once_in_the_sum_or_the_start_is_refused(tmp_path: Pa
 @pytest.mark.parametrize("first", range(HISTORIES, SOAK_HISTORIES, 1250))
 def test_each_record_counts_once_in_the_sum_of_many_histories(first: int, tmp_path: Path) -> None:
     check(range(first, first + 1250), tmp_path)
+
+
+def test_a_seed_is_a_history(tmp_path: Path) -> None:
+    first, again = (simulate_shards(3, tmp_path / name) for name in ("first", "again"))
+    assert first.trace == again.trace and first.step == again.step
 
 
 def test_a_rescale_that_trusts_every_snapshot_is_missed(

@@ -97,6 +97,22 @@ def test_late_labels_corrections_and_withdrawals_meet_their_samples_after_a_resc
     shards.check()
 
 
+def test_labels_of_a_shard_that_was_behind_meet_their_samples_after_a_rescale(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shards = FakeShards(FakeBroker(), monkeypatch, 2, 2, labels=True)
+    shards.pipeline["labels"]["wait_for"] = 100.0
+    waiting = shards.put_days(10, labelled=False)
+    shards.run()
+    for number in waiting:
+        shards.put_label(number, "fog")
+    shards.put_days(400, labelled=False)
+    shards.run(only=0)
+    assert rescale(shards.config(), 1).has_changed
+    shards.run(1)
+    shards.check()
+
+
 def test_a_shard_that_was_killed_is_replayed_before_it_moves(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
