@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,18 @@ from kafka.admin import (
     ResourceType,
 )
 
+from stream_bayes.core.events.unlearn_spans import Span
 from stream_bayes.errors import BrokerError
+from stream_bayes.kafka.producing import produce_one
+from stream_bayes.kafka.redriving import redrive as redrive_letters
+from stream_bayes.kafka.source import KafkaSource
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
+from stream_bayes.streams.records.commands import encode_unlearn
+from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.records.json_decoder import JSONDecoder
+from stream_bayes.workers.follower import Follower
 from stream_bayes.workers.pipeline.rescale import rescale
 from tests.kafka_broker.security import NARROW, PASSWORD, Security
 from tests.kafka_broker.sharing import Shards
@@ -79,6 +88,10 @@ class Rules:
     def take_back(self) -> None:
         if self._rules:
             self._admin.delete_acls(self._rules)
+            until(
+                "no rule to hold", lambda: not any(self._admin.describe_acls(rule)[0] for rule in self._rules)
+            )
+        self._rules = []
 
 
 @pytest.fixture
@@ -146,6 +159,49 @@ def test_a_pipeline_runs_and_rebuilds_with_exactly_the_listed_permissions(
     assert (len(kafka_topics.get(answers)), len(kafka_topics.get(letters))) == (60, 1)
 
 
+def test_commands_beside_a_pipeline_need_exactly_the_listed_permissions(
+    kafka_topics: KafkaTopics, security: Security, rules: Rules, tmp_path: Path
+) -> None:
+    source, letters, labels = (kafka_topics.topic(1) for _ in range(3))
+    names = {"SOURCE": source, "LABELS": labels, "DEAD_LETTERS": letters, "NAME": source}
+    table = {
+        "name": source,
+        "kafka": {"servers": [kafka_topics.servers], "client": "kafka-python"},
+        "source": {"kind": "kafka", "topic": source, "target": "y"},
+        "labels": {"topic": labels, "wait_for": 1e9},
+        "model": {"kind": "nb"},
+        "dead_letters": {"kind": "kafka", "topic": letters},
+        "snapshots": {"directory": str(tmp_path / "state")},
+    }
+    kafka_topics.put(source, [*days(10, 1), (0, None, b"no json")])
+    assert build(checked(table), tmp_path).run(until_end=True).processed == 11
+    config = checked(table | {"kafka": narrow(security, "kafka-python")})
+    connection, span = config.kafka.connection(), Span(0.0, 2e9)
+
+    def unlearn() -> None:
+        assert build(config, tmp_path).preview_unlearning(span).total == 10
+        config.source.write_command(config, encode_unlearn(span))
+
+    def redrive() -> None:
+        done = redrive_letters(connection, source, letters, [source, labels], max_message_bytes=10**6)
+        assert done.sent == {"not_json": 1}
+
+    def read() -> None:
+        with closing(KafkaSource(connection, source, JSONDecoder(Fields(target="y")))) as reader:
+            until("records", lambda: bool(reader.poll(5)))
+
+    def write() -> None:
+        produce_one(connection, labels, b"1", b"{}")
+
+    commands = {"`redrive`": redrive, "`unlearn`": unlearn, "`cuts`": read, "labels of the service": write}
+    for needs, run in commands.items():
+        with pytest.raises(BrokerError, match="permission"):
+            run()
+        rules.add(listed({needs}, names))
+        run()
+        rules.take_back()
+
+
 def test_workers_rescale_and_followers_have_the_listed_permissions(
     kafka_topics: KafkaTopics, security: Security, rules: Rules
 ) -> None:
@@ -169,5 +225,12 @@ def test_workers_rescale_and_followers_have_the_listed_permissions(
         shards.put(60)
         shards.run()
         shards.check(180)
+        rules.take_back()
+        connection = checked(shards.pipeline).kafka.connection()
+        with pytest.raises(BrokerError, match="permissions"):
+            Follower(connection, shards.name)
+        rules.add(listed({"`follow`"}, names))
+        with Follower(connection, shards.name) as model:
+            assert model.events == 180
     finally:
         shards.close()
