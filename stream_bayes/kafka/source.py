@@ -350,6 +350,11 @@ class KafkaSource:
         return self.cluster.offsets_at(new, float(self.start))
 
     @property
+    def position_units(self) -> Mapping[str, str]:
+        """A position is an offset."""
+        return dict.fromkeys({partition.source for partition in self.positions}, "offsets")
+
+    @property
     def end_offsets(self) -> Mapping[Partition, Position]:
         """The end offset of each partition at the last check."""
         return self._ends

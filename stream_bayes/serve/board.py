@@ -133,7 +133,7 @@ class Board:
                 "time": status["time"],
                 "processed": status["processed"],
                 "events_per_second": status["events_per_second"],
-                "lag": sum(place[-1] for place in status["lag"]),
+                "lag": _total_lag(status),
                 **status["measures"],
             }
         )
@@ -320,6 +320,12 @@ def evaluation_of(losses: Losses | NumberLosses) -> dict[str, Any]:
     }
     found["unanswered"] = losses.unanswered
     return found
+
+
+def _total_lag(status: Mapping[str, Any]) -> int | None:
+    """Return the lag of all partitions; None if it is not known, or is bytes of some and rows of others."""
+    units = {status["lag_units"].get(source) for source, _, _ in status["lag"]}
+    return sum(behind for _, _, behind in status["lag"]) if len(units) == 1 else None
 
 
 def _hashable(key: Any) -> Any:

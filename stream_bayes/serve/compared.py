@@ -113,6 +113,7 @@ class ComparedModels:
             "drift_state": None,
             "positions": [],
             "lag": [],
+            "lag_units": {},
             "dead": {},
             "last_dead": {},
             "labels": None,

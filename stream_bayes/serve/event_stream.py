@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import msgspec
 from starlette.types import Receive, Scope, Send
@@ -75,7 +76,8 @@ class EventStream:
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": b": ok\n\n", "more_body": True})
         if self._board.status:
-            status = msgspec.json.encode(as_json(self._board.status))
+            aged = {**self._board.status, "age_seconds": max(0.0, time.time() - self._board.status["time"])}
+            status = msgspec.json.encode(as_json(aged))
             follower.offer(b"event: status\ndata: " + status + b"\n\n")
         while not (gone.done() or self._board.has_ended):
             self._board.want_view()

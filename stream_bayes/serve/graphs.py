@@ -30,10 +30,11 @@ def graph_of(
     >>> [node["name"] for node in graph["nodes"]], graph["edges"][0]["parent"]
     (['rain', 'wet'], 'rain')
     """
-    names = list(dict.fromkeys([*(values or {}), *(name for edge in edges for name in edge)]))
+    values = values or {}
+    names = list(dict.fromkeys([*values, *(name for edge in edges for name in edge)]))
     if not 0 < len(names) <= MOST_NODES:
         return None
-    nodes = [Node(visible(name), _rows((values or {}).get(name, ()))) for name in names]
+    nodes = [Node(visible(name), _rows(values.get(name, ()))) for name in names]
     place = {name: number for number, name in enumerate(names)}
     links = [Link(place[parent], place[child]) for parent, child in dict.fromkeys(edges) if parent != child]
     placed = graph_layout(nodes, links)
@@ -47,7 +48,10 @@ def graph_of(
                 "y": round(box.y, 2),
                 "width": round(box.width, 2),
                 "height": round(box.height, 2),
-                "rows": [bar.label for bar in node.bars],
+                "rows": [
+                    {"label": bar.label, "value": value}
+                    for bar, value in zip(node.bars, _values(values.get(name, ())), strict=True)
+                ],
             }
             for name, node, box in zip(names, nodes, placed.boxes, strict=True)
         ],
@@ -58,12 +62,14 @@ def graph_of(
     }
 
 
+def _values(values: Sequence[str]) -> list[str | None]:
+    """Return the value of each bar of a monitor; None for the bar of all further values."""
+    return list(values) if len(values) <= MOST_BARS else [*values[: MOST_BARS - 1], None]
+
+
 def _rows(values: Sequence[str]) -> tuple[Bar, ...]:
-    kept = values if len(values) <= MOST_BARS else values[: MOST_BARS - 1]
-    bars = [Bar(visible(value)) for value in kept]
-    if len(kept) < len(values):
-        bars.append(Bar(f"{len(values) - len(kept):,} more"))
-    return tuple(bars)
+    further = f"{len(values) - MOST_BARS + 1:,} more"
+    return tuple(Bar(further if value is None else visible(value)) for value in _values(values))
 
 
 def _path(points: Sequence[tuple[float, float]]) -> str:

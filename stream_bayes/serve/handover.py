@@ -29,6 +29,7 @@ from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.serve.channel import WANTED_SECONDS, Channel, Message
 from stream_bayes.serve.labels import LabelSink, StoredRequests
 from stream_bayes.serve.plain_values import as_json, label_name
+from stream_bayes.streams.contracts.source import units_of
 from stream_bayes.streams.engine.dead_letters import DETAILS, REFUSED
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.newest import Answered, NewestAnswers
@@ -217,6 +218,7 @@ class Handover:
             "drift_state": _drift_state(step.model),
             "positions": [[*place, at] for place, at in sorted(engine.positions.items())],
             "lag": [[*place, behind] for place, behind in sorted(engine.lag.items())],
+            "lag_units": units_of(engine.source),
             "dead": dict(step.dead_letters.counts),
             "last_dead": {reason: list(last) for reason, last in step.dead_letters.last.items()},
             "labels": None if pending is None else {"waiting": pending.waiting, **pending.counts},

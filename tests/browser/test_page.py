@@ -186,6 +186,20 @@ def test_tabs_follow_the_keyboard(driver: Any, stream: tuple[Engine, Client]) ->
 def test_on_a_phone_nothing_runs_over_the_edge(driver: Any, stream: tuple[Engine, Client]) -> None:
     phone = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
+    # What charts write, with the end of each text: a canvas shows nothing outside of itself.
+    watch = driver.execute_cdp_cmd(
+        "Page.addScriptToEvaluateOnNewDocument",
+        {
+            "source": """window.cut = []; window.written = 0;
+        const own = CanvasRenderingContext2D.prototype.fillText;
+        CanvasRenderingContext2D.prototype.fillText = function (text, x, ...rest) {
+          const width = this.measureText(text).width, at = this.getTransform().transformPoint({ x, y: 0 }).x;
+          const left = at - width * { left: 0, start: 0, center: 0.5, right: 1, end: 1 }[this.textAlign];
+          written += 1;
+          if (left < -1 || left + width > this.canvas.width + 1) cut.push(text);
+          return own.call(this, text, x, ...rest); };"""
+        },
+    )
     try:
         for tab in TABS:
             open_page(driver, stream[1], tab)
@@ -193,7 +207,14 @@ def test_on_a_phone_nothing_runs_over_the_edge(driver: Any, stream: tuple[Engine
             time.sleep(0.3)
             take(driver, f"{tab}-phone")
             assert driver.execute_script("return document.scrollingElement.scrollWidth") <= 360, tab
+            if tab == "now":
+                assert driver.execute_script("return [written > 20, cut]") == [True, []]
+            if tab == "history":
+                wait_until(lambda: driver.find_elements("css selector", "#panel-history td button"))
+                why = driver.find_element("css selector", "#panel-history td button").rect
+                assert why["x"] >= 0 and why["x"] + why["width"] <= 360
     finally:
+        driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", watch)
         driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
@@ -245,11 +266,16 @@ def test_a_click_on_a_bar_is_evidence_and_every_posterior_follows(driver: Any, t
         season = rng.choice(("summer", "winter"))
         rain = "yes" if (season == "winter") is (rng.random() < 0.8) else "no"
         lawn = "wet" if (rain == "yes") is (rng.random() < 0.9) else "dry"
-        lines.append(json.dumps({"day": n, "season": season, "lawn": lawn, "rain": rain}))
+        lines.append(
+            json.dumps({"day": n, "season": season, "lawn": lawn, "wind": rng.gauss(0, 1), "rain": rain})
+        )
     (tmp_path / "days.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
     network = (
         STREAM.replace('kind = "tan"', 'kind = "bayes-net"').replace("drift = {}\n", "").partition("[[")[0]
     )
+    cuts = [k / 10 for k in range(-9, 10)]
+    network += '[schema.features]\nseason = "nominal"\nlawn = "nominal"\n'
+    network += f'wind = {{ kind = "numeric", cuts = {cuts} }}\n'
     with running(tmp_path, network) as (engine, client):
         wait_until(lambda: engine.step.processed >= 3_000, 60)
         open_page(driver, client, "model")
@@ -267,6 +293,12 @@ def test_a_click_on_a_bar_is_evidence_and_every_posterior_follows(driver: Any, t
             for value, p in expected[variable]["probabilities"].items():
                 shown = named[f"{variable} is {value}"].get_attribute("aria-label")
                 assert f": {100 * p:.1f}\N{NO-BREAK SPACE}%" in shown
+        further = "[...document.querySelectorAll('.belief text')].find((each) => each.textContent.endsWith(' more'))"
+        shown = driver.execute_script(f"return {further}.parentNode.lastChild.textContent")
+        bins = expected["wind"]["probabilities"]
+        assert float(shown) == pytest.approx(100 * sum(list(bins.values())[9:]), abs=0.06) and len(bins) == 20
+        low = named["wind is (-inf, -0.9)"].get_attribute("aria-label")
+        assert f": {100 * bins['(-inf, -0.9)']:.1f}\N{NO-BREAK SPACE}%" in low
         driver.execute_script("arguments[0].focus()", named["season is winter"])
         named["season is winter"].send_keys(Keys.ENTER)
         wait_until(lambda: "2 observed" in text(driver, "#panel-model"))
@@ -383,6 +415,12 @@ def test_a_correction_that_is_clicked_is_in_the_state_after_a_kill(driver: Any, 
         click(driver, f"button[aria-label='{name}']")
         wait_until(lambda: "corrected" in text(driver, "#panel-history .toolbar"))
         take(driver, "corrected")
+        process.send_signal(signal.SIGSTOP)
+        wait_until(lambda: "has not reported for some seconds" in text(driver, "#stale"))
+        assert complaints(driver) == []
+        process.send_signal(signal.SIGKILL)
+        wait_until(lambda: "cannot be reached" in text(driver, "#stale"))
+        assert "All figures are of " in text(driver, "#stale")
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()

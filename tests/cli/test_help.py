@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -44,3 +46,17 @@ def test_no_word_of_a_commands_help_is_lost(path: tuple[str, ...], command: Any)
     for part in getattr(command, "commands", {}).values():
         written |= words((part.help or "").split("\n\n")[0])
     assert written <= shown, sorted(written - shown)
+
+
+def test_help_imports_nothing_heavy() -> None:
+    program = """import sys
+from stream_bayes.cli.app import main
+sys.argv = ["stream-bayes", "--help"]
+try:
+    main()
+except SystemExit:
+    print("imported:", *sorted({name.partition(".")[0] for name in sys.modules}))"""
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    imported = set(shown.rpartition("imported:")[2].split())
+    assert "typer" in imported
+    assert not imported & {"numpy", "scipy", "river", "pandas", "pydantic", "msgspec", "kafka", "starlette"}

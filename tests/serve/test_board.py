@@ -21,6 +21,7 @@ def status(second: int) -> dict[str, Any]:
         "processed": 10 * second,
         "running": True,
         "lag": [["days", 0, 3], ["days", 1, 4]],
+        "lag_units": {"days": "rows", "labels.jsonl": "bytes"},
         "measures": {"accuracy": 0.5},
     }
 
@@ -57,6 +58,9 @@ def test_a_curve_of_a_day_keeps_its_first_and_newest_point_within_its_bound() ->
         assert len(board.curve) <= MOST_POINTS
     assert board.curve[0]["time"] == 0.0 and board.curve[-1]["time"] > 19_900
     assert board.curve[-1]["lag"] == 7 and board.curve[5]["events_per_second"] == 10.0
+    mixed = status(20_000) | {"lag": [["days", 0, 3], ["labels.jsonl", 0, 900]], "running": False}
+    board.apply(mixed)  # rows and bytes have no sum
+    assert board.curve[-1]["lag"] is None
 
 
 def test_the_history_drops_the_oldest_and_finds_by_key() -> None:

@@ -61,9 +61,9 @@ def test_a_graph_has_a_place_for_each_variable_and_a_row_for_each_value() -> Non
     values = {"rain": ["yes", "no"], "month": [str(n) for n in range(12)], "<b>": []}
     graph = graph_of([("month", "rain")], values)
     assert graph is not None
-    rows = {node["name"]: node["rows"] for node in graph["nodes"]}
-    assert rows["rain"] == ["yes", "no"] and rows["<b>"] == []
-    assert len(rows["month"]) == 10 and rows["month"][-1] == "3 more"
+    rows = {node["name"]: [(row["label"], row["value"]) for row in node["rows"]] for node in graph["nodes"]}
+    assert rows["rain"] == [("yes", "yes"), ("no", "no")] and rows["<b>"] == []
+    assert len(rows["month"]) == 10 and rows["month"][-1] == ("3 more", None)
     (edge,) = graph["edges"]
     assert (edge["parent"], edge["child"]) == ("month", "rain") and edge["path"].startswith("M")
     assert graph_of([]) is None

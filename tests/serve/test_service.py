@@ -92,6 +92,7 @@ def test_measures_are_those_of_the_engine(weather: tuple[Engine, Client, Path]) 
     assert sum(weight for *_, weight in found["measures"]["confusion"]["cells"]) > 900
     assert found["curve"][-1]["accuracy"] == found["status"]["measures"]["accuracy"]
     assert found["status"]["snapshots"]["written"] >= 1
+    assert found["status"]["lag_units"] == {"weather": "bytes", "labels": "bytes"}
 
 
 def test_history_holds_the_newest_events(client: Client) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from typing import Any
 
 import pytest
@@ -20,6 +21,8 @@ from stream_bayes import (
     NaiveBayes,
     Thresholds,
 )
+from stream_bayes.data.features import Nominal, Numeric
+from stream_bayes.data.schema import Schema
 from stream_bayes.errors import NotSupported, UnknownFeature
 from stream_bayes.mail import SpamFilter
 from stream_bayes.serve.views import Copy
@@ -118,3 +121,25 @@ def test_a_filter_is_described_by_its_most_telling_tokens_unless_they_are_hashed
         (each["information"] for each in told), reverse=True
     )
     assert Copy(hashed).describe()["telling"] == [] and Copy(SpamFilter()).describe()["telling"] == []
+
+
+def test_each_row_of_a_monitor_has_a_posterior_by_its_name_which_is_evidence_too() -> None:
+    model = BayesNetClassifier(
+        schema=Schema({"t": Numeric([-1, 0, 1]), "w": Numeric(range(1, 20)), "f": Nominal()})
+    )
+    rng = random.Random(1)
+    for k in range(300):
+        x = {"t": rng.gauss(0, 1), "w": rng.uniform(0, 20), "f": rng.choice((1.0, 2.5, True))}
+        model.learn_one(x, float(k % 3))
+    copy = Copy(model)
+    posteriors = copy.query({}, None)["posteriors"]
+    monitors = {node["name"]: node["rows"] for node in copy.describe()["graph"]["nodes"]}
+    assert (
+        monitors.keys() == posteriors.keys()
+        and len(monitors["t"]) == 4
+        and monitors["w"][-1]["value"] is None
+    )
+    for name, rows in monitors.items():
+        for value in (row["value"] for row in rows if row["value"] is not None):
+            assert posteriors[name]["probabilities"][value] > 0.0
+            assert copy.query({name: value}, [name])["posteriors"][name]["probabilities"][value] == 1.0

@@ -4,6 +4,8 @@ import { el, figure } from "./dom.js";
 
 const DASHES = [[], [6, 4], [2, 3]];
 const HEIGHT = 180;
+const LETTER = 7.4, GAP = 14; // of the texts beside an axis
+const CLOCK = 60; // the width of a time
 
 export class Chart {
   // `lines`: [{ label, colour (name of a CSS variable), of (a point to a number), isRight (of an axis of its own) }]
@@ -61,14 +63,15 @@ export class Chart {
     const axis = { stroke: colour("soft"), grid: { stroke: colour("line"), width: 1 }, ticks: { stroke: colour("line"), size: 5 }, font: "12px system-ui" };
     const values = (plot, ticks) => ticks.map((tick) => (this.isShare ? `${decimals(100 * tick, 100 * (ticks[1] - ticks[0]))} %` : decimals(tick, ticks[1] - ticks[0])));
     const scales = { x: { range: () => this.span() }, y: { range: (plot, low, high) => range(low, high, this.isShare) } };
-    const axes = [{ ...axis, space: 76, size: 32, values: (plot, ticks) => clock(ticks) }, { ...axis, size: 62, values }];
+    const axes = [{ ...axis, space: 76, size: 32, values: (plot, ticks) => clock(ticks) }, { ...axis, size: wide, values }];
     if (this.lines.some((line) => line.isRight)) {
       scales.right = { range: (plot, low, high) => range(low, high, false) };
-      axes.push({ ...axis, size: 62, values, scale: "right", side: 1, grid: { show: false } });
+      axes.push({ ...axis, size: wide, values, scale: "right", side: 1, grid: { show: false } });
     }
+    const rightMost = axes.length > 2 ? 8 : CLOCK / 2; // half of the last time stands right of its tick
     this.plot = new uPlot({
       width, height: HEIGHT, scales, axes,
-      padding: [8, 8, 0, 0],
+      padding: [8, rightMost, 0, 0],
       legend: { show: false },
       cursor: { points: { size: 6 } },
       hooks: { setCursor: [(plot) => this.label(plot.cursor.idx)] },
@@ -108,8 +111,11 @@ function clock(ticks) {
   return ticks.map((tick) => new Date(1000 * tick).toLocaleTimeString("en", options));
 }
 
+// The width of an axis: that of its longest text.
+function wide(plot, texts) { return Math.max(40, GAP + LETTER * Math.max(0, ...(texts || []).map((text) => text.length))); }
+
 function range(low, high, isShare) {
-  if (low === null || high === null) return [0, 1];
+  if (low === null || high === null || (low === 0 && high === 0)) return [0, 1];
   const room = Math.max((high - low || Math.abs(high) || 1) * 0.08, isShare ? 0.005 : 0);
   const top = isShare && high <= 1 ? Math.min(1, high + room) : high + room;
   return [low >= 0 && low < room * 4 ? 0 : low - room, top];

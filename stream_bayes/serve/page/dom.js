@@ -34,14 +34,15 @@ export function replace(element, ...children) {
 }
 
 // Rows are lists of cells; a cell is text, a number, null or a node. Columns of numbers stand to the right.
-export function table(caption, headings, rows) {
+// `kind` is a further class: "cards" for rows that a phone shows as cards.
+export function table(caption, headings, rows, kind = "") {
   const numeric = headings.map((_, place) => rows.length > 0 && rows.every((row) => isFigure(row[place])));
-  return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+  return el("div", { class: `scroll ${kind}`, tabindex: 0, role: "region", "aria-label": caption },
     el("table", {},
       el("caption", {}, caption),
       el("thead", {}, el("tr", {}, headings.map((each, place) => el("th", { scope: "col", class: numeric[place] ? "number" : "name" }, each)))),
       el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell, place) =>
-        el("td", { class: numeric[place] ? "number" : "name" }, cell instanceof Node ? cell : typeof cell === "number" ? figure(cell) : cell ?? "–")))))));
+        el("td", { class: numeric[place] ? "number" : "name", "data-heading": headings[place] }, cell instanceof Node ? cell : typeof cell === "number" ? figure(cell) : cell ?? "–")))))));
 }
 
 function isFigure(cell) {
@@ -66,9 +67,16 @@ export function signedBar(share, label) {
 
 export function figure(number) {
   if (number === null || number === undefined || Number.isNaN(number)) return "–";
-  if (Number.isInteger(number)) return number.toLocaleString("en");
   const size = Math.abs(number);
+  if (size >= 1e9) return number.toLocaleString("en", { notation: "compact", maximumSignificantDigits: 4 });
+  if (Number.isInteger(number)) return number.toLocaleString("en");
   return size >= 1000 ? Math.round(number).toLocaleString("en") : size < 0.001 && size > 0 ? number.toExponential(1) : String(Number(number.toPrecision(4)));
+}
+
+// The name that the service gives to a value of JSON, among these names: 1.0 comes as the number 1, and is named "1.0".
+export function nameOf(value, names) {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return names.find((name) => name === text) ?? (typeof value === "number" ? names.find((name) => name.trim() !== "" && Number(name) === value) : undefined);
 }
 
 export function percent(share) {

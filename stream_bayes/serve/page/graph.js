@@ -6,7 +6,7 @@ const ROW = 15, HEAD = 24, PADDING = 9, LABEL = 96, NUMBER = 42, MARGIN = 10;
 
 export class Graph {
   // `choose(variable, value)` is called when a bar is clicked; null for a graph without monitors.
-  constructor(graph, values, choose = null) {
+  constructor(graph, choose = null) {
     this.rows = new Map();
     this.nodes = new Map();
     const title = `A graph of ${graph.nodes.length} variables and ${graph.edges.length} edges`;
@@ -15,21 +15,20 @@ export class Graph {
     for (const edge of graph.edges) {
       this.element.append(svg("path", { class: "edge", d: edge.path }, svg("title", {}, `${edge.parent} → ${edge.child}`)), arrow(edge.path));
     }
-    for (const node of graph.nodes) this.element.append(this.draw(node, values.get(node.name) || [], choose));
+    for (const node of graph.nodes) this.element.append(this.draw(node, choose));
   }
 
-  draw(node, values, choose) {
+  draw(node, choose) {
     const group = svg("g", { class: "node", transform: `translate(${node.x} ${node.y})` },
       svg("rect", { width: node.width, height: node.height, rx: 5 }, svg("title", {}, node.name)));
     const middle = node.rows.length ? HEAD / 2 + 4.5 : node.height / 2 + 4.5;
     group.append(svg("text", { x: node.width / 2, y: middle, "font-size": 12, "font-weight": 700, "text-anchor": "middle" }, cut(node.name, node.width - 14, 7.9)));
     this.nodes.set(node.name, group);
     const rows = new Map();
-    const left = PADDING + Math.min(LABEL, Math.max(...node.rows.map((row) => row.length * 7.1), 0)) + 8;
+    const left = PADDING + Math.min(LABEL, Math.max(...node.rows.map((row) => row.label.length * 7.1), 0)) + 8;
     const room = node.width - PADDING - NUMBER + 4 - left;
-    node.rows.forEach((label, place) => {
-      const isRest = place === node.rows.length - 1 && values.length > node.rows.length;
-      const value = values[place], y = HEAD + ROW * place;
+    node.rows.forEach(({ label, value }, place) => {
+      const isRest = value === null, y = HEAD + ROW * place; // the rest: all further values together
       const full = svg("rect", { class: "full", x: left, y: y + 3, width: 0, height: ROW - 6 });
       const range = svg("rect", { class: "range", x: left, y: y + ROW / 2 - 0.6, width: 0, height: 1.2 });
       const number = svg("text", { x: node.width - PADDING + 3, y: y + ROW - 4, "font-size": 10, "text-anchor": "end" });
@@ -44,22 +43,22 @@ export class Graph {
         });
       }
       group.append(row);
-      rows.set(isRest ? null : value, { row, full, range, number, left, room, label });
+      rows.set(value, { row, full, range, number, left, room });
     });
-    this.rows.set(node.name, { rows, values });
+    this.rows.set(node.name, rows);
     return group;
   }
 
   // Show posteriors: { variable: { probabilities: { value: p }, intervals } }, and which values are evidence.
   show(posteriors, evidence) {
-    for (const [name, { rows, values }] of this.rows) {
+    for (const [name, rows] of this.rows) {
       const found = posteriors[name];
       this.nodes.get(name).classList.toggle("observed", evidence.has(name));
       if (!found) continue;
       const p = found.probabilities;
       for (const [value, each] of rows) {
         const isRest = value === null;
-        const share = isRest ? values.filter((other) => !rows.has(other)).reduce((sum, other) => sum + (p[other] || 0), 0) : p[value] || 0;
+        const share = isRest ? Object.keys(p).filter((other) => !rows.has(other)).reduce((sum, other) => sum + p[other], 0) : p[value] || 0;
         each.full.setAttribute("width", each.room * share);
         each.number.textContent = (100 * share).toFixed(share > 0 && share < 0.01 ? 2 : 1);
         const interval = isRest || !found.intervals ? null : found.intervals[value];

@@ -1,6 +1,6 @@
 // History: the newest events with verdict, probability and evidence, and corrections by key.
 
-import { el, figure, percent, replace, table, throttled, time } from "./dom.js";
+import { el, figure, nameOf, percent, replace, table, throttled, time } from "./dom.js";
 import { shown } from "./model.js";
 import { currentToken, get, post } from "./service.js";
 
@@ -40,7 +40,7 @@ export class History {
     const labels = model.labels || [];
     const noChange = model.no_labels || (model.writes ? (currentToken() ? null : "enter the token to correct labels") : "the service takes no changes: it has no token");
     const rows = (answer.events || []).map((event) => {
-      const p = event.probabilities ? event.probabilities[label(event.prediction)] : null;
+      const p = event.probabilities ? event.probabilities[nameOf(event.prediction, Object.keys(event.probabilities))] : null;
       const isNumber = event.interval !== undefined, hasLabel = event.label !== null && event.label !== undefined;
       const isOutside = isNumber && hasLabel && event.interval && ((event.interval[0] ?? -Infinity) > event.label || event.label > (event.interval[1] ?? Infinity));
       const isWrong = isNumber ? isOutside : event.label !== null && event.label !== undefined && label(event.label) !== label(event.prediction);
@@ -68,7 +68,7 @@ export class History {
     if (noChange) notes.push(noChange);
     else if (model.no_corrections) notes.push(`${model.no_corrections}, so a label that was learned cannot be corrected`);
     replace(this.list, rows.length
-      ? table("The newest first", headings.filter((_, place) => used[place]), rows.map((row) => row.filter((_, place) => used[place])))
+      ? table("The newest first", headings.filter((_, place) => used[place]), rows.map((row) => row.filter((_, place) => used[place])), "cards")
       : el("p", { class: "soft" }, "No event."), el("p", { class: "soft" }, notes.join("; "), "."));
   }
 

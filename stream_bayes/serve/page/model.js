@@ -65,16 +65,14 @@ export class Model {
     replace(this.structure);
     this.graph = null;
     if (!model.graph) return;
-    const values = new Map((model.features || []).map((each) => [each.name, (each.values || []).map(text)]));
     if (!model.can.query) {
       const meaning = model.edges_are === "dependences"
         ? "The strongest dependences between features, given the label. The model averages over all features as parents." : "Edges between features; each also depends on the label.";
       replace(this.structure, el("h2", {}, "Structure"), el("p", { class: "soft" }, meaning),
-        el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Structure" }, new Graph(model.graph, new Map()).element));
+        el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Structure" }, new Graph(model.graph).element));
       return;
     }
-    for (const node of model.graph.nodes) if (!values.has(node.name)) values.set(node.name, (model.labels || []).map(text));
-    this.graph = new Graph(model.graph, values, (name, value) => this.choose(name, value));
+    this.graph = new Graph(model.graph, (name, value) => this.choose(name, value));
     this.note = el("span", { class: "soft", role: "status" });
     this.intervals = el("input", { type: "checkbox", id: "intervals", onchange: () => this.query() });
     replace(this.monitors, el("h2", {}, "Monitors"),
@@ -93,8 +91,7 @@ export class Model {
   async query() {
     if (!this.graph) return;
     const number = ++this.asked, start = performance.now();
-    const typed = this.typed();
-    const body = { evidence: Object.fromEntries([...this.evidence].map(([name, value]) => [name, typed.get(name)?.get(value) ?? value])) };
+    const body = { evidence: Object.fromEntries(this.evidence) };
     if (this.intervals.checked) body.level = 0.95;
     try {
       const answer = await post("v1/query", body);
@@ -109,11 +106,6 @@ export class Model {
       if (error.type && error.type.includes("impossible")) this.note.textContent = "These values never occur together: take one back.";
       this.report(error);
     }
-  }
-
-  // Values as they are in JSON, by their texts: a number is not sent as a text.
-  typed() {
-    return new Map((this.model.features || []).map((each) => [each.name, new Map((each.values || []).map((value) => [text(value), value]))]));
   }
 
   // -- a form

@@ -1,7 +1,7 @@
 // Now: the figures of the stream, its curves, confusions and dead letters.
 
 import { Chart } from "./chart.js";
-import { ago, bar, el, figure, percent, replace, size, table, throttled } from "./dom.js";
+import { ago, el, figure, percent, replace, size, table, throttled } from "./dom.js";
 import { get } from "./service.js";
 
 const MOST_POINTS = 1440;
@@ -31,7 +31,7 @@ export class Now {
     this.isNumbers = isNumbers;
     this.charts = [...(isNumbers ? chartsOfNumbers() : chartsOfLabels()), new Chart("Events a second, and lag", [
       { label: "events a second", colour: "blue", of: (point) => point.events_per_second },
-      { label: "lag", colour: "orange", of: (point) => lagOf(point.lag), isRight: true },
+      { label: "lag", colour: "orange", of: (point) => lagOf(point), isRight: true },
     ])];
     this.band = isNumbers ? new Chart("Newest events: number, interval and label", [
       { label: "prediction", colour: "blue", of: (event) => event.prediction },
@@ -58,16 +58,16 @@ export class Now {
     const measures = status.measures || {};
     this.predictsNumbers("rmse" in measures);
     if (isNew) {
-      this.curve.push({ time: status.time, processed: status.processed, events_per_second: status.events_per_second, lag: status.lag, ...measures });
+      this.curve.push({ time: status.time, processed: status.processed, events_per_second: status.events_per_second, lag: status.lag, lag_units: status.lag_units, ...measures });
       if (this.curve.length > MOST_POINTS) this.curve.splice(0, this.curve.length - MOST_POINTS);
       this.redraw();
     }
-    const lag = lagOf(status.lag), dead = Object.values(status.dead || {}).reduce((sum, count) => sum + count, 0);
+    const dead = Object.values(status.dead || {}).reduce((sum, count) => sum + count, 0);
     const newest = (status.snapshots || {}).newest;
     const now = Date.now() / 1000;
     const tiles = [
       ["Events", figure(status.processed), `${figure(Math.round(status.events_per_second || 0))} a second`],
-      ["Lag", lag === null ? "unknown" : figure(lag), "positions behind"],
+      ["Lag", ...lagTile(status.lag || [], status.lag_units || {})],
       ...(this.isNumbers ? tilesOfNumbers(measures) : tilesOfLabels(measures)),
       ["Dead letters", figure(dead), dead ? "reasons below" : "none"],
       ["Snapshot", newest ? ago(now - newest.time) : "none", newest ? size(newest.bytes) : "none was written"],
@@ -135,9 +135,24 @@ function baseline(measures) {
   return found.length ? Math.max(...found) : null;
 }
 
-function lagOf(lag) {
-  if (typeof lag === "number") return lag; // a point of the service's own curve
-  return Array.isArray(lag) && lag.length ? lag.reduce((sum, each) => sum + each[each.length - 1], 0) : null;
+// The lag of all partitions; null if it is not known, or is bytes of some and rows of others.
+function lagOf(point) {
+  if (!Array.isArray(point.lag)) return point.lag; // a point of the service's own curve
+  const byUnit = lagByUnit(point.lag, point.lag_units || {});
+  return byUnit.size === 1 ? [...byUnit.values()][0] : null;
+}
+
+function lagByUnit(lag, units) {
+  const byUnit = new Map();
+  for (const [source, , behind] of lag) byUnit.set(units[source] ?? "positions", (byUnit.get(units[source] ?? "positions") || 0) + behind);
+  return byUnit;
+}
+
+function lagTile(lag, units) {
+  const byUnit = [...lagByUnit(lag, units)];
+  if (!byUnit.length) return ["unknown", "the end of the source"];
+  const shown = byUnit.map(([unit, behind]) => (unit === "bytes" ? size(behind) : figure(behind)));
+  return [shown.join(" + "), `${byUnit.map(([unit]) => (unit === "bytes" ? "of the file" : unit)).join(", ")} behind`];
 }
 
 function confusionTable(confusion) {
@@ -156,7 +171,7 @@ function confusionTable(confusion) {
   const rows = labels.map((label) => [label, ...labels.map((prediction) => {
     const count = weight.get(JSON.stringify([label, prediction])) || 0, share = count / (totals.get(label) || 1);
     return el("span", { class: label === prediction ? "good" : share > 0.2 ? "wrong" : "" }, figure(Math.round(count)));
-  }), bar((weight.get(JSON.stringify([label, label])) || 0) / (totals.get(label) || 1), `${label}: share right`)]);
+  }), percent((weight.get(JSON.stringify([label, label])) || 0) / (totals.get(label) || 1))]);
   const notes = [];
   if (all.length > labels.length) notes.push(`${all.length - labels.length} rarer labels are not shown`);
   if (unanswered) notes.push(`${figure(Math.round(unanswered))} events came before the first answer`);

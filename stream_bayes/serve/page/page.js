@@ -52,9 +52,26 @@ const field = document.getElementById("token");
 field.value = currentToken();
 field.addEventListener("change", () => { setToken(field.value); tabs[current].show(); });
 
+// Figures that are not renewed are those of the past: the page names the moment, and why.
+const SILENT_MILLISECONDS = 5000;
+const stale = document.getElementById("stale");
+let isFollowing = false, isConnected = false, isRunning = true, whyNot = "", heard = null;
+function checkNews() {
+  const since = heard === null ? "" : ` All figures are of ${new Date(heard).toLocaleTimeString()}.`;
+  const reason = !isConnected ? `The service cannot be reached${whyNot ? `: ${whyNot}` : ""}.`
+    : isFollowing && isRunning && Date.now() - heard > SILENT_MILLISECONDS ? "The pipeline has not reported for some seconds: it may hang, or be busy with a large batch." : "";
+  const text = reason && heard !== null ? visible(reason + since) : "";
+  if (stale.textContent !== text) stale.textContent = text;
+  stale.hidden = !text;
+  document.body.classList.toggle("stale", Boolean(text));
+}
+setInterval(checkNews, 1000);
+
 const RECEIVERS = { view: ["now", "model", "models"], events: ["history"], drifts: ["drift"], outcome: ["history"] };
 function receive(kind, data) {
   if (kind === "status") {
+    heard = Date.now() - 1000 * (data.age_seconds ?? 0);
+    isRunning = data.running !== false;
     tabs.now.status(data);
     const running = data.running === false ? "ended" : "running";
     state.textContent = `${running}, ${data.ready === false ? "not ready" : "ready"}`;
@@ -64,13 +81,17 @@ function receive(kind, data) {
   for (const name of RECEIVERS[kind] || []) if (name === current) tabs[name].refresh();
 }
 
-follow(receive, (isConnected, why) => {
-  if (isConnected) return;
+follow(receive, (isNow, why) => {
+  isConnected = isNow;
+  whyNot = why || "";
+  checkNews();
+  if (isNow) return;
   state.textContent = visible(`not connected${why ? `: ${why}` : ""}`);
   state.dataset.state = "unready";
 });
 get("v1/model").then((model) => {
   document.getElementById("name").textContent = visible(model.name);
+  isFollowing = model.follows === "pipeline"; // a replica reports only when its files change
   document.title = visible(`${model.name} – stream_bayes`);
 }).catch(() => {});
 open(NAMES.includes(location.hash.slice(1)) ? location.hash.slice(1) : "now");

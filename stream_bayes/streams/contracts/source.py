@@ -12,7 +12,15 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 from stream_bayes.core.events.event import BadRecord, Event, Partition, Position
 
-__all__ = ["EndlessSource", "HasEndOffsets", "HasRawRecords", "Record", "Source"]
+__all__ = [
+    "EndlessSource",
+    "HasEndOffsets",
+    "HasPositionUnits",
+    "HasRawRecords",
+    "Record",
+    "Source",
+    "units_of",
+]
 
 Record: TypeAlias = Event | BadRecord
 
@@ -90,6 +98,21 @@ class HasEndOffsets(Protocol):
     def end_offsets(self) -> Mapping[Partition, Position]:
         """The position after the last record of each partition, as last seen. Never waits."""
         ...
+
+
+@runtime_checkable
+class HasPositionUnits(Protocol):
+    """A source that names the unit of its positions, and so of its lag."""
+
+    @property
+    def position_units(self) -> Mapping[str, str]:
+        """The unit by the source of a partition: "bytes", "rows", "items" or "offsets"."""
+        ...
+
+
+def units_of(source: Source) -> dict[str, str]:
+    """Return the unit of positions by the source of a partition; empty for a source that names none."""
+    return dict(source.position_units) if isinstance(source, HasPositionUnits) else {}
 
 
 @runtime_checkable

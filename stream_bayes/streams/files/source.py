@@ -104,6 +104,11 @@ class FileSource(ABC):
         return {self._given_partition: self._given_position}
 
     @property
+    def position_units(self) -> Mapping[str, str]:
+        """A position is a number of bytes."""
+        return {self.name: "bytes"}
+
+    @property
     def end_offsets(self) -> Mapping[Partition, Position]:
         """The end of the file now; empty for a compressed file."""
         return {} if self._file.compressed else {self._given_partition: self._file.size}

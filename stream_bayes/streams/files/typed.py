@@ -124,6 +124,11 @@ class TypedFile(ABC):
     def positions(self) -> Mapping[Partition, Position]:
         return {self._partition: self._position}
 
+    @property
+    def position_units(self) -> Mapping[str, str]:
+        """A position is a number of records."""
+        return {self.name: "rows"}
+
     def poll(self, limit: int) -> list[Record]:
         found = list(islice(self._records, limit))
         if not found:

@@ -84,6 +84,11 @@ class IterableSource:
         return {self._partition: self._position}
 
     @property
+    def position_units(self) -> Mapping[str, str]:
+        """A position is a number of items."""
+        return {self.name: "items"}
+
+    @property
     def end_offsets(self) -> Mapping[Partition, Position]:
         """The number of items; empty for an iterable without a length."""
         if not isinstance(self.items, Sized):

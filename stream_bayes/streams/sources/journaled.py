@@ -22,7 +22,7 @@ from stream_bayes.core.events.time_merge import merge_ranges
 from stream_bayes.errors import Exhausted, SourceError
 from stream_bayes.private_files import write_private
 from stream_bayes.saving.snapshots.file_system import FileSystem
-from stream_bayes.streams.contracts.source import Record, Source
+from stream_bayes.streams.contracts.source import Record, Source, units_of
 from stream_bayes.streams.sources.merged import MergedSource
 
 __all__ = ["JOURNAL", "JournaledSource"]
@@ -143,6 +143,11 @@ class JournaledSource:
     def connected(self) -> bool:
         """True while all files can be read."""
         return self.source.connected
+
+    @property
+    def position_units(self) -> Mapping[str, str]:
+        """The units of the files."""
+        return units_of(self.source)
 
     @property
     def end_offsets(self) -> Mapping[Partition, Position]:

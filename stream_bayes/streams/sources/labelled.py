@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import Exhausted
 from stream_bayes.streams.contracts.incidents import HasIncidents
-from stream_bayes.streams.contracts.source import EndlessSource, HasEndOffsets, Record, Source
+from stream_bayes.streams.contracts.source import EndlessSource, HasEndOffsets, Record, Source, units_of
 from stream_bayes.streams.files.label_log import LabelLog
 
 __all__ = ["LabelledSource"]
@@ -103,6 +103,11 @@ class LabelledSource:
     def connected(self) -> bool:
         """True while the source can be read."""
         return not isinstance(self.source, HasEndOffsets) or self.source.connected
+
+    @property
+    def position_units(self) -> Mapping[str, str]:
+        """The units of the source, and of the log of labels."""
+        return {**units_of(self.source), self.log.partition.source: "bytes"}
 
     @property
     def end_offsets(self) -> Mapping[Partition, Position]:

@@ -11,7 +11,14 @@ from stream_bayes.core.events.time_merge import TimeMerge
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, Exhausted, SourceError
 from stream_bayes.streams.contracts.incidents import OUT_OF_ORDER
-from stream_bayes.streams.contracts.source import EndlessSource, HasEndOffsets, HasRawRecords, Record, Source
+from stream_bayes.streams.contracts.source import (
+    EndlessSource,
+    HasEndOffsets,
+    HasRawRecords,
+    Record,
+    Source,
+    units_of,
+)
 
 __all__ = ["MergedSource"]
 
@@ -132,6 +139,11 @@ class MergedSource:
     def connected(self) -> bool:
         """True while all sources can be read."""
         return all(source.connected for source in self.sources if isinstance(source, HasEndOffsets))
+
+    @property
+    def position_units(self) -> Mapping[str, str]:
+        """The units of all sources."""
+        return {name: unit for source in self.sources for name, unit in units_of(source).items()}
 
     @property
     def end_offsets(self) -> Mapping[Partition, Position]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, Exhausted
-from stream_bayes.streams.contracts.source import EndlessSource, HasEndOffsets, Record, Source
+from stream_bayes.streams.contracts.source import EndlessSource, HasEndOffsets, Record, Source, units_of
 
 __all__ = ["Paced"]
 
@@ -105,6 +105,11 @@ class Paced:
     def connected(self) -> bool:
         """True while the source can be read."""
         return not isinstance(self.source, HasEndOffsets) or self.source.connected
+
+    @property
+    def position_units(self) -> Mapping[str, str]:
+        """The units of the source."""
+        return units_of(self.source)
 
     @property
     def end_offsets(self) -> Mapping[Partition, Position]:
