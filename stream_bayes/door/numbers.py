@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from stream_bayes.errors import BadValue
 
-__all__ = ["whole_number"]
+__all__ = ["real_number", "whole_number"]
+
+PLAIN = re.compile(r"[0-9]+(\.[0-9]+)?(e[+-]?[0-9]{1,2})?")
 
 
 def whole_number(text: str, name: str, least: int, most: int) -> int:
@@ -31,3 +35,26 @@ def whole_number(text: str, name: str, least: int, most: int) -> int:
         return int(text)
     came = repr(text if len(text) <= 40 else f"{text[:40]}...")
     raise BadValue(f"{name}: expected a whole number from {least:,} to {most:,}, got {came}")
+
+
+def real_number(text: str, name: str, least: float, most: float) -> float:
+    """Return a number within bounds, which are both allowed. The error calls the number `name`.
+
+    Raises
+    ------
+    BadValue
+        If it is anything else.
+
+    Examples
+    --------
+    >>> real_number("0.75", "below", 0, 1)
+    0.75
+    >>> real_number("nan", "below", 0, 1)
+    Traceback (most recent call last):
+        ...
+    stream_bayes.errors.BadValue: below: expected a number from 0 to 1, got 'nan'
+    """
+    if len(text) <= 40 and PLAIN.fullmatch(text) and least <= float(text) <= most:
+        return float(text)
+    came = repr(text if len(text) <= 40 else f"{text[:40]}...")
+    raise BadValue(f"{name}: expected a number from {least:,} to {most:,}, got {came}")

@@ -13,10 +13,11 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_args
 
 import msgspec
 from starlette.applications import Starlette
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
@@ -26,12 +27,21 @@ from starlette.types import ASGIApp
 from stream_bayes.core.values.values import shown
 from stream_bayes.door.application import application
 from stream_bayes.door.guard import Access, Door
-from stream_bayes.door.numbers import whole_number
+from stream_bayes.door.numbers import real_number, whole_number
 from stream_bayes.door.problems import Refused
 from stream_bayes.errors import BadLabel, NotLearned
 from stream_bayes.names import closest
 from stream_bayes.serve.board import Board
 from stream_bayes.serve.bodies import ExplainBody, LabelBody, LearnBody, PredictBody, QueryBody, decoded
+from stream_bayes.serve.event_history import (
+    UNSURE_BELOW,
+    EventFilter,
+    Only,
+    certainty_of,
+    confusion_of,
+    csv_text,
+    verdict_of,
+)
 from stream_bayes.serve.event_stream import EventStream
 from stream_bayes.serve.followed import MessageLearner
 from stream_bayes.serve.graphs import change_svg
@@ -63,6 +73,9 @@ class ServiceAbilities:
     follows: str = "pipeline"  # where the model comes from: "pipeline", "snapshots", "file" or "topic"
     # why the model cannot unlearn a label, so that none can be corrected; None if it can
     no_corrections: str | None = None
+
+
+Answer = TypeVar("Answer")
 
 
 class Service:
@@ -99,7 +112,10 @@ class Service:
                 self.evaluation,
                 "Measures, dead letters, lag; name= chooses a challenger",
             ),
-            Operation("GET", "/v1/history", self.history, "The newest events; limit= and key= choose some"),
+            Operation("GET", "/v1/history", self.history, "The newest events; filtered, as JSON or CSV"),
+            Operation(
+                "GET", "/v1/confusion", self.confusion, "Events of the history by label and prediction"
+            ),
             Operation("GET", "/v1/drifts", self.drifts, "The drift log, oldest first"),
             Operation(
                 "GET",
@@ -184,7 +200,11 @@ class Service:
             or "there is no model yet; request again once the pipeline has processed events"
         )
 
-    async def _in_worker(self, call: Callable[[Copy], dict[str, Any]], view: View) -> dict[str, Any]:
+    async def _asked(self, call: Callable[[Copy], dict[str, Any]], view: View) -> dict[str, Any]:
+        """Let the copy of the worker answer."""
+        return await self._in_worker(lambda: call(view.heavy))
+
+    async def _in_worker(self, call: Callable[[], Answer]) -> Answer:
         if self._waiting >= MOST_WAITING:
             raise Refused(
                 503, "busy", "too many requests wait for the model; send fewer at once", {"Retry-After": "1"}
@@ -192,7 +212,7 @@ class Service:
         self._waiting += 1
         loop = asyncio.get_running_loop()
         try:
-            return await loop.run_in_executor(self._worker, lambda: call(view.heavy))
+            return await loop.run_in_executor(self._worker, call)
         finally:
             self._waiting -= 1
 
@@ -208,7 +228,7 @@ class Service:
             if len(events) <= QUICK_EVENTS:
                 answer = view.quick.predict_many(events, ignore_unknown=ignore, level=level)
             else:
-                answer = await self._in_worker(
+                answer = await self._asked(
                     lambda copy: copy.predict_many(events, ignore_unknown=ignore, level=level), view
                 )
         return _json(answer | {"model": view.stamp()})
@@ -221,16 +241,16 @@ class Service:
         view = await self._view(body.model)
         ignore = body.unknown == "ignore" or body.id is not None
         if view.quick.reads_messages:
-            answer = await self._in_worker(lambda copy: copy.explain_message(x), view)
+            answer = await self._asked(lambda copy: copy.explain_message(x), view)
         else:
             is_read = body.id is not None
-            answer = await self._in_worker(
+            answer = await self._asked(
                 lambda copy: copy.explain(x, ignore_unknown=ignore, is_read=is_read), view
             )
         return _json(answer | {"model": view.stamp()})
 
     def _features_of(self, name: str) -> Any:
-        entry = self.board.event(name)
+        entry = self.board.history.of_id(name)
         if entry is None:
             raise Refused(
                 404, "not-in-history", f"the history holds no event {shown(name)}; GET v1/history lists them"
@@ -247,7 +267,7 @@ class Service:
         body: QueryBody = decoded(await request.body(), QueryBody)
         view = await self._view(body.model)
         start = time.perf_counter()
-        answer = await self._in_worker(
+        answer = await self._asked(
             lambda copy: copy.query(
                 body.evidence, body.targets, body.level, most_probable=body.most_probable
             ),
@@ -259,7 +279,7 @@ class Service:
         name = request.query_params.get("name")
         view = await self._view(name)
         if view.described is None:
-            await self._in_worker(lambda copy: view.describe(), view)
+            await self._asked(lambda copy: view.describe(), view)
         own = {
             "name": name or self.traits.name,
             "models": [self.traits.name, *self.board.status.get("challengers", {})],
@@ -292,10 +312,41 @@ class Service:
         return _json(answer)
 
     async def history(self, request: Request) -> Response:
-        given = request.query_params
-        limit = whole_number(given.get("limit", "100"), "limit", 1, 100_000)
-        key = given.get("key")
-        return _json(self.board.history(limit, None if key is None else self.board.key_of(key)))
+        query, history = request.query_params, self.board.history
+        limit = whole_number(query.get("limit", "100"), "limit", 1, 100_000)
+        key, form = query.get("key"), query.get("format", "json")
+        if form not in ("json", "csv"):
+            raise Refused(422, "wrong-value", f"format: expected json or csv, got {shown(form)}")
+        if key is not None:
+            entry = history.of_key(history.key_of(key))
+            matching = [] if entry is None else [entry]
+        else:
+            newest, wanted = history.newest(), _event_filter(query)
+            matching = await self._in_worker(lambda: [each for each in newest if wanted.holds(each)])
+        events = matching[:limit]
+        if form == "csv":
+            return Response(
+                await self._in_worker(lambda: csv_text(events)), media_type="text/csv; charset=utf-8"
+            )
+        numbers = {
+            "matching": len(matching),
+            "kept": len(history),
+            "most": history.most,
+            "left_out": history.left_out,
+        }
+        return _json({"events": [self._with_verdict(each) for each in events], **numbers})
+
+    def _with_verdict(self, entry: Mapping[str, Any]) -> dict[str, Any]:
+        return {**entry, "verdict": verdict_of(entry), "certainty": certainty_of(entry)}
+
+    async def confusion(self, request: Request) -> Response:
+        history = self.board.history
+        newest = history.newest()
+        cells = await self._in_worker(lambda: confusion_of(newest))
+        counted = [[label, prediction, count] for (label, prediction), count in cells.items()]
+        return _json(
+            {"cells": counted, "kept": len(history), "most": history.most, "left_out": history.left_out}
+        )
 
     async def drifts(self, request: Request) -> Response:
         return _json({"entries": list(self.board.drifts)})
@@ -322,7 +373,7 @@ class Service:
         if self.traits.no_labels is not None:
             raise Refused(409, "no-labels", self.traits.no_labels)
         body: LabelBody = decoded(await request.body(), LabelBody)
-        key = self.board.key_of(body.key) if isinstance(body.key, str) else body.key
+        key = self.board.history.key_of(body.key) if isinstance(body.key, str) else body.key
         repeated = _idempotency_key(request)
         return await self._give(key, body.label, body.kind, new_label=body.new_label, request=repeated)
 
@@ -380,7 +431,7 @@ class Service:
 
     def _check_correction(self, key: Any, label: Any) -> None:
         """Refuse to correct a sample of the history if the model cannot unlearn it: it would be a dead letter."""
-        fault, entry = self.traits.no_corrections, self.board.event_of(key)
+        fault, entry = self.traits.no_corrections, self.board.history.of_key(key)
         known = None if entry is None else entry["label"]
         if fault is not None and known is not None and known != as_json(label):
             detail = f"{fault}: {shown(key)} was learned as {shown(known)}, and stays so. {CORRECTABLE}"
@@ -389,7 +440,7 @@ class Service:
     async def check(self, request: Request) -> Response:
         raw = await request.body()
         view = await self._view()
-        return _json(await self._in_worker(lambda copy: copy.check(raw), view) | {"model": view.stamp()})
+        return _json(await self._asked(lambda copy: copy.check(raw), view) | {"model": view.stamp()})
 
     async def learn(self, request: Request) -> Response:
         raw = await request.body()
@@ -417,7 +468,7 @@ class Service:
             raise Refused(409, "no-labels", self.traits.no_labels)
         key = view.quick.id_of_message(raw) if is_mail else body.id
         return await self._give(
-            self.board.key_of(key), label, "correction", request=_idempotency_key(request)
+            self.board.history.key_of(key), label, "correction", request=_idempotency_key(request)
         )
 
     # -- health -------------------------------------------------------------------------------------------------------
@@ -438,6 +489,16 @@ class Service:
             else self.board.status.get("ready")
         )
         return Response("ready\n" if ready else "not ready\n", 200 if ready else 503, media_type="text/plain")
+
+
+def _event_filter(query: QueryParams) -> EventFilter:
+    """Return the filter that a query describes."""
+    only: Only | None = next((each for each in get_args(Only) if each == query.get("only")), None)
+    if query.get("only") and only is None:
+        expected = ", ".join(get_args(Only))
+        raise Refused(422, "wrong-value", f"only: expected one of {expected}; got {shown(query['only'])}")
+    below = real_number(query.get("below", str(UNSURE_BELOW)), "below", 0, 1)
+    return EventFilter(only, query.get("label"), query.get("prediction"), query.get("text") or None, below)
 
 
 def _json(content: Mapping[str, Any] | Sequence[Any], status: int = 200) -> Response:

@@ -17,7 +17,8 @@ import msgspec
 from stream_bayes.core.measures.losses import Losses
 from stream_bayes.core.measures.number_losses import NumberLosses
 from stream_bayes.serve.channel import WANTED_SECONDS
-from stream_bayes.serve.plain_values import as_json, by_text, label_name
+from stream_bayes.serve.event_history import EventHistory
+from stream_bayes.serve.plain_values import as_json, label_name
 from stream_bayes.serve.views import View
 
 __all__ = ["Board", "EventSubscriber", "evaluation_of"]
@@ -59,7 +60,7 @@ class Board:
     --------
     >>> board = Board("days")
     >>> board.apply({"what": "events", "entries": [{"id": "days/0/1", "key": "a"}], "left_out": 3, "labels": []})
-    >>> board.history(10, None)["left_out"], [entry["key"] for entry in board.history(10, None)["events"]]
+    >>> board.history.left_out, [entry["key"] for entry in board.history.newest()]
     (3, ['a'])
     """
 
@@ -75,6 +76,7 @@ class Board:
         self.evaluation: dict[str, Any] = {}
         self.challengers: dict[str, View] = {}  # the newest view of each, if it was wanted
         self.challenger_evaluations: dict[str, dict[str, Any]] = {}
+        self.history = EventHistory(history_events)
         self.curve: list[dict[str, Any]] = []
         self.drifts: deque[dict[str, Any]] = deque(maxlen=MOST_DRIFTS)
         self.followers: set[EventSubscriber] = set()
@@ -82,10 +84,6 @@ class Board:
         self.has_ended = False
         self.problem: str | None = None  # the reason why there is no newer view
         self._request = request
-        self._most = history_events
-        self._events: OrderedDict[str, dict[str, Any]] = OrderedDict()
-        self._by_key: dict[Any, str] = {}
-        self._left_out = 0
         self._every = 1  # status that becomes a point of the curve
         self._statuses = 0
         self._viewed = asyncio.Event()
@@ -142,23 +140,10 @@ class Board:
             self._every *= 2
 
     def _apply_events(self, message: Mapping[str, Any]) -> None:
-        self._left_out += message["left_out"]
-        for entry in message["entries"]:
-            self._events[entry["id"]] = dict(entry)
-            if entry["key"] is not None:
-                self._by_key[_hashable(entry["key"])] = entry["id"]
-        while len(self._events) > self._most:
-            name, oldest = self._events.popitem(last=False)
-            key = _hashable(oldest["key"])
-            if self._by_key.get(key) == name:
-                del self._by_key[key]
+        self.history.add(message["entries"], message["left_out"])
         for late in message["labels"]:
-            entry = self.event_of(late["key"])
-            if entry is not None:
-                if entry.get("label") is not None and entry["label"] != late["label"]:
-                    entry["corrected_from"] = entry["label"]
-                entry["label"] = late["label"]
-        newest = [entry for entry in message["entries"][-20:] if self._most]
+            self.history.label(late["key"], late["label"])
+        newest = [entry for entry in message["entries"][-20:] if self.history.most]
         self.publish(
             "events", {"events": newest, "left_out": message["left_out"], "labels": message["labels"]}
         )
@@ -181,27 +166,6 @@ class Board:
             while len(self._early_outcomes) > MOST_BEHIND:
                 self._early_outcomes.popitem(last=False)
         self.publish("outcome", message)
-
-    def history(self, limit: int, key: Any) -> dict[str, Any]:
-        """Return the newest events, the newest first; of a key, if it is given."""
-        if key is not None:
-            entry = self.event_of(key)
-            found = [] if entry is None else [entry]
-        else:
-            found = [entry for _, entry in zip(range(limit), reversed(self._events.values()), strict=False)]
-        return {"events": found, "kept": len(self._events), "most": self._most, "left_out": self._left_out}
-
-    def event(self, name: str) -> dict[str, Any] | None:
-        """Return one of the newest events by its id."""
-        return self._events.get(name)
-
-    def event_of(self, key: Any) -> dict[str, Any] | None:
-        """Return the newest event with this key, if the history holds it."""
-        return self._events.get(self._by_key.get(_hashable(key), ""))
-
-    def key_of(self, text: str) -> Any:
-        """Return the key that has this text, among the newest events; the text itself if there is none."""
-        return by_text(text, self._by_key)
 
     # -- what is requested of the engine ------------------------------------------------------------------------------
 
@@ -326,7 +290,3 @@ def _total_lag(status: Mapping[str, Any]) -> int | None:
     """Return the lag of all partitions; None if it is not known, or is bytes of some and rows of others."""
     units = {status["lag_units"].get(source) for source, _, _ in status["lag"]}
     return sum(behind for _, _, behind in status["lag"]) if len(units) == 1 else None
-
-
-def _hashable(key: Any) -> Any:
-    return tuple(key) if isinstance(key, list) else key

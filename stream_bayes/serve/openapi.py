@@ -28,7 +28,17 @@ class Operation:
 PARAMETERS = {
     "/v1/history": (
         ("limit", "integer", "the most events to return"),
-        ("key", "string", "return the event with this key"),
+        ("key", "string", "return the event with this key, whatever else is given"),
+        ("only", "string", "right, wrong, waits (for its label) or unsure"),
+        (
+            "below",
+            "number",
+            "the probability of the prediction below which an event is unsure; 0.75 by default",
+        ),
+        ("label", "string", "events with this label; empty for those without one"),
+        ("prediction", "string", "events with this prediction; empty for those without one"),
+        ("text", "string", "events with this text in their key, features or headings"),
+        ("format", "string", "json or csv"),
     ),
     "/v1/learn": (("label", "string", "the label of a raw mail"),),
 }

@@ -255,6 +255,29 @@ def test_without_a_token_there_is_nothing_to_correct_with(driver: Any, stream: t
     assert refused in (401, 403)
 
 
+def test_a_cell_of_the_confusions_opens_its_events_which_are_saved(
+    driver: Any, stream: tuple[Engine, Client]
+) -> None:
+    open_page(driver, stream[1], "now")
+    cell = "#panel-now button[aria-label*='label yes, verdict <img']"
+    wait_until(lambda: driver.find_elements("css selector", cell))
+    count, kept = int(text(driver, cell)), stream[1].get("/v1/confusion")["kept"]
+    click(driver, cell)
+    wait_until(lambda: f"{count} of the {kept:,} newest events match" in text(driver, "#panel-history"))
+    shown = driver.find_elements("css selector", "#panel-history tbody tr")
+    assert len(shown) == min(count, 100)
+    assert {row.find_elements("css selector", ".wrong")[0].text for row in shown[:5]} == {EVIL}
+    saved = """const done = arguments[0], own = URL.createObjectURL;
+        URL.createObjectURL = (blob) => { blob.text().then(done); return own.call(URL, blob); };
+        const buttons = [...document.querySelectorAll("#panel-history button")];
+        buttons.find((each) => each.textContent === "Save as CSV").click();"""
+    lines = driver.execute_async_script(saved).splitlines()
+    assert len(lines) == count + 1 and all(",wrong," in line for line in lines[1:])
+    driver.find_element("id", "search").send_keys("no such text")
+    wait_until(lambda: f"0 of the {kept:,} newest events match" in text(driver, "#panel-history"))
+    assert complaints(driver) == [] and errors(driver) == []
+
+
 # -- a network -------------------------------------------------------------------------------------------------------
 
 

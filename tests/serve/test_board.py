@@ -63,20 +63,16 @@ def test_a_curve_of_a_day_keeps_its_first_and_newest_point_within_its_bound() ->
     assert board.curve[-1]["lag"] is None
 
 
-def test_the_history_drops_the_oldest_and_finds_by_key() -> None:
+def test_the_history_drops_the_oldest_and_takes_late_labels() -> None:
     board = Board("days", history_events=3)
     board.apply(events(1, 2, 3, 4))
-    assert [each["key"] for each in board.history(10, None)["events"]] == ["k4", "k3", "k2"]
-    assert board.history(10, "k1")["events"] == []
+    assert [each["key"] for each in board.history.newest()] == ["k4", "k3", "k2"]
+    assert board.history.of_key("k1") is None
     board.apply(events(5, labels=[{"key": "k4", "label": "rain", "kind": "label"}]))
-    assert board.history(10, "k4")["events"][0]["label"] == "rain"
-    assert Board("days", history_events=0).history(10, None)["events"] == []
-
-
-def test_a_key_that_is_no_text_is_found_by_its_text() -> None:
-    board = Board("days")
-    board.apply({"what": "events", "entries": [event(1) | {"key": 17}], "left_out": 0, "labels": []})
-    assert board.key_of("17") == 17 and board.key_of("18") == "18"
+    assert board.history.of_key("k4") == event(4) | {"label": "rain"}
+    none = Board("days", history_events=0)
+    none.apply(events(1))
+    assert not len(none.history)
 
 
 def test_requests_of_a_model_that_is_seen_seldom_wait_once_and_not_each(

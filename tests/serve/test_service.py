@@ -99,6 +99,15 @@ def test_history_holds_the_newest_events(client: Client) -> None:
     found = client.get("/v1/history?limit=3")
     assert [event["key"] for event in found["events"]] == ["d1999", "d1998", "d1997"]
     assert found["kept"] + found["left_out"] == DAYS
+    wrong = client.get("/v1/history?only=wrong&limit=5&text=GREY")
+    assert all(event["verdict"] == "wrong" and event["x"]["sky"] == "grey" for event in wrong["events"])
+    assert 0 < wrong["matching"] < found["matching"] == found["kept"]
+    for label, prediction, count in client.get("/v1/confusion")["cells"]:
+        path = f"/v1/history?label={label}&prediction={prediction or ''}"
+        assert client.get(path)["matching"] == count > 0
+        assert client.get(f"{path}&limit=100000&format=csv").count(b"\r\n") == count + 1
+    for query in ("only=maybe", "below=2", "format=xml"):
+        assert client.send("GET", f"/v1/history?{query}")[0] in (400, 422), query
     event = client.get("/v1/history?key=d1998")["events"][0]
     again = client.post("/v1/explain", {"id": event["id"]})
     assert {each["feature"] for each in again["evidence"]} == {"sky", "wind"}

@@ -73,12 +73,6 @@ export function figure(number) {
   return size >= 1000 ? Math.round(number).toLocaleString("en") : size < 0.001 && size > 0 ? number.toExponential(1) : String(Number(number.toPrecision(4)));
 }
 
-// The name that the service gives to a value of JSON, among these names: 1.0 comes as the number 1, and is named "1.0".
-export function nameOf(value, names) {
-  const text = typeof value === "string" ? value : JSON.stringify(value);
-  return names.find((name) => name === text) ?? (typeof value === "number" ? names.find((name) => name.trim() !== "" && Number(name) === value) : undefined);
-}
-
 export function percent(share) {
   if (share === null || share === undefined) return "–";
   return `${(100 * share).toFixed(1)}\u00a0%`;

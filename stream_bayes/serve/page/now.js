@@ -5,11 +5,12 @@ import { ago, el, figure, percent, replace, size, table, throttled } from "./dom
 import { get } from "./service.js";
 
 const MOST_POINTS = 1440;
-const MOST_LABELS = 12;
+const MOST_LABELS = 12; // rows and columns of the confusion matrix
 
 export class Now {
-  constructor(panel, report) {
+  constructor(panel, report, openEvents) {
     this.report = report;
+    this.openEvents = openEvents;
     this.curve = [];
     this.tiles = el("dl", { class: "tiles" });
     this.plots = el("div", { class: "charts" });
@@ -49,7 +50,7 @@ export class Now {
       this.curve = answer.curve || [];
       if (answer.status && answer.status.time) this.status(answer.status, false);
       this.redraw();
-      if (!this.isNumbers) replace(this.confusion, confusionTable((answer.measures || {}).confusion));
+      if (!this.isNumbers) replace(this.confusion, confusionTable(await get("v1/confusion"), this.openEvents));
       else this.band.show(((await get("v1/history?limit=100")).events || []).filter((event) => typeof event.time === "number").reverse());
     } catch (error) { this.report(error); }
   }
@@ -155,26 +156,31 @@ function lagTile(lag, units) {
   return [shown.join(" + "), `${byUnit.map(([unit]) => (unit === "bytes" ? "of the file" : unit)).join(", ")} behind`];
 }
 
-function confusionTable(confusion) {
-  if (!confusion || !confusion.cells.length) return el("p", { class: "soft" }, "No event has been scored yet.");
-  const weight = new Map(), totals = new Map();
-  let unanswered = 0;
-  for (const [label, prediction, count] of confusion.cells) {
-    if (prediction === null) { unanswered += count; continue; }
-    const one = String(label), other = String(prediction);
-    weight.set(JSON.stringify([one, other]), count);
+// Events of the history by label and prediction; `openEvents({ label, prediction })` shows those of a cell.
+function confusionTable(answer, openEvents) {
+  if (!answer.most) return el("p", { class: "soft" }, "The service keeps no events: set serve.history.events.");
+  if (!answer.cells.length) return el("p", { class: "soft" }, "No event with a label is kept.");
+  const counts = new Map(), totals = new Map(), columns = new Map();
+  for (const [label, prediction, count] of answer.cells) {
+    const one = nameOf(label), other = nameOf(prediction);
+    counts.set(JSON.stringify([one, other]), count);
     totals.set(one, (totals.get(one) || 0) + count);
-    if (!totals.has(other)) totals.set(other, 0);
+    columns.set(other, (columns.get(other) || 0) + count);
   }
-  const all = [...totals.keys()].sort((a, b) => totals.get(b) - totals.get(a));
-  const labels = all.slice(0, MOST_LABELS);
-  const rows = labels.map((label) => [label, ...labels.map((prediction) => {
-    const count = weight.get(JSON.stringify([label, prediction])) || 0, share = count / (totals.get(label) || 1);
-    return el("span", { class: label === prediction ? "good" : share > 0.2 ? "wrong" : "" }, figure(Math.round(count)));
-  }), percent((weight.get(JSON.stringify([label, label])) || 0) / (totals.get(label) || 1))]);
-  const notes = [];
-  if (all.length > labels.length) notes.push(`${all.length - labels.length} rarer labels are not shown`);
-  if (unanswered) notes.push(`${figure(Math.round(unanswered))} events came before the first answer`);
-  return el("div", {}, table("Newest events; rows are labels, columns predictions", ["label", ...labels, "right"], rows),
-    notes.length ? el("p", { class: "soft" }, notes.join("; "), ".") : null);
+  const most = (of) => [...of.keys()].sort((a, b) => of.get(b) - of.get(a)).slice(0, MOST_LABELS);
+  const labels = most(totals), predictions = [...labels.filter((label) => columns.has(label)), ...most(columns).filter((each) => !labels.includes(each))].slice(0, MOST_LABELS);
+  const countOf = (label, prediction) => counts.get(JSON.stringify([label, prediction])) || 0;
+  const rows = labels.map((label) => [label, ...predictions.map((prediction) => {
+    const count = countOf(label, prediction), share = count / totals.get(label);
+    if (!count) return 0;
+    return el("button", { class: `act figure ${label === prediction ? "good" : share > 0.2 ? "wrong" : ""}`, type: "button",
+      "aria-label": `${count} events: label ${label}, verdict ${prediction || "none"}`, onclick: () => openEvents({ label, prediction }) }, figure(count));
+  }), percent(countOf(label, label) / totals.get(label))]);
+  const notes = [`of the ${figure(answer.kept)} newest events that are kept; a number opens its events`];
+  if (answer.left_out) notes.push(`${figure(answer.left_out)} came too fast to be kept`);
+  const hidden = totals.size - labels.length + columns.size - predictions.length;
+  if (hidden) notes.push(`${hidden} rarer rows and columns are not shown`);
+  return el("div", {}, table("Rows are labels, columns verdicts", ["label", ...predictions.map((each) => each || "none"), "right"], rows), el("p", { class: "soft" }, notes.join("; "), "."));
 }
+
+function nameOf(value) { return value === null || value === undefined ? "" : text(value); }

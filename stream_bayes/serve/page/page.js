@@ -18,8 +18,14 @@ function report(error) {
 }
 
 const kinds = { now: Now, model: Model, history: History, drift: Drift, models: Models };
-const tabs = Object.fromEntries(NAMES.map((name) => [name, new kinds[name](document.getElementById(`panel-${name}`), report)]));
+const tabs = Object.fromEntries(NAMES.map((name) => [name, new kinds[name](document.getElementById(`panel-${name}`), report, openEvents)]));
 let current = null;
+
+// Show the events of a filter in the history.
+function openEvents(filter) {
+  open("history", true);
+  tabs.history.open(filter);
+}
 
 function open(name, isFocused = false) {
   if (name === current) return;

@@ -14,15 +14,26 @@ import msgspec
 from stream_bayes.core.values.spellings import is_spelling
 from stream_bayes.serve.plain_values import by_text, label_name
 
-__all__ = ["EventFilter", "KeptEvents", "certainty_of", "csv_text", "verdict_of"]
+__all__ = ["EventFilter", "EventHistory", "Only", "certainty_of", "confusion_of", "csv_text", "verdict_of"]
 
 Entry = dict[str, Any]
 Verdict = Literal["right", "wrong", "waits"]
+Only = Literal["right", "wrong", "waits", "unsure"]
 
 UNSURE_BELOW = 0.75  # probability of the prediction, where a request gives none
-ONLY = ("right", "wrong", "waits", "unsure")
 # Columns of an export that every event has; the probabilities and features come after them.
-COLUMNS = ("id", "key", "source", "partition", "position", "time", "prediction", "label", "verdict", "certainty")
+COLUMNS = (
+    "id",
+    "key",
+    "source",
+    "partition",
+    "position",
+    "time",
+    "prediction",
+    "label",
+    "verdict",
+    "certainty",
+)
 
 
 def verdict_of(entry: Mapping[str, Any]) -> Verdict | None:
@@ -58,17 +69,17 @@ def certainty_of(entry: Mapping[str, Any]) -> float | None:
     0.7
     """
     shares: Mapping[str, float] = entry.get("probabilities") or {}
-    own = shares.get(label_name(entry["prediction"]))
-    return max(shares.values(), default=None) if own is None else own
+    share = shares.get(label_name(entry["prediction"]))
+    return max(shares.values(), default=None) if share is None else share
 
 
 @dataclass(frozen=True)
 class EventFilter:
-    """Which events to find. `label` and `prediction` are texts; an empty one means none. `text` is searched for in the
+    """Events to find. `label` and `prediction` are texts; an empty one means none. `text` is searched for in the
     key, the features and the headings, in either case of letters.
     """
 
-    only: str | None = None  # right, wrong, waits or unsure
+    only: Only | None = None
     label: str | None = None
     prediction: str | None = None
     text: str | None = None
@@ -85,8 +96,9 @@ class EventFilter:
 
     def _is_only(self, entry: Mapping[str, Any]) -> bool:
         if self.only == "unsure":
-            certainty = certainty_of(entry)
-            return certainty is not None and certainty < self.unsure_below
+            shares = entry.get("probabilities") or {}
+            # An answer that is no label, such as "unsure", has no probability.
+            return bool(shares) and shares.get(label_name(entry["prediction"]), 0.0) < self.unsure_below
         return verdict_of(entry) == self.only
 
 
@@ -100,17 +112,15 @@ def _searched(entry: Mapping[str, Any]) -> str:
     return msgspec.json.encode([part for part in parts if part is not None], enc_hook=str).decode().casefold()
 
 
-class KeptEvents:
+class EventHistory:
     """The newest `most` events, by id and by key.
 
     Examples
     --------
-    >>> kept = KeptEvents(2)
-    >>> kept.add([{"id": f"days/0/{k}", "key": k, "prediction": "dry", "label": "wet"} for k in range(3)], left_out=5)
-    >>> [each["key"] for each in kept.find(EventFilter(only="wrong"))], len(kept), kept.left_out
-    ([2, 1], 2, 5)
-    >>> kept.of_key(0), kept.confusion()
-    (None, {('wet', 'dry'): 2})
+    >>> history = EventHistory(2)
+    >>> history.add([{"id": f"days/0/{k}", "key": k, "prediction": "dry"} for k in range(3)], left_out=5)
+    >>> [each["key"] for each in history.newest()], history.of_key(0), history.left_out
+    ([2, 1], None, 5)
     """
 
     def __init__(self, most: int) -> None:
@@ -160,18 +170,22 @@ class KeptEvents:
         """Return all events, the newest first."""
         return list(reversed(self._events.values()))
 
-    def find(self, wanted: EventFilter) -> list[Entry]:
-        """Return the events that a filter holds, the newest first."""
-        return [entry for entry in self.newest() if wanted.holds(entry)]
 
-    def confusion(self) -> dict[tuple[Any, Any], int]:
-        """Return the number of events by label and prediction, of those with a label; of numbers there are none."""
-        pairs = (
+def confusion_of(entries: Iterable[Mapping[str, Any]]) -> dict[tuple[Any, Any], int]:
+    """Return the number of events by label and prediction, of those with a label; of numbers there are none.
+
+    Examples
+    --------
+    >>> confusion_of([{"label": "wet", "prediction": "dry"}, {"label": None, "prediction": "dry"}])
+    {('wet', 'dry'): 1}
+    """
+    return dict(
+        Counter(
             (_hashable(entry["label"]), _hashable(entry["prediction"]))
-            for entry in self.newest()
+            for entry in entries
             if entry.get("label") is not None and "interval" not in entry
         )
-        return dict(Counter(pairs))
+    )
 
 
 def csv_text(entries: Sequence[Mapping[str, Any]]) -> str:
@@ -187,10 +201,16 @@ def csv_text(entries: Sequence[Mapping[str, Any]]) -> str:
     """
     labels = list(dict.fromkeys(label for entry in entries for label in entry.get("probabilities") or ()))
     names = list(dict.fromkeys(name for entry in entries for name in _features(entry)))
-    more = [name for name in ("interval", "surprise", "subject", "sender") if any(name in each for each in entries)]
+    more = [
+        name
+        for name in ("interval", "surprise", "subject", "sender")
+        if any(name in each for each in entries)
+    ]
     file = io.StringIO()
     writer = csv.writer(file)
-    writer.writerow([*COLUMNS, *more, *(f"p({label})" for label in labels), *(f"x({name})" for name in names)])
+    writer.writerow(
+        [*COLUMNS, *more, *(f"p({label})" for label in labels), *(f"x({name})" for name in names)]
+    )
     for entry in entries:
         row = {**entry, "verdict": verdict_of(entry), "certainty": certainty_of(entry)}
         shares, x = entry.get("probabilities") or {}, _features(entry)
