@@ -81,6 +81,12 @@ def test_variables_are_predicted_from_the_others_and_scored() -> None:
     assert result.losses.cumulative.accuracy > 0.95
     both, _ = run(days(200), BayesNet(STRUCTURE), predict=["country", "hour"])
     assert set(both[-1].prediction) == set(both[-1].probabilities) == {"country", "hour"}
+    model, *last = BayesNet(STRUCTURE), days(200)[-1]
+    model.learn_many(days(200)[:-1])  # what is predicted is no evidence for another prediction
+    for name in ("country", "hour"):
+        rest = {v: value for v, value in last[0].items() if v not in ("country", "hour")}
+        expected = {str(value): p for value, p in model.predict_proba_one(rest, name).items()}
+        assert both[-1].probabilities[name] == pytest.approx(expected)
 
 
 def test_missing_values_and_a_hidden_variable_come_through_the_engine() -> None:
