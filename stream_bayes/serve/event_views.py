@@ -6,8 +6,10 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
+from stream_bayes.core.measures.student_mixture import StudentMixture
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, NotSupported, NoValueKnown, UnknownFeature
+from stream_bayes.learners.sequences.hidden_markov import HiddenMarkov
 from stream_bayes.names import closest
 from stream_bayes.networks.dynamic_network import DynamicNetwork
 from stream_bayes.networks.mixed_network import MixedNetwork
@@ -86,7 +88,7 @@ class EventCopy(Copy):
                 f"a {type(self.model).__name__} has no most probable explanation here; leave it out"
             )
         if not isinstance(self.model, MixedNetwork):
-            return {"posteriors": self._forecasts(evidence, targets)}
+            return {"posteriors": self._forecasts(evidence, targets, level or LEVEL)}
         given = {name: self._observed(name, value) for name, value in evidence.items()}
         wanted = list(self.model.kinds) if targets is None else targets
         return {
@@ -94,8 +96,12 @@ class EventCopy(Copy):
         }
 
     def _posterior(self, name: Any, given: Mapping[Any, Any], level: float) -> dict[str, Any]:
-        answer = self.model.query(name, given)
-        if self.model.kinds.get(name) == "nominal":
+        return self._described_answer(name, self.model.query(name, given), level)
+
+    def _described_answer(
+        self, name: Any, answer: StudentMixture | Mapping[Any, float], level: float
+    ) -> dict[str, Any]:
+        if not isinstance(answer, StudentMixture):
             shares = {label_name(value): p for value, p in answer.items()}
             return {"probabilities": shares, "intervals": None, "method": "exact", "reason": None}
         low, high = answer.interval(level)
@@ -124,11 +130,21 @@ class EventCopy(Copy):
     def _edges_of(self, name: Any) -> list[float]:
         """Return the inner bounds of a number's bars."""
         if name not in self._bars:
-            alone = self.model.query(name)
+            alone = self._alone(name)
             self._bars[name] = sorted({alone.quantile(k / BARS) for k in range(1, BARS)})
         return self._bars[name]
 
-    def _forecasts(self, evidence: Mapping[str, Any], targets: Sequence[str] | None) -> dict[str, Any]:
+    def _alone(self, name: Any) -> StudentMixture:
+        """Return the distribution of a number without evidence; of a hidden chain, with all states as frequent."""
+        if isinstance(self.model, HiddenMarkov):
+            students = self.model.emissions(name)
+            return StudentMixture([1.0 / len(students)] * len(students), students)
+        alone: StudentMixture = self.model.query(name)
+        return alone
+
+    def _forecasts(
+        self, evidence: Mapping[str, Any], targets: Sequence[str] | None, level: float
+    ) -> dict[str, Any]:
         variables = variables_of(self.model)
         wanted = [f"{v}@+1" for v in variables] if targets is None else list(targets)
         for name in wanted:
@@ -140,14 +156,7 @@ class EventCopy(Copy):
                 )
         served = ServedEvents(self.model, wanted)
         return {
-            each.name: {
-                "probabilities": {
-                    label_name(value): p for value, p in served.forecast(dict(evidence), each).items()
-                },
-                "intervals": None,
-                "method": "exact",
-                "reason": None,
-            }
+            each.name: self._described_answer(each.variable, served.distribution(dict(evidence), each), level)
             for each in served.anticipated
         }
 
@@ -162,7 +171,11 @@ class EventCopy(Copy):
     def _features_described(self) -> list[dict[str, Any]]:
         model = self.model
         if not isinstance(model, MixedNetwork):
-            return [{"name": label_name(v), "kind": "nominal", "values": []} for v in variables_of(model)]
+            kinds = model.kinds if isinstance(model, HiddenMarkov) else {}
+            return [
+                {"name": label_name(v), "kind": kinds.get(v, "nominal"), "values": []}
+                for v in variables_of(model)
+            ]
         features = []
         for v, kind in model.kinds.items():
             try:

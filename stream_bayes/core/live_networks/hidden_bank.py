@@ -7,6 +7,7 @@ from typing import Any
 
 from stream_bayes.core.counts.contexts import ContextContent
 from stream_bayes.core.live_networks.hidden_chain import HiddenChain, HiddenWindow
+from stream_bayes.core.live_networks.hidden_emissions import NumberEmission, Seen
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 
 __all__ = ["HiddenBank"]
@@ -45,17 +46,27 @@ class HiddenBank:
         """Return the windows of a sequence without events, one for each chain."""
         return [HiddenWindow() for _ in self.chains]
 
-    def create(self, variable: int, value: Any) -> int:
-        """Return the code of a value, which is that of all chains, with room for it if it is new."""
-        code = -1
-        for chain in self.chains:
-            code = chain.create(variable, value)
-        return code
+    def has_numbers(self, variable: int) -> bool | None:
+        """Return True if a variable has numbers, False if it has names, None if that is not known yet."""
+        emission = self.chains[0].emissions[variable]
+        return None if emission is None else isinstance(emission, NumberEmission)
 
-    def learn(self, windows: Sequence[HiddenWindow], codes: tuple[int, ...]) -> None:
+    def begin(self, variable: int, has_numbers: bool) -> None:
+        """Let a variable have numbers, or names, unless it has these already."""
+        for chain in self.chains:
+            chain.begin(variable, has_numbers)
+
+    def seen(self, variable: int, value: Any) -> Seen:
+        """Return a value as all chains keep it, with room for it if it is new; None if it is missing."""
+        seen: Seen = None
+        for chain in self.chains:
+            seen = chain.seen(variable, value, is_new=True)
+        return seen
+
+    def learn(self, windows: Sequence[HiddenWindow], seen: tuple[Seen, ...]) -> None:
         """Add an event to the windows of its sequence."""
         for chain, window in zip(self.chains, windows, strict=True):
-            chain.learn(window, codes)
+            chain.learn(window, seen)
 
     def count(self, windows: Sequence[HiddenWindow]) -> None:
         """Count all events in the windows of a sequence that ended."""
@@ -93,6 +104,8 @@ class HiddenBank:
             for k, (chain, meta) in enumerate(zip(self.chains, metas, strict=True)):
                 own = {name: arrays.pop(name) for name in [*arrays] if name.startswith(f"{k}_")}
                 chain.load({"meta": meta, "arrays": {name.partition("_")[2]: a for name, a in own.items()}})
-                expect(chain.codes == self.chains[0].codes, "its chains name other values")
+                pairs = zip(chain.emissions, self.chains[0].emissions, strict=True)
+                is_like = all(one is other if one is None else one.is_like(other) for one, other in pairs)
+                expect(is_like, "its chains name other values")
                 expect(chain.events == self.events, "its chains have learned other events")
             expect(not arrays, "it holds further arrays")

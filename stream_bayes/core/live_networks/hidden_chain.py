@@ -1,9 +1,9 @@
-"""A chain of hidden states with nominal emissions: filter, smoothing within a window, online expectation maximisation.
+"""A chain of hidden states that show names and numbers: filter, smoothing within a window, online EM.
 
 Several copies with different random priors learn side by side, as EM ends in local optima; the one that predicted best
 answers. All arrays have the copies first:
 
-    starts [copy, state]    moves [copy, state, next state]    shown, for each variable, [copy, state, value]
+    starts [copy, state]    moves [copy, state, next state]    and those of `hidden_emissions` for each variable
 
 These are expected counts. Event number t lets the counts before it fade by 1 - 2 / (t + 2), so an early event, which
 was explained by a poor model, weighs (its number / t) squared in the end, and a third of all events count.
@@ -19,23 +19,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.counts.contexts import ContextContent
+from stream_bayes.core.live_networks.hidden_emissions import (
+    PRIOR,
+    TINY,
+    Emission,
+    NameEmission,
+    NumberEmission,
+    Seen,
+    shares_of_rows,
+)
 from stream_bayes.core.values.checks import expect, refusing_bad_state
-from stream_bayes.core.values.values import OTHER, tagged, untagged
 from stream_bayes.errors import CannotMerge
 
 __all__ = ["HiddenChain", "HiddenStep", "HiddenWindow"]
 
 Floats = NDArray[np.float64]
-MISSING = -1  # as the code of a value
-OTHER_CODE = None  # in a state, for the values that share a code
-PRIOR = 0.5  # events for each cell, on average
-TINY = 1e-300  # a likelihood below it would be no number after a few steps
 
 
 class HiddenStep(NamedTuple):
-    """An event of a sequence: the codes of its values, and the belief over states after it, by copy."""
+    """An event of a sequence: what was seen of it, and the belief over states after it, by copy."""
 
-    codes: tuple[int, ...]
+    seen: tuple[Seen, ...]
     belief: Floats
 
 
@@ -73,10 +77,9 @@ class HiddenChain:
         self._start_prior = np.full((copies, states), PRIOR)
         self._move_prior = rng.gamma(1.0, PRIOR, (copies, states, states)) + PRIOR * np.eye(states)
         self.starts, self.moves = np.zeros((copies, states)), np.zeros((copies, states, states))
-        self.codes: list[dict[Any, int]] = [{} for _ in range(variables)]
-        self.shown = [np.zeros((copies, states, 0)) for _ in range(variables)]
-        self._shown_prior = [np.zeros((copies, states, 0)) for _ in range(variables)]
-        self.times = [np.zeros(0) for _ in range(variables)]  # each value came, without fading
+        self.emissions: list[Emission | None] = [
+            None
+        ] * variables  # None: the kind of its values is not known yet
         self.events = 0
         self.kept = (
             1.0  # what the counts fade by when the next event is counted; until then probabilities stay
@@ -86,38 +89,31 @@ class HiddenChain:
 
     def _derive(self) -> None:
         """Set the probabilities to those of the counts."""
-        self.start = _shares(self.starts + self._start_prior)
-        self.move = _shares(self.moves + self._move_prior)
-        self.emission = [
-            _shares(counts + prior) for counts, prior in zip(self.shown, self._shown_prior, strict=True)
-        ]
+        self.start = shares_of_rows(self.starts + self._start_prior)
+        self.move = shares_of_rows(self.moves + self._move_prior)
+        for emission in self.emissions:
+            if emission is not None:
+                emission.derive()
         self.best = int(self.scores.argmax())
 
-    # -- values -------------------------------------------------------------------------------------------------------
+    def begin(self, variable: int, has_numbers: bool) -> None:
+        """Let a variable have numbers, or names, unless it has these already."""
+        if self.emissions[variable] is None:
+            shape = self.copies, self.states
+            self.emissions[variable] = (
+                NumberEmission(variable, shape, self._make_rng)
+                if has_numbers
+                else NameEmission(variable, shape, self.max_values, self._make_rng)
+            )
 
-    def code_of(self, variable: int, value: Any) -> int:
-        """Return the code of a value; MISSING if it never came."""
-        codes = self.codes[variable]
-        return codes.get(value, codes.get(OTHER, MISSING))
-
-    def create(self, variable: int, value: Any) -> int:
-        """Return the code of a value, with room for it if it is new."""
-        codes = self.codes[variable]
-        if value not in codes:
-            if self.max_values is not None and len(codes) - (OTHER in codes) >= self.max_values:
-                value = OTHER
-            if value not in codes:
-                codes[value] = len(codes)
-                self._widen(variable, codes[value])
-        return codes[value]
-
-    def _widen(self, variable: int, code: int) -> None:
-        # A copy's prior of a value depends on seed, variable and code alone.
-        prior = self._make_rng((variable + 1, code)).gamma(1.0, PRIOR, (self.copies, self.states, 1))
-        self._shown_prior[variable] = np.concatenate([self._shown_prior[variable], prior], axis=2)
-        self.shown[variable] = np.concatenate([self.shown[variable], np.zeros_like(prior)], axis=2)
-        self.times[variable] = np.append(self.times[variable], 0.0)
-        self.emission[variable] = _shares(self.shown[variable] + self._shown_prior[variable])
+    def seen(self, variable: int, value: Any, *, is_new: bool = False) -> Seen:
+        """Return a value as it is kept; None if it is missing or, unless `is_new` makes room for it, never came."""
+        emission = self.emissions[variable]
+        if value is None or emission is None:
+            return None
+        if isinstance(emission, NumberEmission):
+            return float(value)
+        return emission.create(value) if is_new else emission.code_of(value)
 
     # -- filter and smoother ------------------------------------------------------------------------------------------
 
@@ -128,22 +124,34 @@ class HiddenChain:
             belief = _moved(belief, self.move)
         return belief
 
-    def likelihood(self, codes: tuple[int, ...]) -> Floats:
-        """Return the probability of an event's values in each state, by copy; missing ones are summed out."""
-        product = np.ones((self.copies, self.states))
-        for emission, code in zip(self.emission, codes, strict=True):
-            if code != MISSING:
-                product = product * emission[:, :, code]
-        return product
+    def likelihood(self, seen: tuple[Seen, ...]) -> tuple[Floats, Floats | float]:
+        """Return the likelihood of each state, by copy, and the logarithm of the factor that it was divided by.
 
-    def step(self, window: HiddenWindow, codes: tuple[int, ...], missed: int = 0) -> tuple[Floats, Floats]:
-        """Return the belief after one more event, and the logarithm of its probability, by copy.
+        Missing values are summed out. Densities have no bound: they are divided by that of the likeliest state.
+        """
+        product, log = np.ones((self.copies, self.states)), None
+        for emission, value in zip(self.emissions, seen, strict=True):
+            if value is None or emission is None:
+                continue
+            if isinstance(emission, NameEmission):
+                product = product * emission.table[:, :, int(value)]
+            else:
+                density = emission.log_density(value)
+                log = density if log is None else log + density
+        if log is None:
+            return product, 0.0
+        most: Floats = log.max(axis=1)
+        return product * np.exp(log - most[:, None]), most
+
+    def step(self, window: HiddenWindow, seen: tuple[Seen, ...], missed: int = 0) -> tuple[Floats, Floats]:
+        """Return the belief after one more event, and the logarithm of its density, by copy.
 
         That many events before it were missed.
         """
-        joint = self.ahead(window, 1 + missed) * self.likelihood(codes) + TINY
+        likelihood, log_factor = self.likelihood(seen)
+        joint = self.ahead(window, 1 + missed) * likelihood + TINY
         total = joint.sum(axis=1)
-        return joint / total[:, None], np.log(total)
+        return joint / total[:, None], np.log(total) + log_factor
 
     def smooth(self, window: HiddenWindow) -> tuple[list[Floats], list[Floats]]:
         """Return each event's belief, and each pair of neighbours', given the whole window, by copy."""
@@ -151,7 +159,7 @@ class HiddenChain:
         beliefs, pairs = [steps[-1].belief], []
         later = np.ones((self.copies, self.states))
         for k in range(len(steps) - 1, 0, -1):
-            reached = self.likelihood(steps[k].codes) * later
+            reached = self.likelihood(steps[k].seen)[0] * later
             pair = steps[k - 1].belief[:, :, None] * self.move * reached[:, None, :] + TINY
             pair /= pair.sum(axis=(1, 2), keepdims=True)
             later = (self.move @ reached[:, :, None])[:, :, 0] + TINY
@@ -172,7 +180,7 @@ class HiddenChain:
         for step in steps[1:]:
             reached = score[:, None] + move
             came_from.append(reached.argmax(axis=0))
-            score = reached.max(axis=0) + np.log(self.likelihood(step.codes)[best] + TINY)
+            score = reached.max(axis=0) + np.log(self.likelihood(step.seen)[0][best] + TINY)
         state = int(score.argmax())
         states = [state]
         for origin in reversed(came_from):
@@ -182,17 +190,17 @@ class HiddenChain:
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
-    def learn(self, window: HiddenWindow, codes: tuple[int, ...]) -> None:
+    def learn(self, window: HiddenWindow, seen: tuple[Seen, ...]) -> None:
         """Add an event to a window, and count the older half of a window that is full."""
-        belief, log_probability = self.step(window, codes)
-        window.steps.append(HiddenStep(codes, belief))
+        belief, log_density = self.step(window, seen)
+        window.steps.append(HiddenStep(seen, belief))
         self.events += 1
         kept = 1.0 - self._rate()
-        self.scores = self.scores * kept + log_probability
+        self.scores = self.scores * kept + log_density
         self.kept *= kept
-        for times, code in zip(self.times, codes, strict=True):
-            if code != MISSING:
-                times[code] += 1.0
+        for emission, value in zip(self.emissions, seen, strict=True):
+            if emission is not None and value is not None:
+                emission.note(value)  # type: ignore[arg-type]  # codes are of names, floats of numbers
         if len(window.steps) > 2 * self.lag:
             self.count(window, self.lag)
 
@@ -205,32 +213,35 @@ class HiddenChain:
         if not window.steps:
             return
         beliefs, pairs = self.smooth(window)
-        for array in (self.starts, self.moves, *self.shown):
-            array *= self.kept
+        self.starts *= self.kept
+        self.moves *= self.kept
+        for emission in self.emissions:
+            if emission is not None:
+                emission.fade(self.kept)
         self.kept = 1.0
         until = len(window.steps) - 1 if events is None else events
         if not window.is_counted:
             self.starts += beliefs[0]
-            self._show(window.steps[0].codes, beliefs[0])
+            self._show(window.steps[0].seen, beliefs[0])
         for k in range(until):
             self.moves += pairs[k]
-            self._show(window.steps[k + 1].codes, beliefs[k + 1])
+            self._show(window.steps[k + 1].seen, beliefs[k + 1])
         del window.steps[:until]
         window.is_counted = True
         self._derive()
 
-    def _show(self, codes: tuple[int, ...], belief: Floats) -> None:
-        for counts, code in zip(self.shown, codes, strict=True):
-            if code != MISSING:
-                counts[:, :, code] += belief
+    def _show(self, seen: tuple[Seen, ...], belief: Floats) -> None:
+        for emission, value in zip(self.emissions, seen, strict=True):
+            if emission is not None and value is not None:
+                emission.show(value, belief)  # type: ignore[arg-type]  # as in `learn`
 
     # -- keeping ------------------------------------------------------------------------------------------------------
 
     @property
     def memory_bytes(self) -> int:
         """The bytes of the expected counts and of their priors."""
-        arrays = (self.starts, self.moves, *self.shown, *self._shown_prior, *self.times)
-        return sum(array.nbytes for array in arrays)
+        emissions = [each for each in self.emissions if each is not None]
+        return self.starts.nbytes + self.moves.nbytes + sum(each.memory_bytes for each in emissions)
 
     def merge(self, other: HiddenChain) -> None:
         """Raise `CannotMerge`: the states of two chains are not the same states."""
@@ -240,9 +251,9 @@ class HiddenChain:
 
     def content(self) -> ContextContent:
         """Return everything held now."""
-        names = [[OTHER_CODE if v is OTHER else tagged(v) for v in codes] for codes in self.codes]
+        values = [None if each is None else each.meta() for each in self.emissions]
         arrays = {name: array.copy() for name, array in self._arrays().items()}
-        return ContextContent({"events": self.events, "kept": self.kept, "values": names}, arrays)
+        return ContextContent({"events": self.events, "kept": self.kept, "values": values}, arrays)
 
     def state(self) -> dict[str, Any]:
         """Return everything held as JSON values under "meta" and arrays under "arrays"; `load` is the inverse."""
@@ -253,37 +264,35 @@ class HiddenChain:
         with refusing_bad_state():
             meta, arrays = state["meta"], dict(state["arrays"])
             expect(type(meta["events"]) is int and meta["events"] >= 0, "it has no number of events")
-            expect(len(meta["values"]) == len(self.codes), "it has other variables")
-            for k, names in enumerate(meta["values"]):
-                limit = len(names) if self.max_values is None else self.max_values + 1
-                expect(len(names) <= limit, "it holds more values than max_values")
-                for code, name in enumerate(names):
-                    value = OTHER if name == OTHER_CODE else untagged(name)
-                    expect(value not in self.codes[k], "it names a value twice")
-                    self.codes[k][value] = code
-                    self._widen(k, code)
+            expect(len(meta["values"]) == len(self.emissions), "it has other variables")
+            for k, saved in enumerate(meta["values"]):
+                has_numbers = not isinstance(saved, list)
+                if saved is not None:
+                    self.begin(k, has_numbers)
+                fits = (saved is None) == (self.emissions[k] is None)
+                expect(fits, "its variables have names where numbers are, or numbers where names are")
+                if (emission := self.emissions[k]) is not None:
+                    emission.load(saved)
             for name, own in self._arrays().items():
                 array = arrays.pop(name)
                 expect(array.dtype == np.float64 and array.shape == own.shape, f"{name} has another shape")
                 expect(bool(np.isfinite(array).all()), f"{name} holds numbers that are not finite")
-                expect(name == "scores" or bool((array >= 0.0).all()), f"{name} holds negative numbers")
                 own[...] = array
             expect(not arrays, "it holds further arrays")
+            for counts in (self.starts, self.moves):
+                expect(bool((counts >= 0.0).all()), "its counts are negative")
+            for emission in self.emissions:
+                expect(emission is None or emission.is_valid, "its counts are negative")
             expect(type(meta["kept"]) is float and 0.0 <= meta["kept"] <= 1.0, "its counts do not fade")
             self.events, self.kept = meta["events"], meta["kept"]
             self._derive()
 
     def _arrays(self) -> dict[str, Floats]:
         arrays = {"starts": self.starts, "moves": self.moves, "scores": self.scores}
-        for k, (shown, times) in enumerate(zip(self.shown, self.times, strict=True)):
-            arrays |= {f"shown_{k}": shown, f"times_{k}": times}
+        for k, emission in enumerate(self.emissions):
+            each = {} if emission is None else emission.arrays()
+            arrays |= {f"{name}_{k}": array for name, array in each.items()}
         return arrays
-
-
-def _shares(weights: Floats) -> Floats:
-    """Return weights as shares of their sum along the last axis."""
-    shares: Floats = weights / np.maximum(weights.sum(axis=-1, keepdims=True), TINY)
-    return shares
 
 
 def _moved(belief: Floats, move: Floats) -> Floats:

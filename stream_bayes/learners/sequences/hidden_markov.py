@@ -1,4 +1,4 @@
-"""A hidden Markov model over nominal features, learned one event at a time, with a sequence for each key."""
+"""A hidden Markov model over names and numbers, learned one event at a time, with a sequence for each key."""
 
 from __future__ import annotations
 
@@ -9,30 +9,36 @@ from typing import Any
 import numpy as np
 
 from stream_bayes.core.live_networks.hidden_bank import HiddenBank
-from stream_bayes.core.live_networks.hidden_chain import MISSING, HiddenChain, HiddenStep, HiddenWindow
+from stream_bayes.core.live_networks.hidden_chain import HiddenChain, HiddenStep, HiddenWindow
+from stream_bayes.core.live_networks.hidden_emissions import NameEmission, NumberEmission, Seen
+from stream_bayes.core.measures.student_mixture import StudentMixture
+from stream_bayes.core.measures.student_t import StudentT
 from stream_bayes.core.values.checks import expect
-from stream_bayes.core.values.values import shown
-from stream_bayes.errors import BadValue, UnknownFeature
+from stream_bayes.core.values.inputs import no_features, read_number
+from stream_bayes.core.values.values import Value, canonical, is_missing, shown
+from stream_bayes.errors import BadValue, KindChanged, UnknownFeature
 from stream_bayes.learners.base.absent_variables import AbsentVariables
 from stream_bayes.learners.base.arguments import check_count, check_name, check_number
 from stream_bayes.learners.base.state import CountLearner
-from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences, name_in, timed_events
+from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences, timed_events
 
 __all__ = ["HiddenMarkov"]
 
 X = Mapping[Any, Any]
 LEARN = "learn"
+LARGEST_NUMBER = 1e100  # its square, times any weight, is still finite
 LEARNED_STATES = range(1, 7)
 
 
 class HiddenMarkov(CountLearner):
-    """A hidden Markov model: states that nobody sees follow one another, and each shows values of nominal features.
+    """A hidden Markov model: states that nobody sees follow one another, and each shows names and numbers.
 
     Parameters
     ----------
     variables
         The features that a state shows: a name, or a list of names, which are independent given the state. Other
-        features of an event are ignored.
+        features of an event are ignored. The first value of a feature decides its kind: a float is a number, anything
+        else a name, whole numbers included.
     states
         The number of hidden states; or several numbers, `[2, 3, 4]`, each with a model of its own that learns all
         events: the smallest number that predicts as well as any answers. `"learn"` is 1 to 6.
@@ -58,9 +64,15 @@ class HiddenMarkov(CountLearner):
         event; `dropped_sequences` counts them.
     seed
         The seed of the random priors.
+    numbers
+        The variables, a name or a list of names, that have numbers even where the first of them are whole.
 
     Notes
     -----
+    A state shows names with their shares, and numbers with a Student's t distribution about a mean and with a deviation
+    of its own: the predictive distribution of a normal-inverse-gamma posterior. Densities have the units of numbers, so
+    scores of the same variables compare.
+
     Learning is online EM: the expected counts of an event are added when its window of `lag` to 2 `lag` later events is
     known, and older counts fade by 1 - 2 / (t + 2) with the t-th event. Replaying the same events gives the same bytes.
     Unlearning and merging are not possible: the states of two models are not the same states.
@@ -90,6 +102,13 @@ class HiddenMarkov(CountLearner):
     >>> model.learn_many({"sound": "tick" if k // 10 % 2 else ("hum", "hiss")[k % 2]} for k in range(600))
     >>> model.best_states
     2
+    >>> model = HiddenMarkov(["sound", "load"], states=2)
+    >>> model.learn_many({"sound": "hum", "load": 70.0 * (k // 10 % 2) + k % 7} for k in range(600))
+    >>> [round(each.mean) for each in sorted(model.emissions("load"))]
+    [3, 73]
+    >>> ahead = model.forecast_one(1, variable="load")
+    >>> round(ahead.mean), [round(bound) for bound in ahead.interval(0.8)]
+    (66, [49, 81])
     """
 
     _store: HiddenBank
@@ -107,6 +126,7 @@ class HiddenMarkov(CountLearner):
         max_values: int | None = None,
         max_sequences: int = 10_000,
         seed: int = 0,
+        numbers: Any = (),
     ) -> None:
         self.variables = variables
         self.states = states
@@ -119,7 +139,8 @@ class HiddenMarkov(CountLearner):
         self.max_values = max_values
         self.max_sequences = max_sequences
         self.seed = seed
-        self._names = _names(variables)
+        self.numbers = numbers
+        self._names = _names("variables", variables)
         numbers_of_states = _numbers_of(states)
         for name in ("lag", "restarts"):
             check_count(name, getattr(self, name))
@@ -145,6 +166,8 @@ class HiddenMarkov(CountLearner):
                 for number in numbers_of_states
             ]
         )
+        for name in _names("numbers", numbers) if not _is_empty(numbers) else ():
+            self._store.begin(self._column(name), True)
         self._absent = AbsentVariables(self._names)
         self._sequences: KeyedSequences[list[HiddenWindow]] = KeyedSequences(
             key, pause, step, max_sequences, self._store.fresh, self._store.count
@@ -162,20 +185,23 @@ class HiddenMarkov(CountLearner):
         at
             The time of the event in seconds since 1970, which `pause` and `step` need.
         """
-        name, values, moment = self._read(x, at)
+        name, values, moment = self._read(x, at, self._kinds())
         windows = self._sequences.memory(name, moment)
-        codes = tuple(MISSING if v is None else self._store.create(k, v) for k, v in enumerate(values))
+        for k, value in enumerate(values):
+            if value is not None:
+                self._store.begin(k, isinstance(value, float))
+        seen = tuple(self._store.seen(k, value) for k, value in enumerate(values))
         for _ in range(self._sequences.missed_before(name, moment)):
-            self._store.learn(windows, (MISSING,) * len(codes))
-        self._store.learn(windows, codes)
+            self._store.learn(windows, (None,) * len(seen))
+        self._store.learn(windows, seen)
         self._sequences.remember(name, windows, moment)
         self._absent.look(x)
 
     def learn_many(self, X: Iterable[X], at: Iterable[float] | None = None) -> None:
         """Learn many events in their order: all of them, or none if one is refused."""
-        events = timed_events(X, at)
+        events, kinds = timed_events(X, at), self._kinds()
         for x, time in events:
-            self._read(x, time)
+            self._read(x, time, kinds)
         for x, time in events:
             self.learn_one(x, time)
 
@@ -183,9 +209,22 @@ class HiddenMarkov(CountLearner):
         """End the sequences of these keys, so that their next events start anew; without keys, all sequences."""
         self._sequences.reset(*keys)
 
-    def _read(self, x: X, at: float | None) -> tuple[Any, list[Any], int | None]:
+    def _kinds(self) -> list[bool | None]:
+        """Return for each variable True if it has numbers, False if it has names, None if that is not known yet."""
+        return [self._store.has_numbers(k) for k in range(len(self._names))]
+
+    def _read(
+        self, x: X, at: float | None, kinds: list[bool | None]
+    ) -> tuple[Any, list[Value | None], int | None]:
+        """Return an event's sequence, its values and its time; variables without a kind get theirs in `kinds`."""
+        if not isinstance(x, Mapping):
+            raise no_features(x)
         name = self._sequences.name_of(x)
-        return name, [name_in(x, feature) for feature in self._names], self._sequences.moment(at)
+        values = [_value_in(x, v, kind) for v, kind in zip(self._names, kinds, strict=True)]
+        for k, value in enumerate(values):
+            if value is not None:
+                kinds[k] = isinstance(value, float)
+        return name, values, self._sequences.moment(at)
 
     # -- answers ------------------------------------------------------------------------------------------------------
 
@@ -220,18 +259,37 @@ class HiddenMarkov(CountLearner):
     def predict_proba_one(
         self, x: X | None = None, at: float | None = None, variable: Any = None
     ) -> dict[Any, float]:
-        """Return the probability of each value of a variable in the next event; empty before any value is known."""
-        return self.forecast_one(1, x, at, variable)
+        """Return the probability of each name of a variable in the next event; empty before any value is known."""
+        if self._store.has_numbers(self._column(variable)):
+            raise BadValue(
+                f"{shown(variable)} has numbers: predict_one, predict_interval_one and forecast_one forecast them"
+            )
+        shares: dict[Any, float] = self.forecast_one(1, x, at, variable)
+        return shares
 
     def predict_one(self, x: X | None = None, at: float | None = None, variable: Any = None) -> Any:
-        """Return the most probable value of a variable in the next event; None before any value is known."""
-        shares = self.predict_proba_one(x, at, variable)
-        return max(shares, key=shares.__getitem__) if shares else None
+        """Return the most probable name, or the mean, of a variable in the next event; None before any value."""
+        answer = self.forecast_one(1, x, at, variable)
+        if isinstance(answer, StudentMixture):
+            return answer.mean
+        return max(answer, key=answer.__getitem__) if answer else None
 
-    def forecast_one(
-        self, k: int, x: X | None = None, at: float | None = None, variable: Any = None
-    ) -> dict[Any, float]:
-        """Return the probability of each value of a variable in the k-th event from now.
+    def predict_interval_one(
+        self, x: X | None = None, at: float | None = None, variable: Any = None, level: float = 0.95
+    ) -> tuple[float, float] | None:
+        """Return the interval that holds a number in the next event with a probability; None before any number."""
+        check_number("level", level, above=True)
+        if level >= 1.0:
+            raise BadValue(f"level lies between 0 and 1, not {level!r}")
+        answer = self.forecast_one(1, x, at, variable)
+        if isinstance(answer, StudentMixture):
+            return answer.interval(level)
+        if not answer:
+            return None
+        raise BadValue(f"{shown(variable)} has names: predict_proba_one forecasts them")
+
+    def forecast_one(self, k: int, x: X | None = None, at: float | None = None, variable: Any = None) -> Any:
+        """Return the distribution of a variable in the k-th event from now.
 
         Parameters
         ----------
@@ -242,6 +300,11 @@ class HiddenMarkov(CountLearner):
         variable
             The variable; not needed if there is one.
 
+        Returns
+        -------
+        `{value: probability}` for names; a `StudentMixture` for numbers, with `mean`, `interval` and `log_density`.
+        Before any value it is empty.
+
         Raises
         ------
         UnknownFeature
@@ -250,33 +313,44 @@ class HiddenMarkov(CountLearner):
         check_count("k", k)
         column = self._column(variable)
         chain, window = self._answering(x, at)
-        shares = (
-            chain.ahead(window, k + self._missed_before(x, at))[chain.best]
-            @ chain.emission[column][chain.best]
-        )
-        return dict(zip(chain.codes[column], shares.tolist(), strict=True))
+        belief = chain.ahead(window, k + self._missed_before(x, at))[chain.best]
+        emission = chain.emissions[column]
+        if isinstance(emission, NameEmission):
+            return dict(zip(emission.codes, (belief @ emission.table[chain.best]).tolist(), strict=True))
+        if emission is None or emission.is_empty:
+            return {}
+        return StudentMixture(belief.tolist(), emission.students(chain.best))
 
     def log_likelihood_one(self, x: X, at: float | None = None) -> float:
-        """Return the logarithm of the probability of an event's values in its sequence; missing ones are summed out.
+        """Return the logarithm of the probability of an event's names, and of the density of its numbers, in its
+        sequence; missing ones are summed out.
 
-        A value that never came counts with the share of values that came once, at least half a one, among all.
+        A name that never came counts with the share of values that came once, at least half a one, among all.
         """
         return self._judge(x, at)[0]
 
     def _judge(self, x: X, at: float | None = None) -> tuple[float, Sequence[Any]]:
         """Return the log-likelihood of an event, and the variables whose value was never learned."""
-        _, values, _ = self._read(x, at)
+        _, values, _ = self._read(x, at, self._kinds())
         chain, window = self._answering(x, at)
-        log_probability, codes, novel = 0.0, [], []
+        seen: list[Seen] = []
+        log_probability, novel = 0.0, []
         for k, value in enumerate(values):
-            codes.append(MISSING if value is None else chain.code_of(k, value))
-            if value is not None and codes[-1] == MISSING:
+            emission = chain.emissions[k]
+            seen.append(chain.seen(k, value))
+            if value is not None and seen[-1] is None:
                 novel.append(self._names[k])
-                times = chain.times[k]
-                once = max(float((times == 1.0).sum()), 0.5)
-                log_probability += math.log(min(1.0, once / times.sum())) if len(times) else 0.0
-        _, shares = chain.step(window, tuple(codes), self._missed_before(x, at))
-        return log_probability + float(shares[chain.best]), novel
+                log_probability += (
+                    math.log(emission.novel_share) if isinstance(emission, NameEmission) else 0.0
+                )
+        _, logs = chain.step(window, tuple(seen), self._missed_before(x, at))
+        return log_probability + float(logs[chain.best]), novel
+
+    @property
+    def kinds(self) -> dict[Any, str]:
+        """`"nominal"` or `"numeric"` for each variable that has come, or is declared to have numbers."""
+        kinds = dict(zip(self._names, self._kinds(), strict=True))
+        return {v: "numeric" if kind else "nominal" for v, kind in kinds.items() if kind is not None}
 
     @property
     def best_states(self) -> int:
@@ -297,12 +371,16 @@ class HiddenMarkov(CountLearner):
         rows: list[list[float]] = self._best.move[self._best.best].tolist()
         return rows
 
-    def emissions(self, variable: Any = None) -> list[dict[Any, float]]:
-        """Return P(value | state) of a variable, a dict for each state."""
-        column = self._column(variable)
-        chain = self._best
-        table = chain.emission[column][chain.best]
-        return [dict(zip(chain.codes[column], row, strict=True)) for row in table.tolist()]
+    def emissions(self, variable: Any = None) -> list[Any]:
+        """Return the distribution of a variable in each state: `{name: probability}`, or a `StudentT` of numbers."""
+        chain, column = self._best, self._column(variable)
+        emission = chain.emissions[column]
+        if isinstance(emission, NumberEmission):
+            students: list[StudentT] = emission.students(chain.best)
+            return students
+        if emission is None:
+            return [{} for _ in range(chain.states)]
+        return [dict(zip(emission.codes, row, strict=True)) for row in emission.table[chain.best].tolist()]
 
     def _column(self, variable: Any) -> int:
         if variable is None and len(self._names) == 1:
@@ -348,16 +426,40 @@ class HiddenMarkov(CountLearner):
         return [self._window_of(chain, each) for chain, each in zip(self._store.chains, saved, strict=True)]
 
     def _window_of(self, chain: HiddenChain, saved: Any) -> HiddenWindow:
-        steps = [HiddenStep(tuple(codes), np.array(belief, np.float64)) for codes, belief in saved["steps"]]
+        steps = [HiddenStep(tuple(seen), np.array(belief, np.float64)) for seen, belief in saved["steps"]]
         expect(
             len(steps) <= 2 * self.lag and type(saved["is_counted"]) is bool, "a window has another length"
         )
-        for codes, belief in steps:
+        for seen, belief in steps:
             expect(belief.shape == (self.restarts, chain.states), "a belief has another shape")
             expect(bool(((belief >= 0.0) & (belief <= 1.0)).all()), "a belief holds no probabilities")
-            fits = all(MISSING <= k < len(values) for k, values in zip(codes, chain.codes, strict=True))
-            expect(fits, "a window holds codes of no value")
+            pairs = zip(seen, chain.emissions, strict=True)
+            fits = all(value is None or (each is not None and each.fits(value)) for value, each in pairs)
+            expect(fits, "a window holds what its variables cannot have shown")
         return HiddenWindow(steps, saved["is_counted"])
+
+
+def _value_in(x: Mapping[Any, Any], v: Any, has_numbers: bool | None) -> Value | None:
+    """Return an event's value of a variable: a float for a number, None if it is missing."""
+    value = x.get(v)
+    if is_missing(value):
+        return None
+    if has_numbers or (has_numbers is None and isinstance(value, float)):
+        number = read_number(v, value, declared=False)
+        if not -LARGEST_NUMBER <= number <= LARGEST_NUMBER:
+            raise BadValue(f"feature {shown(v)}: expected a number of at most 1e100, got {number!r}")
+        return number
+    name = canonical(value, feature=v)
+    if isinstance(name, float):
+        raise KindChanged(
+            f"feature {shown(v)} has names, whole numbers among them, but got the number {name!r}; make the model with "
+            f"numbers=[{shown(v)}] if all of its values are numbers"
+        )
+    return name
+
+
+def _is_empty(names: Any) -> bool:
+    return names is None or (isinstance(names, (list, tuple)) and not names)
 
 
 def _numbers_of(states: object) -> list[int]:
@@ -379,13 +481,13 @@ def _by_state(chain: HiddenChain, belief: Any) -> dict[int, float]:
     return dict(enumerate(belief[chain.best].tolist()))
 
 
-def _names(variables: Any) -> list[Any]:
-    listed = [*variables] if isinstance(variables, (list, tuple)) else [variables]
+def _names(argument: str, given: Any) -> list[Any]:
+    listed = [*given] if isinstance(given, (list, tuple)) else [given]
     for name in listed:
-        check_name("variables", name)
+        check_name(argument, name)
     if not listed or None in listed or len(set(listed)) < len(listed):
         raise BadValue(
-            f"variables must be a feature's name, or a list of different names, not {shown(variables)}"
+            f"{argument} must be a feature's name, or a list of different names, not {shown(given)}"
         )
     return listed
 
@@ -393,7 +495,7 @@ def _names(variables: Any) -> list[Any]:
 def _saved(windows: Sequence[HiddenWindow]) -> list[dict[str, Any]]:
     return [
         {
-            "steps": [[[*step.codes], step.belief.tolist()] for step in window.steps],
+            "steps": [[[*step.seen], step.belief.tolist()] for step in window.steps],
             "is_counted": window.is_counted,
         }
         for window in windows

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from stream_bayes.core.measures.losses import Losses
+from stream_bayes.core.measures.student_mixture import StudentMixture
 from stream_bayes.core.measures.variable_errors import VariableErrors
 from stream_bayes.core.values.payloads import Payload
 from stream_bayes.core.values.values import canonical, is_missing, shown
@@ -226,7 +227,7 @@ class ServedEvents(UnlabelledModel):
     def __init__(self, model: EventModel, predict: Sequence[Any] = (), level: float | None = None) -> None:
         self.name = type(model).__name__
         self.model: Any = model
-        if isinstance(model, MixedNetwork):
+        if isinstance(model, (MixedNetwork, HiddenMarkov)):
             self.level = LEVEL if level is None else level
             ends_of(self.level)
         elif level is not None:
@@ -307,14 +308,21 @@ class ServedEvents(UnlabelledModel):
                 return self._of_mixed(model, rest, variable)
             if isinstance(model, DynamicNetwork):
                 return model.predict_proba_one(rest, variable, at)
-            shares: Answer = self._ahead(x, 1, variable, at)
-            return shares
+            answer = self._ahead(x, 1, variable, at)
+            return self._number_of(answer) if isinstance(answer, StudentMixture) else answer
         except (BudgetExceeded, NoValueKnown) as error:
             self._warn(f"no prediction of {wanted.name}; its events are learned all the same: %s", error)
             return {}
 
     def forecast(self, x: Any, wanted: Anticipated, at: float | None = None) -> Answer:
         """Return the answer for an event to come, or for the hidden state, once the event is learned."""
+        answer = self.distribution(x, wanted, at)
+        return self._number_of(answer) if isinstance(answer, StudentMixture) else answer
+
+    def distribution(
+        self, x: Any, wanted: Anticipated, at: float | None = None
+    ) -> Mapping[Any, float] | StudentMixture:
+        """Return the distribution that `forecast` answers from."""
         if wanted.is_state:
             return {str(state): p for state, p in self.model.filter_one(x, at).items()}
         if not self._has_come(wanted):
@@ -334,14 +342,14 @@ class ServedEvents(UnlabelledModel):
         )
         return False
 
-    def _ahead(self, x: Any, k: int, variable: Any, at: float | None) -> Answer:
+    def _ahead(self, x: Any, k: int, variable: Any, at: float | None) -> Answer | StudentMixture:
         model = self.model
-        shares: Answer = (
+        answer: Answer | StudentMixture = (
             model.forecast_one(k, x, at)
             if isinstance(model, MarkovChain)
             else model.forecast_one(k, x, at, variable)
         )
-        return shares
+        return answer
 
     def _of_mixed(self, model: MixedNetwork, x: Mapping[Any, Any], variable: Any) -> Answer:
         if variable not in model.kinds:
@@ -352,10 +360,15 @@ class ServedEvents(UnlabelledModel):
         low, high = model.predict_interval_one(x, variable, self.level)
         return PredictedNumber(mean=model.predict_one(x, variable), low=low, high=high)
 
+    def _number_of(self, forecast: StudentMixture) -> PredictedNumber:
+        assert self.level is not None
+        low, high = forecast.interval(self.level)
+        return PredictedNumber(mean=forecast.mean, low=low, high=high)
+
     def _is_number(self, wanted: Anticipated) -> bool:
         """Return True if a variable of the event is a number, as far as is known."""
-        model = self.model
-        return isinstance(model, MixedNetwork) and model.kinds.get(wanted.variable) == "numeric"
+        has_kinds = isinstance(self.model, (MixedNetwork, HiddenMarkov))
+        return has_kinds and self.model.kinds.get(wanted.variable) == "numeric"
 
     def _truth(self, x: Mapping[Any, Any], wanted: Anticipated) -> Any:
         """Return the name that a prediction of the event is scored by; None if it has none, or a number."""
@@ -363,7 +376,7 @@ class ServedEvents(UnlabelledModel):
 
     def _number(self, x: Mapping[Any, Any], wanted: Anticipated) -> float | None:
         """Return the number that a prediction of the event is scored by; None if it has none."""
-        value: Any = x.get(wanted.variable) if self._is_number(wanted) else None
+        value: Any = x.get(wanted.variable) if not wanted.ahead and self._is_number(wanted) else None
         return None if is_missing(value) else float(value)
 
     def decide(self, answer: Answer, /) -> Any:

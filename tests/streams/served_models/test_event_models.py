@@ -165,7 +165,7 @@ def test_names_are_scored_by_their_predictions_and_new_ones_are_named(tmp_path: 
     [
         ("markov-chain", {"predict": ["wind"]}, "no variable 'wind'"),
         ("mixed-network", {"predict": ["sky@+1"]}, "does not follow events in time"),
-        ("hidden-markov", {"intervals": 0.9}, "predicts no numbers"),
+        ("markov-chain", {"intervals": 0.9}, "predicts no numbers"),
         ("markov-chain", {"structure": "learn"}, "structure is for"),
         ("markov-chain", {"thresholds": 0.9}, "decide between classes"),
         ("markov-chain", {"arguments": {"variable": "sky", "ordr": 2}}, "did you mean 'order'"),
