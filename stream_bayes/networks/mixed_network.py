@@ -14,6 +14,7 @@ from river import base
 
 from stream_bayes.core.encoding._features import read_weight
 from stream_bayes.core.live_networks.mixed_counts import Declared, MixedCounts
+from stream_bayes.core.live_networks.mixed_draws import completed
 from stream_bayes.core.live_networks.mixed_families import MixedFamilies
 from stream_bayes.core.live_networks.mixed_inference import MixedInference, no_value
 from stream_bayes.core.measures.student_mixture import StudentMixture
@@ -27,8 +28,10 @@ from stream_bayes.core.values.values import is_missing, shown
 from stream_bayes.data.schema import Nominal, Numeric, Schema
 from stream_bayes.errors import BadValue, CannotMerge, FeaturesIgnored, NotSupported, UnknownFeature
 from stream_bayes.learners.base.arguments import check_count, check_number
+from stream_bayes.learners.base.draws import checked_rng
 from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.names import closest
+from stream_bayes.networks.drawn_mixed_network import DrawnMixedNetwork
 from stream_bayes.networks.growth import LEARN
 from stream_bayes.networks.ignored_features import IgnoredFeatures, check_has_variable
 from stream_bayes.networks.surprise import Surprise
@@ -429,21 +432,51 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
     def sample(self, n: int, rng: np.random.Generator) -> list[dict[Any, Any]]:
         """Draw events, each variable given its parents, from what is predicted of the next event."""
         check_count("n", n)
-        drawn = []
-        for _ in range(n):
-            values: dict[Any, Any] = {}
-            for v in self._store.structure.topological_order:
-                if self._store.kinds.get(v):
-                    parents = [values[p] for p in self._store.numeric_parents(v)]
-                    forecast = self._families.numeric(v, values).predict(parents)
-                    values[v] = float(forecast.location + forecast.scale * rng.standard_t(forecast.degrees))
-                else:
-                    shares = self._families.shares(v, values) if v in self._store.kinds else {}
-                    if not shares:
-                        self._inference.shares(v, {})  # raises what is missing
-                    values[v] = [*shares][int(rng.choice(len(shares), p=[*shares.values()]))]
-            drawn.append(values)
-        return drawn
+        return [completed(self._inference, {}, rng) for _ in range(n)]
+
+    def draw(self, rng: np.random.Generator) -> DrawnMixedNetwork:
+        """Return a network with tables drawn from their posterior: what the truth may be, given the events.
+
+        The mean of the density of a complete event over draws is the network's own. Structure, cuts and the prior are
+        held. Draws read the counts as they are now; equal sources of randomness give equal draws.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> model = MixedNetwork({"size": [], "price": ["size"]})
+        >>> for k in range(12):
+        ...     model.learn_one({"size": 40.0 + 7 * k % 30, "price": 200.0 + 5 * (7 * k % 30) + 9 * (k % 3)})
+        >>> rng = np.random.default_rng(0)
+        >>> means = [model.draw(rng).query("price", {"size": 50}).mean for _ in range(200)]
+        >>> round(float(np.mean(means))), round(model.query("price", {"size": 50}).mean)
+        (258, 258)
+        """
+        return DrawnMixedNetwork(self._twin(), checked_rng(rng))
+
+    def simulate_one(self, x: X, n: int, rng: np.random.Generator) -> list[dict[Any, Any]]:
+        """Return `n` events like x, drawn in one world that the counts and x allow.
+
+        A world is a draw of the tables, given the counts and x. The events are independent in it, so what they have in
+        common is the doubt about the tables; `sample` takes a new world for each event.
+
+        Parameters
+        ----------
+        x
+            The event: its values are those of every event returned. Others are drawn.
+        n
+            The number of events.
+        rng
+            The source of randomness.
+        """
+        check_count("n", n)
+        values, rng = self._read(x) if x else {}, checked_rng(rng)
+        for v, value in self._novel(values).items():
+            raise BadValue(f"variable {shown(v)}: {shown(value)} was never learned; nothing follows from it")
+        world = self._twin()
+        if values:
+            world._store.add_to_families(completed(self._inference, values, rng), 1.0)
+        drawn = DrawnMixedNetwork(world, rng)
+        return [completed(drawn._inference, values, rng) for _ in range(n)]
 
     def _known(self, values: Mapping[Any, Any]) -> dict[Any, Any]:
         """Return the values of variables of which a value was learned; nothing is known about the others."""

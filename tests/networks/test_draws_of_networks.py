@@ -9,8 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_bayes import BayesNet, BayesNetClassifier, SlidingWindow
-from stream_bayes.errors import NoValueKnown, UnknownFeature
+from stream_bayes import (
+    BayesNet,
+    BayesNetClassifier,
+    MixedNetwork,
+    Nominal,
+    Numeric,
+    Schema,
+    SlidingWindow,
+)
+from stream_bayes.core.live_networks.mixed_draws import DrawnFamilies
+from stream_bayes.core.live_networks.mixed_inference import MixedInference
+from stream_bayes.errors import BadValue, NoValueKnown, UnknownFeature
+from stream_bayes.learners.base.draws import generator_of
 from stream_bayes.networks import DiscreteNetwork, Inference, Structure
 from stream_bayes.networks.drawn_network import world_given
 
@@ -120,3 +131,75 @@ def test_what_cannot_be_drawn_says_why() -> None:
     model.learn_one({"rain": "yes", "lawn": "wet"})
     with pytest.raises(UnknownFeature, match="'snow'"):
         model.simulate_one({"snow": 1}, 3, rng)
+
+
+# --- names and numbers ---
+
+MIXED = {"kind": [], "size": ["kind"], "price": ["size", "kind"], "sold": ["price"]}
+
+
+def homes(number: int) -> list[dict[str, Any]]:
+    source, rows = random.Random(number), []
+    for _ in range(number):
+        kind = source.choice(["flat", "house", "house"])
+        size = source.gauss(2.0 if kind == "flat" else 4.0, 1.0)
+        price = size * (3.0 if kind == "flat" else 2.0) + source.gauss(0.0, 0.5)
+        sold = "yes" if source.random() < (0.8 if price < 7.0 else 0.3) else "no"
+        rows.append({"kind": kind, "size": size, "price": price, "sold": sold})
+    return rows
+
+
+def of_homes(number: int) -> MixedNetwork:
+    schema = Schema({"kind": Nominal(), "size": Numeric(), "price": Numeric(cuts=[7.0]), "sold": Nominal()})
+    model = MixedNetwork(MIXED, schema=schema)
+    model.learn_many(homes(number))
+    return model
+
+
+def test_draws_of_names_and_numbers_have_the_density_of_an_event_as_mean() -> None:
+    model, draws = of_homes(40), 300
+    x: dict[Any, Any] = {"kind": "flat", "size": 2.5, "price": 8.0, "sold": "no"}
+    worlds = [DrawnFamilies(model._store, 1.0, seed, generator_of) for seed in range(draws)]
+    drawn = np.exp([MixedInference(each).log_density(x) - model.log_density_one(x) for each in worlds])
+    assert abs(drawn.mean() - 1.0) < 4.0 * drawn.std() / math.sqrt(draws)
+    assert drawn.std() > 0.2
+    # The variance of a mean at some numbers grows with how far out these are.
+    family = model._families.numeric("price", x)
+    mean, away = family.mean_at([9.0])
+    means = [each.numeric("price", x).mean_at([9.0])[0] for each in worlds]
+    expected = family.factor[-1][-1] ** 2 / (family.freedom - 1.0) * (1.0 / family.weight + away)
+    assert np.mean(means) == pytest.approx(mean, abs=4.0 * math.sqrt(expected / draws))
+    assert np.var(means) == pytest.approx(expected, rel=0.35)
+
+
+def test_a_drawn_network_is_the_same_whatever_is_read_first_and_learned_later() -> None:
+    model, x = of_homes(30), {"kind": "house", "size": 3.0, "price": 6.0, "sold": "yes"}
+    one, other = (model.draw(np.random.default_rng(5)) for _ in range(2))
+    density, mean = one.log_density_one(x), other.query("price", {"kind": "flat", "size": 1.0}).mean
+    model.learn_many(homes(50))
+    assert other.log_density_one(x) == density
+    assert one.query("price", {"kind": "flat", "size": 1.0}).mean == mean
+    assert other.sample(3, np.random.default_rng(1)) == one.sample(3, np.random.default_rng(1))
+
+
+def test_events_are_simulated_in_one_world_that_the_event_allows() -> None:
+    model, rng = of_homes(20), np.random.default_rng(4)
+    worlds = [[e["price"] for e in model.simulate_one({"kind": "flat"}, 12, rng)] for _ in range(40)]
+    means = np.mean(worlds, axis=1)
+    error = means.std() / math.sqrt(len(worlds))
+    assert means.mean() == pytest.approx(model.query("price", {"kind": "flat"}).mean, abs=4.0 * error)
+    # In one world the events share the doubt about the tables.
+    assert means.var() > 1.5 * np.var(worlds, axis=1).mean() / 12
+    below = {"price": 6.0, "sold": "yes"}
+    kinds = [
+        event["kind"]
+        for _ in range(30)
+        for event in model.simulate_one(below, 1, rng)
+        if below.items() <= event.items()
+    ]
+    share = model.query("kind", below)["flat"]
+    assert kinds.count("flat") / 30 == pytest.approx(share, abs=4.0 * math.sqrt(share * (1.0 - share) / 30))
+    with pytest.raises(BadValue, match="was never learned"):
+        model.simulate_one({"kind": "boat"}, 1, rng)
+    with pytest.raises(NoValueKnown):
+        MixedNetwork(MIXED).simulate_one({}, 1, rng)

@@ -243,10 +243,14 @@ class MixedCounts:
         """Count an event that `read` returned."""
         self.note_kinds(values)
         self.alone.learn(*self._row_alone(values), weight)
+        self.add_to_families(values, weight)
+        for v in [v for v, _, _ in self._rows(values) if v in self._to_cut]:
+            self._keep_to_cut(v, values, weight)
+
+    def add_to_families(self, values: Mapping[Value, Any], weight: float) -> None:
+        """Count an event in the families alone: cuts and the prior, which is that of each variable alone, stay."""
         for v, x, configuration in self._rows(values):
             self.families[v].learn(x, configuration, weight)
-            if v in self._to_cut:
-                self._keep_to_cut(v, values, weight)
         self.changes += 1
 
     def _keep_to_cut(self, v: Value, values: Values, weight: float) -> None:

@@ -81,13 +81,12 @@ class NumericFamily:
             matrix[i][i] += prior
         self.factor = cholesky(matrix)
 
-    def predict(self, numbers: list[float]) -> StudentT:
-        """Return the distribution of the variable given its parents' numbers."""
-        size = len(self.units)
+    def mean_at(self, numbers: list[float]) -> tuple[float, float]:
+        """Return the mean given the parents' numbers, in units of the variable, and how far out these are, squared."""
         away = 0.0
         mean = self.means[-1]
         partial: list[float] = []
-        for i in range(size - 1):
+        for i in range(len(self.units) - 1):
             row = self.factor[i]
             left = standardised(numbers[i], self.units[i]) - self.means[i]
             for j in range(i):
@@ -95,12 +94,22 @@ class NumericFamily:
             partial.append(left / row[i])
             mean += self.factor[-1][i] * partial[i]
             away += partial[i] * partial[i]
-        degrees = self.freedom + size - 1
+        return mean, away
+
+    def predict(self, numbers: list[float]) -> StudentT:
+        """Return the distribution of the variable given its parents' numbers."""
+        mean, away = self.mean_at(numbers)
+        degrees = self.freedom + len(self.units) - 1
         # T (n + r + 1) / (n + r) / f is the scale of all numbers together; conditioning adds the parents' distance.
         spread = (self.weight + 1.0) / self.weight
         square = self.factor[-1][-1] ** 2 * (spread + away) / degrees
         unit = self.units[-1]
         return StudentT(unit.mean + unit.spread * mean, unit.spread * math.sqrt(square), degrees)
+
+    @property
+    def variance(self) -> float:
+        """The mean variance, in units of the variable."""
+        return self.factor[-1][-1] ** 2 / (self.freedom + len(self.units) - 3.0)
 
     def linear(self) -> LinearGaussian:
         """Return the variable as a linear Gaussian: mean coefficients and mean variance."""
@@ -114,8 +123,7 @@ class NumericFamily:
         mean = unit.mean + unit.spread * self.means[-1]
         for slope, each, own in zip(scaled, self.units, self.means, strict=False):
             mean -= slope * (each.mean + each.spread * own)
-        variance = (self.factor[-1][-1] * unit.spread) ** 2 / (self.freedom + size - 3.0)
-        return LinearGaussian(mean, tuple(scaled), variance)
+        return LinearGaussian(mean, tuple(scaled), self.variance * unit.spread**2)
 
 
 def standardised(number: float, unit: Marginal) -> float:
