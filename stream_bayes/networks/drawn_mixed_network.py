@@ -32,7 +32,8 @@ class DrawnMixedNetwork:
     @property
     def structure(self) -> Structure:
         """The graph."""
-        return self._network.structure
+        structure: Structure = self._network.structure
+        return structure
 
     def query(self, target: Any, evidence: Mapping[Any, Any] | None = None) -> Any:
         """Return the distribution of a variable given others, as `MixedNetwork.query` does."""
@@ -40,8 +41,10 @@ class DrawnMixedNetwork:
 
     def log_density_one(self, x: Mapping[Any, Any]) -> float:
         """Return the logarithm of the density of an event, as `MixedNetwork.log_density_one` does."""
-        return self._network.log_density_one(x)
+        density: float = self._network.log_density_one(x)
+        return density
 
     def sample(self, n: int, rng: np.random.Generator) -> list[dict[Any, Any]]:
         """Draw events, which are independent given these tables."""
-        return self._network.sample(n, rng)
+        events: list[dict[Any, Any]] = self._network.sample(n, rng)
+        return events
