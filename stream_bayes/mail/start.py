@@ -9,7 +9,8 @@ nothing but `socket`. Without a server they load the package and the filter, whi
 other commands are in the package. The protocol is described in `stream_bayes/mail/server/server.py`.
 
 A filter stands between a mail and its reader: after any error, the mail passes unchanged, and the exit code is 3.
-Otherwise the code is 0 for spam, 1 for ham and 2 for unsure, or always 0 with --embed.
+Otherwise the code is 0 for spam, 1 for ham and 2 for unsure, or always 0 with --embed; for a further class
+of the filter it is that of spam or ham, as the answer's note says.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ __all__ = ["main", "own_fields", "with_fields", "without_fields", "without_own_f
 
 SPAM, HAM, UNSURE, ERROR = range(4)  # exit codes, as bogofilter's
 CODES = {"spam": SPAM, "ham": HAM, "unsure": UNSURE}
+AS = "as="  # before what a further class of the filter is where there are only ham and spam
 GREETING = b"STREAM-BAYES 1"
 OWN = b"x-stream-bayes"
 ANSWER_SECONDS = 30.0  # for the server
@@ -47,7 +49,7 @@ filter copies a mail from stdin to stdout and adds X-Stream-Bayes to its headers
 stdin. Exit codes: 0 spam, 1 ham, 2 unsure; for several messages, the code of the last; 3 after any error.
 """
 
-Answer = tuple[str, ...]  # verdict, probability of spam, score and id, as text; and perhaps a note
+Answer = tuple[str, ...]  # verdict, probability of spam, score and id, as text; and perhaps notes
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -90,7 +92,7 @@ def filter_mail(arguments: list[str]) -> int:
         plain = without_own_fields(raw)
         answer = make_classifier(options)(plain)
         output = with_fields(plain, answer)
-        code = SPAM if "embed" in options else CODES[answer[0]]
+        code = SPAM if "embed" in options else code_of(answer)
     except BaseException as error:  # Ctrl-C and SystemExit too: the mail must pass
         output, code = raw, ERROR
         report_error(error)
@@ -119,8 +121,8 @@ def classify(arguments: list[str]) -> int:
                 columns = (*answer[:4], place.translate(ESCAPES))
                 if not write_output(os.fsencode("\t".join(columns) + "\n")):
                     return ERROR
-                note = answer[4:]
-                code = CODES[answer[0]]
+                note = tuple(each for each in answer[4:] if not each.startswith(AS))
+                code = code_of(answer)
             if not found:
                 raise ValueError(f"{file}: there is no message in it")
         except Exception as error:  # the other files can still be read
@@ -129,6 +131,12 @@ def classify(arguments: list[str]) -> int:
     if note:
         report_error(ValueError(f"every mail is unsure yet: {note[0]}"))
     return ERROR if failed else code
+
+
+def code_of(answer: Answer) -> int:
+    """Return the exit code of an answer."""
+    sides = [note.removeprefix(AS) for note in answer[4:] if note.startswith(AS)]
+    return CODES[sides[0] if sides else answer[0]]
 
 
 def change_on_server(verb: str, arguments: list[str]) -> int | None:
@@ -142,7 +150,7 @@ def change_on_server(verb: str, arguments: list[str]) -> int | None:
         return None
     home = home_of(options)
     if (
-        label not in ("ham", "spam", "")
+        (label and not label.replace("-", "").isalnum())  # the server refuses what is no class of its filter
         or {"embed", "key-env", "hold-megabytes"} & options.keys()
         or not os.path.exists(f"{home}/socket")
     ):
@@ -355,7 +363,7 @@ def query_server(home: str, raw: bytes, user: str = "") -> Answer | None:
     words = send_to_server(home, f"classify {len(raw)}{user}", raw)
     if words is None:
         return None
-    if len(words) not in (4, 5) or words[0] not in CODES:
+    if len(words) not in (4, 5, 6) or (words[0] not in CODES and not words[-1].startswith(AS)):
         raise ValueError(f"the server answers {' '.join(words)!r}")
     return tuple(words)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +13,7 @@ from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.errors import BadFormat
 from stream_bayes.mail.commands.options import HomeOptions, report_waiting
 from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.mail.filter.messages import Classes
 from stream_bayes.mail.filter.other_filters import (
     OtherCounts,
     is_bogofilter_dump,
@@ -62,7 +63,7 @@ def import_(
     with exit_on_error():
         place = home.open()
         with place.changing(lambda: SpamFilter(key=place.key), report_waiting) as model:
-            counts, skipped = _counts_in(file, model.labels, words or [])
+            counts, skipped = _counts_in(file, model.classes, words or [])
             model.import_counts(counts)
         typer.echo(
             f"added {number_of(len(counts['tokens']), 'token')} of {number_of(sum(counts['messages']), 'message')}"
@@ -72,7 +73,8 @@ def import_(
         typer.echo(f"{number_of(sum(model.messages.values()), 'message')} in the filter now")
 
 
-def _counts_in(file: Path, labels: tuple[Hashable, Hashable], words: Sequence[Path]) -> OtherCounts:
+def _counts_in(file: Path, classes: Classes, words: Sequence[Path]) -> OtherCounts:
+    labels = classes[0], classes[1]  # other filters have no more
     data = file.read_bytes()
     if words and not is_spamassassin_backup(data):
         raise BadFormat(f"{file}: --words is for the output of `sa-learn --backup`, and this is none")

@@ -23,7 +23,9 @@ from stream_bayes.mail.streams.mailbox import mails, mails_attached
 __all__ = ["correct", "forget", "learn"]
 
 
-Label = Annotated[str, typer.Argument(help="ham or spam.", show_default=False)]
+Label = Annotated[
+    str, typer.Argument(help="ham, spam, or a further class of the filter.", show_default=False)
+]
 
 
 def learn(
@@ -35,12 +37,16 @@ def learn(
 ) -> None:
     """Learn a few messages, and save each at once. For folders use `train`.
 
-    A message that was learned with the other label is corrected. If a server runs, it does the work.
+    A message that was learned under another class is corrected. If a server runs, it does the work.
     """
     with exit_on_error():
-        _check_label(label)
         place = home.open()
         if not place.exists():
+            if label not in ("ham", "spam"):
+                raise BadValue(
+                    f"expected ham or spam, got {label!r}: a filter of further classes is begun by "
+                    f"`stream-bayes spam train {label}=MAILS`"
+                )
             with place.changing(lambda: SpamFilter(key=place.key), report_waiting):
                 pass
         _learn_mails(FilterService(place), label, files or ["-"], home.user, attached=attached)
@@ -66,7 +72,6 @@ def correct(
     message in a file or on stdin. With an id, a message that the server has only classified is learned, too.
     """
     with exit_on_error():
-        _check_label(label)
         service = FilterService(home.open())
         if not mail and what and "-" not in what:
             typer.echo(summary_of([service.correct(_no_file(key), label, home.user) for key in what]))
@@ -95,11 +100,6 @@ def _learn_mails(
         raise BadValue(f"no message found in {'stdin' if files == ['-'] else ', '.join(files)}")
     service.close()
     typer.echo(summary_of(outcomes))
-
-
-def _check_label(label: str) -> None:
-    if label not in ("ham", "spam"):
-        raise BadValue(f"expected ham or spam, got {label!r}")
 
 
 def _no_file(given: str) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import re
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +15,7 @@ from stream_bayes.cli.output import console
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.wrappers.decision_rules import Costs
 from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.mail.filter.messages import Classes
 from stream_bayes.mail.filter.profiles import costs_of
 from stream_bayes.mail.start import home_of
 from stream_bayes.mail.store.home import SpamHome
@@ -20,6 +23,8 @@ from stream_bayes.mail.store.users import Quota, UserHome, checked_user
 from stream_bayes.masking import remember_secret
 
 __all__ = ["ATTACHED", "CostOptions", "HomeOptions", "UserHomeOptions", "report_waiting", "user_home"]
+
+_COST = re.compile(r"([\w.-]+):([\w.-]+)=(\d+(?:\.\d+)?)")
 
 ATTACHED = Annotated[
     bool,
@@ -98,11 +103,30 @@ class CostOptions:
         ),
     ] = None
 
-    def costs(self) -> Costs | None:
-        """Return the costs; None if no option is given."""
-        if self.profile is None and self.lost_ham is None and self.unsure is None:
+    cost: Annotated[
+        list[str],
+        typer.Option(
+            help="Cost of a decision for a mail of a class, as in spam:newsletter=10, in spams let through. "
+            "Repeatable.",
+            show_default=False,
+        ),
+    ] = field(default_factory=list)
+
+    def is_given(self) -> bool:
+        """Return True if an option is given."""
+        return bool(self.cost) or not (self.profile is None and self.lost_ham is None and self.unsure is None)
+
+    def costs(self, classes: Classes) -> Costs | None:
+        """Return the costs for a filter of these classes; None if no option is given."""
+        if not self.is_given():
             return None
-        return costs_of(("ham", "spam"), self.profile, self.lost_ham, self.unsure)
+        mistakes: dict[tuple[Hashable, Hashable], float] = {}
+        for text in self.cost:
+            found = _COST.fullmatch(text)
+            if found is None:
+                raise BadValue(f"--cost {text}: expected DECISION:CLASS=COST, as in spam:newsletter=10")
+            mistakes[found[1], found[2]] = float(found[3])
+        return costs_of(classes, self.profile, self.lost_ham, self.unsure, mistakes)
 
 
 def user_home(place: SpamHome, user: str, site: SpamFilter) -> UserHome:

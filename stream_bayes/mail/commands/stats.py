@@ -6,6 +6,7 @@ from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, print_json, print_table
 from stream_bayes.learners.wrappers.decision_rules import Costs
 from stream_bayes.mail.commands.options import UserHomeOptions, user_home
+from stream_bayes.mail.filter.profiles import spam_threshold
 from stream_bayes.mail.store.home import SpamHome
 
 __all__ = ["stats"]
@@ -28,8 +29,7 @@ def stats(home: UserHomeOptions, json: JSON = False) -> None:
             "learns": model.train,
         }
         if isinstance(model.rule, Costs):
-            least, _ = model.rule.band("spam", "spam") or (1.0, 1.0)
-            rows["spam threshold"] = round(least, 4)
+            rows["spam threshold"] = round(spam_threshold(model.rule, model.classes, {}) or 1.0, 4)
         if json:
             print_json({name.replace(" ", "_"): value for name, value in rows.items()})
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -35,12 +36,20 @@ from stream_bayes.mail.streams.mailbox import Mail, mails, mails_attached, size_
 __all__ = ["refusals", "train"]
 
 SHOWN = 5  # refused files that are named
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 MIN_REPLAYED = 0.1  # of the messages that can be corrected: so many from folders may be no drift
 
 
 def train(
-    files: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
+    labelled: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[CLASS=MAILS]...",
+            help="Mails of a class, as in newsletter=Maildir/; ham=... and spam=... are --ham and --spam.",
+            show_default=False,
+        ),
+    ] = None,
     *,
     spam: Annotated[
         list[str],
@@ -68,19 +77,22 @@ def train(
             help="The name of your mail server in Authentication-Results, whose results a new filter reads."
         ),
     ] = None,
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            help="The classes of a new filter: ham,spam and then others. Default: ham, spam and those of the mails.",
+            show_default=False,
+        ),
+    ] = None,
     costs: CostOptions,
     json: JSON = False,
 ) -> None:
     """Learn labelled mail. A message learned before is corrected if its label differs, and skipped otherwise."""
     with exit_on_error():
         given = [(path, "ham") for path in ham] + [(path, "spam") for path in spam]
-        if files:
-            raise BadValue(
-                f"label {files[0]}: --ham {files[0]} or --spam {files[0]}. Each option takes one file, mbox, "
-                "Maildir or directory; repeat it for more"
-            )
-        new_costs = costs.costs()
-        if not given and new_costs is None:
+        given += [_labelled(text) for text in labelled or []]
+        named = _classes_of(classes, [name for _, name in given])
+        if not given and not costs.is_given():
             raise BadValue("nothing to learn: name mail with --ham or --spam")
         place: SpamHome = home.open()
         settings: dict[str, Any] = {"train": learn, "pairs": pairs, "authserv_id": authserv_id}
@@ -97,7 +109,7 @@ def train(
             if home.user is not None:
                 return home_of_user.new_filter()
             scorer: Any = make_learner(learner) if learner else None  # one of another kind is refused there
-            return SpamFilter(key=place.key, learner=scorer, **settings)
+            return SpamFilter(named, key=place.key, learner=scorer, **settings)
 
         for path, _ in given:
             skipped = subfolders_of(path)
@@ -106,8 +118,9 @@ def train(
         total = size_of(path for path, _ in given)
         with place.changing(make, report_waiting) as model, _bar(total, quiet=json) as show:
             _check_settings(model, settings, learner)
-            if new_costs is not None:
-                model.set_costs(new_costs)
+            _check_classes(model, named, as_option=classes is not None)
+            if costs.is_given():
+                model.set_costs(costs.costs(model.classes))
             before, learned, corrected = model.clock, 0, 0
             refused: dict[str, str] = {}
             for label, mail in _alternating(given, mails_attached if attached else mails):
@@ -141,6 +154,44 @@ def train(
                 f"{number_of(new, 'message')} learned, {corrected:,} corrected, "
                 f"{counts['skipped']:,} skipped: learned before"
             )
+
+
+def _labelled(text: str) -> tuple[str, str]:
+    """Return the path and the class of an argument CLASS=PATH."""
+    name, equals, path = text.partition("=")
+    if not equals or not path:
+        raise BadValue(
+            f"label {text}: --ham {text} or --spam {text}, or CLASS={text} for a further class. Each takes one file, "
+            "mbox, Maildir or directory; repeat it for more"
+        )
+    return path, _checked_name(name)
+
+
+def _checked_name(name: str) -> str:
+    if not _NAME.fullmatch(name) or name in ("unsure", "error"):
+        raise BadValue(
+            f"the class {name!r}: expected small letters, digits and hyphens, at most 40, and not unsure or error"
+        )
+    return name
+
+
+def _classes_of(option: str | None, named: list[str]) -> tuple[str, ...]:
+    """Return the classes of a new filter."""
+    if option is None:
+        return tuple(dict.fromkeys(["ham", "spam", *named]))
+    classes = tuple(_checked_name(name.strip()) for name in option.split(","))
+    if classes[:2] != ("ham", "spam"):
+        raise BadValue(f"--classes {option}: expected ham,spam first, and then the further classes")
+    return classes
+
+
+def _check_classes(model: SpamFilter, named: tuple[str, ...], *, as_option: bool) -> None:
+    """Raise `BadValue` if the filter lacks a class, or was made with others than those of the option."""
+    if any(name not in model.classes for name in named) or (as_option and named != model.classes):
+        raise BadValue(
+            f"the filter was made with the classes {', '.join(map(str, model.classes))}, which cannot be changed; got "
+            f"{', '.join(named)}"
+        )
 
 
 def refusals(refused: dict[str, str]) -> str:

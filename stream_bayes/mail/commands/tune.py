@@ -5,9 +5,8 @@ from __future__ import annotations
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, print_json, print_table
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.wrappers.decision_rules import Costs
 from stream_bayes.mail.commands.options import CostOptions, UserHomeOptions, report_waiting, user_home
-from stream_bayes.mail.filter.profiles import threshold_prices
+from stream_bayes.mail.filter.profiles import spam_threshold, threshold_prices
 
 __all__ = ["tune"]
 
@@ -19,22 +18,21 @@ def tune(costs: CostOptions, home: UserHomeOptions, *, json: JSON = False) -> No
     mistakes, in spams let through, by the costs that the filter has after this command.
     """
     with exit_on_error():
-        place, new_costs = home.open(), costs.costs()
-        if new_costs is None:
+        place = home.open()
+        if not costs.is_given():
             model = home.load()
         elif home.user is None:
             with place.changing(None, report_waiting) as model:
-                model.set_costs(new_costs)
+                model.set_costs(costs.costs(model.classes))
         else:
             own = user_home(place, home.user, place.load())
             with own.changing(own.new_filter, report_waiting) as model:
-                model.set_costs(new_costs)
+                model.set_costs(costs.costs(model.classes))
         scored = model.recent_probabilities()
         if not scored:
             raise BadValue("no thresholds to compare: learn messages of both labels first")
         ham = sum(not is_spam for _, is_spam in scored)
-        band = model.rule.band("spam", "spam") if isinstance(model.rule, Costs) else None
-        present = 1.0 if band is None else band[0]
+        present = spam_threshold(model.rule, model.classes, {}) or 1.0
         rows = [
             {
                 "lost_ham": each.lost_ham,
@@ -45,7 +43,7 @@ def tune(costs: CostOptions, home: UserHomeOptions, *, json: JSON = False) -> No
                 "spam_unsure": each.spam_unsure,
                 "price": each.price,
             }
-            for each in threshold_prices(scored, model.labels, model.rule, costs.unsure)
+            for each in threshold_prices(scored, model.classes, model.rule, costs.unsure)
         ]
         if json:
             print_json({"ham": ham, "spam": len(scored) - ham, "spam_from": present, "thresholds": rows})

@@ -10,6 +10,8 @@ from stream_bayes.errors import BadValue
 from stream_bayes.learners.factory import make_learner
 from stream_bayes.learners.wrappers.decision_rules import Costs
 from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.mail.filter.messages import Classes
+from stream_bayes.mail.filter.profiles import costs_of
 from stream_bayes.mail.text.limits import Limits
 from stream_bayes.names import check_arguments, construction_errors
 
@@ -24,15 +26,16 @@ def filter_arguments() -> list[str]:
     Examples
     --------
     >>> filter_arguments()[:2]
-    ['labels', 'train']
+    ['classes', 'train']
     """
     return [name for name in inspect.signature(SpamFilter).parameters if name != "key"]
 
 
 def make_filter(arguments: Mapping[str, Any], key: bytes | None = None) -> SpamFilter:
-    """Return a filter with these arguments. Arguments are by name: `labels` is a list of two; `costs` has the keys
-    `false_positive` and perhaps `unsure`, as of `Costs.false_positive`; `limits` those of `Limits`; `learner` has
-    `kind`, and perhaps `arguments`. `key` hashes its tokens.
+    """Return a filter with these arguments. Arguments are by name: `classes` is a list, the wanted one first;
+    `costs` has the keys `false_positive` and perhaps `unsure`, as of `Costs.false_positive`, and `mistakes`, the costs
+    {decision: {class: cost}}; `limits` those of `Limits`; `learner` has `kind`, and perhaps `arguments`. `key`
+    hashes its tokens.
 
     Raises
     ------
@@ -47,12 +50,10 @@ def make_filter(arguments: Mapping[str, Any], key: bytes | None = None) -> SpamF
     given = dict(arguments)
     check_arguments(FILTER, given, filter_arguments())
     with construction_errors(FILTER, arguments):
-        if "labels" in given:
-            given["labels"] = tuple(given["labels"])
-        wanted, unwanted = given.get("labels", ("ham", "spam"))
+        if "classes" in given:
+            given["classes"] = tuple(given["classes"])
         if given.get("costs") is not None:
-            costs = dict(given["costs"])
-            given["costs"] = Costs.false_positive(costs.pop("false_positive"), unwanted, wanted, **costs)
+            given["costs"] = _costs(given.get("classes", ("ham", "spam")), dict(given["costs"]))
         if given.get("limits") is not None:
             given["limits"] = Limits(**given["limits"])
         if given.get("learner") is not None:
@@ -61,3 +62,16 @@ def make_filter(arguments: Mapping[str, Any], key: bytes | None = None) -> SpamF
             if learner:
                 raise BadValue(f"learner has the keys kind and arguments, not {', '.join(learner)}")
         return SpamFilter(**given, key=key)
+
+
+def _costs(classes: Classes, costs: dict[str, Any]) -> Costs:
+    """Return the costs of a file."""
+    lost_ham, unsure = costs.pop("false_positive"), costs.pop("unsure", None)
+    mistakes = {
+        (decision, name): cost
+        for decision, row in costs.pop("mistakes", {}).items()
+        for name, cost in row.items()
+    }
+    if costs:
+        raise BadValue(f"costs has the keys false_positive, unsure and mistakes, not {', '.join(costs)}")
+    return costs_of(classes, "tag", lost_ham, unsure, mistakes)

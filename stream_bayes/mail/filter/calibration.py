@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from stream_bayes.core.values.checks import expect
 from stream_bayes.mail.filter._monotone import step_starts
 
-__all__ = ["ScoreCurve"]
+__all__ = ["ScoreCurve", "logistic"]
 
 WINDOW: Final = 4_000  # scores
 REFIT_EVERY: Final = 50  # scores between two fits; until then every score refits
@@ -111,8 +111,7 @@ class ScoreCurve:
 
     def probability(self, score: float) -> float:
         """Return the probability of label 1."""
-        x = self.log_odds(score)
-        return 1.0 / (1.0 + math.exp(-x)) if x >= 0.0 else math.exp(x) / (1.0 + math.exp(x))
+        return logistic(self.log_odds(score))
 
     def recent(self) -> list[tuple[float, bool]]:
         """Return each recent score, and True for label 1."""
@@ -291,6 +290,11 @@ class ScoreCurve:
         self.scores[:held], self.labels[:held] = scores, labels
         self._low.clear()
         self.middles, self.levels = middles.tolist(), levels.tolist()
+
+
+def logistic(x: float) -> float:
+    """Return the probability of these log-odds."""
+    return 1.0 / (1.0 + math.exp(-x)) if x >= 0.0 else math.exp(x) / (1.0 + math.exp(x))
 
 
 def _true_labels(straight: Array, labels: Array, wrong: Rates) -> Array:

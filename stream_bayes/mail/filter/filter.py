@@ -6,29 +6,29 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, ClassVar, Final, NamedTuple, Self
 
+import numpy as np
 from river import base
 
 from stream_bayes.core.values.values import canonical_label
-from stream_bayes.errors import BadLabel, BadValue, CannotMerge, NotLearned
+from stream_bayes.errors import BadLabel, BadValue, CannotMerge, NotLearned, NotSupported
 from stream_bayes.learners.base.arguments import check_count
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.classifiers.text import BernoulliNB
 from stream_bayes.learners.wrappers.decision_rules import Costs, Rule
-from stream_bayes.mail.filter.calibration import ScoreCurve
+from stream_bayes.mail.filter.calibration import ScoreCurve, logistic
+from stream_bayes.mail.filter.contest import MIN_LEARNED, Contest
 from stream_bayes.mail.filter.explanation import SpamExplanation
 from stream_bayes.mail.filter.learner_scorer import LearnerScorer
-from stream_bayes.mail.filter.messages import FilterBag, Labels, checked_bag, digest_of
+from stream_bayes.mail.filter.messages import Classes, FilterBag, checked_bag, digest_of
 from stream_bayes.mail.filter.profiles import costs_of, neither_of
-from stream_bayes.mail.filter.receipts import Receipt, Receipts
+from stream_bayes.mail.filter.receipts import Receipts
 from stream_bayes.mail.filter.rehearsal import Rehearsal
 from stream_bayes.mail.filter.scorer import MessageScore, Scorer
-from stream_bayes.mail.filter.state import FilterParts, load_state, save_settings, save_state
-from stream_bayes.mail.filter.token_scorer import TokenScorer
+from stream_bayes.mail.filter.state import load_state, save_settings, save_state
+from stream_bayes.mail.filter.token_scorer import TokenScorer, checked_counts
 from stream_bayes.mail.filter.training import TRAINING, Training
 from stream_bayes.mail.text.limits import Limits
 from stream_bayes.mail.text.tokens import UNREAD, Bag
@@ -36,47 +36,51 @@ from stream_bayes.mail.text.transformer import EmailTokens
 
 __all__ = ["MIN_LEARNED", "SpamFilter"]
 
-MIN_LEARNED: Final = 20  # messages of each label, before a verdict is other than "unsure"
-CAUTION: Final = 5.0  # messages of the rarer label at which log-odds are half of what the calibration says
-LEAST_ODDS: Final = 1e-6  # log-odds of the unwanted label, of a message that may not be called wanted
+LEAST_ODDS: Final = 1e-6  # log-odds of the unwanted classes, of a message that may not be called wanted
 PASSAGE_ODDS: Final = 4.0  # log-odds of a passage from which the message may not be called wanted
-SHORT: Final = 0.1  # of the mean length; less is hardly evidence
-MAX_PRIOR: Final = 3.0  # log-odds of a message without evidence
-MAX_STALE: Final = 0.1  # of the labels of a young filter's calibration, before corrections make it anew
+UNLIMITED: Final = 1 << 62
+OTHERS: Final = "others"  # in explanations: all classes but one
 MAX_MISSED: Final = 0.08  # of the unwanted messages that may be called wanted
 
 Message = bytes | str | Mapping[str, int] | FilterBag
 
 ARGUMENTS = (
-    *("labels", "train", "costs", "max_tokens", "influence", "max_receipts", "key"),
+    *("classes", "train", "costs", "max_tokens", "influence", "max_receipts", "key"),
     *("pairs", "parser", "limits", "learner", "authserv_id"),
 )
 
 
 class _Scored(NamedTuple):
-    """A message with its tokens and score."""
+    """A message with its tokens, and its score in each contest."""
 
     message: Message
     bag: Bag
-    score: MessageScore
+    scores: tuple[MessageScore, ...]
+
+    @property
+    def score(self) -> MessageScore:
+        """The score in the first contest: of being unwanted."""
+        return self.scores[0]
 
 
 class SpamFilter(base.Classifier):
-    """Classifies messages as spam or ham, and learns from every message that a person has labelled.
+    """Classifies messages as ham, spam and further classes, and learns from every message that a person has labelled.
 
     A message is bytes (RFC 822, as received), text without headers (a short message), or a bag of tokens made
     elsewhere, `{token: count}`. The content of a message never raises an error.
 
     Parameters
     ----------
-    labels
-        The two labels: the wanted one, then the unwanted one.
+    classes
+        The wanted class, then one or more unwanted ones, such as `("ham", "spam", "newsletter")`. A message is first
+        judged as wanted or unwanted, as with two classes; its kind among the unwanted is a question of its own.
     train
         The messages to learn: `"everything"`; or `"near-errors"`, those classified wrong or nearly wrong, by a margin
         that adapts. Both calibrate on every message.
     costs
         Turn probabilities into a verdict; any rule with `decide`. None: losing one ham costs as much as letting 30
-        spams through, and a message that a person must check half a spam. A message is then spam from 98.3 % on.
+        spams through, a message that a person must check half a spam, and so does one unwanted class taken for
+        another. Of two classes, a message is then spam from 98.3 % on.
     max_tokens
         The most tokens to hold. Past it, a quarter of them is evicted: those longest unseen.
     influence
@@ -92,7 +96,7 @@ class SpamFilter(base.Classifier):
         As in `EmailTokens`.
     learner
         A classifier of this package that scores the bags of tokens instead of the built-in scorer. The filter trains
-        this very object. `max_tokens` does not bound it; its own `max_values` does.
+        this very object. `max_tokens` does not bound it; its own `max_values` does. Of two classes only.
 
     Notes
     -----
@@ -113,13 +117,18 @@ class SpamFilter(base.Classifier):
     True
     >>> model.verdict_one("offer")
     'unsure'
+    >>> model = SpamFilter(classes=("ham", "spam", "newsletter"))
+    >>> for text, name in [("free pills", "spam"), ("lunch notes", "ham"), ("weekly digest", "newsletter")]:
+    ...     model.learn_one(text, name)
+    >>> model.learned
+    (1, 1, 1)
     """
 
     TRAINING: ClassVar[tuple[str, ...]] = TRAINING
 
     def __init__(
         self,
-        labels: Labels = ("ham", "spam"),
+        classes: Classes = ("ham", "spam"),
         train: str = "everything",
         costs: Rule | None = None,
         max_tokens: int = 300_000,
@@ -132,7 +141,7 @@ class SpamFilter(base.Classifier):
         learner: BayesClassifier | None = None,
         authserv_id: str | None = None,
     ) -> None:
-        self.labels = labels
+        self.classes = classes
         self.train = train
         self.max_tokens = max_tokens
         self.influence = influence
@@ -143,8 +152,15 @@ class SpamFilter(base.Classifier):
         self.limits = limits
         self.learner = learner
         self.authserv_id = authserv_id
-        if not isinstance(labels, tuple) or len(labels) != 2 or labels[0] == labels[1]:
-            raise BadLabel(f"labels must be two different ones, (wanted, unwanted); got {labels!r}")
+        if not isinstance(classes, tuple) or len(classes) < 2 or len(set(classes)) < len(classes):
+            raise BadLabel(
+                f"classes must be two or more different ones, the wanted one first; got {classes!r}"
+            )
+        if learner is not None and len(classes) > 2:
+            raise NotSupported(
+                f"a learner scores messages of two classes, not of {len(classes)}: leave it out, or label the "
+                "unwanted ones alike"
+            )
         Training(train)  # raises an error for another kind
         for name in ("max_tokens", "influence", "max_receipts"):
             check_count(name, getattr(self, name))
@@ -155,33 +171,64 @@ class SpamFilter(base.Classifier):
         self._tokens = EmailTokens(parser=parser, pairs=pairs, limits=limits, authserv_id=authserv_id)
         self._unread = frozenset(UNREAD if key is None else [_hash(token, key) for token in UNREAD])
         self.set_costs(costs)
-        self._parts = self._make_parts()
+        self._contests = self._make_contests()
         # A cache: a message that is predicted and then learned is parsed once. It is not a part of the state.
         self._last_scored: _Scored | None = None
 
-    def _make_parts(self) -> FilterParts:
-        """Return the parts that learn, empty."""
+    def _make_contests(self) -> tuple[Contest, ...]:
+        """Return the contests, which have learned nothing: of all unwanted classes together, and of more than one each
+        against all other messages.
+        """
+        unwanted = len(self.classes) - 1
+        return tuple(self._make_contest(number) for number in range(unwanted + 1 if unwanted > 1 else 1))
+
+    def _make_contest(self, number: int) -> Contest:
+        """Return a contest, empty. The receipts of the first decide which of them stay in the others."""
         scorer: Scorer = (
             TokenScorer(self.influence)
             if self.learner is None
-            else LearnerScorer(self.learner, self.labels, self.influence)
+            else LearnerScorer(self.learner, (self.classes[0], self.classes[1]), self.influence)
         )
-        return FilterParts(
-            scorer, ScoreCurve(), Receipts(self.max_receipts), Training(self.train), Rehearsal()
+        return Contest(
+            scorer, ScoreCurve(), self._make_receipts(number), Training(self.train), Rehearsal(), number > 0
         )
+
+    def _make_receipts(self, number: int) -> Receipts:
+        """Return the empty receipts of a contest."""
+        return Receipts(UNLIMITED if number else self.max_receipts)
+
+    @property
+    def _unwanted(self) -> Contest:
+        """The contest of the unwanted classes, together, against the wanted one."""
+        return self._contests[0]
+
+    def _sides(self, number: int) -> tuple[int, ...]:
+        """Return the label in each contest of a message of a class."""
+        return (int(number > 0), *(int(number == own) for own in range(1, len(self._contests))))
+
+    def _by_class(self, pairs: list[tuple[Any, Any]]) -> tuple[Any, ...]:
+        """Return a value for each class, from one for each label of each contest."""
+        first, *others = pairs
+        return (first[0], *(ones for _, ones in others)) if others else first
 
     # -- scoring ------------------------------------------------------------------------------------------------------
 
     def _score(self, message: Message) -> _Scored:
-        scorer, last = self._parts.scorer, self._last_scored
+        last = self._last_scored
         if last is not None and last.message is message:
-            if last.score.version != scorer.version:
-                self._last_scored = last = last._replace(score=scorer.score(last.bag))
+            pairs = zip(self._contests, last.scores, strict=True)
+            if any(contest.scorer.version != score.version for contest, score in pairs):
+                self._last_scored = last = last._replace(scores=self._scores_of(last.bag))
             return last
-        scored = _Scored(message, bag := self.bag_of(message).tokens, scorer.score(bag))
+        bag = self.bag_of(message).tokens
+        scored = _Scored(message, bag, self._scores_of(bag))
         if isinstance(message, (bytes, str, FilterBag)):  # immutable, so the same object has the same tokens
             self._last_scored = scored
         return scored
+
+    def _scores_of(self, bag: Bag) -> tuple[MessageScore, ...]:
+        """Return the score of a bag in each contest."""
+        return tuple(contest.scorer.score(bag) for contest in self._contests)
 
     def bag_of(self, x: Message) -> FilterBag:
         """Return the tokens of a message as the filter stores them. Every verb takes them in the message's place.
@@ -193,12 +240,13 @@ class SpamFilter(base.Classifier):
         bag = self._tokens.transform_one(x) if isinstance(x, (bytes, str)) else checked_bag(x)
         return FilterBag(bag if self.key is None else _hashed(bag, self.key))
 
-    def _label_number(self, label: Hashable) -> int:
+    def _class_number(self, label: Hashable) -> int:
         label = None if label is None else canonical_label(label)  # numpy's become Python's
-        for number, known in enumerate(self.labels):
+        for number, known in enumerate(self.classes):
             if label == known and type(label) is type(known):
                 return number
-        raise BadLabel(f"the labels are {self.labels[0]!r} and {self.labels[1]!r}; got {label!r}")
+        *others, last = map(repr, self.classes)
+        raise BadLabel(f"the classes are {', '.join(others)} and {last}; got {label!r}")
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -222,45 +270,31 @@ class SpamFilter(base.Classifier):
             Its id, to correct or forget it later; by default its SHA-256. Never use the sender's Message-ID: a sender
             could overwrite the messages of others.
         """
-        label = self._label_number(y)
+        number = self._class_number(y)
         key = self.id_of(x) if id is None else id
         if not isinstance(key, str):
             raise BadValue(f"an id is a string; got {key!r}")
-        parts = self._parts
-        if key in parts.receipts.by_id:
-            self._correct(key, label)
+        if key in self._unwanted.receipts.by_id:
+            self._correct(key, number)
             return
-        _, bag, score = self._score(x)
-        selected, margin = parts.training.select(score.score, label, parts.calibration)
-        # A learner may refuse the message, by its budget; until then nothing changes.
-        both = 0.0 not in parts.scorer.messages
-        if selected:
-            receipt = parts.scorer.learn(bag, score, label, parts.calibration.doubt)
-        else:
-            receipt = parts.scorer.skip(bag, score, label)
-        parts.training.margin = margin
-        if both:  # scores given before that cannot be compared with later ones
-            parts.calibration.add(score.score, label)
-        parts.receipts.put(key, receipt)
-        if parts.scorer.can_replay:
-            for _ in range(parts.rehearsal.observe(label, parts.scorer.messages)):
-                self._rehearse(1 - label)
-            if parts.rehearsal.replay_is_due(parts.receipts.of_each, label, self.clock):
-                self.replay()
-        parts.scorer.evict_tokens(self.max_tokens, parts.receipts)
+        scored = self._score(x)
+        for contest, score, side in zip(self._contests, scored.scores, self._sides(number), strict=True):
+            contest.learn(key, scored.bag, score, side)
+        self._drop_receipts()
+        self._evict_tokens()
 
-    def _rehearse(self, label: int) -> None:
-        """Score and learn an earlier message of a label as if it came now."""
-        parts = self._parts
-        key = parts.receipts.next_of(label, parts.rehearsal.cursors[label])
-        if key is not None:
-            before = parts.receipts.by_id[key]
-            parts.scorer.unlearn(before)
-            score, receipt = parts.scorer.learn_again(replace(before, doubt=parts.calibration.doubt))
-            if 0.0 not in parts.scorer.messages:
-                parts.calibration.add(score, receipt.label)
-            parts.receipts.put(key, parts.scorer.add_step(receipt, before))
-            parts.rehearsal.cursors[label] = key
+    def _drop_receipts(self) -> None:
+        """Drop the receipts of messages that the first contest has none of any more, in the others too."""
+        first, *others = [contest.receipts for contest in self._contests]
+        for receipts in others:
+            if len(receipts) > len(first):
+                for key in receipts.by_id.keys() - first.by_id.keys():
+                    receipts.remove(key)
+
+    def _evict_tokens(self) -> None:
+        """Evict tokens where there are too many."""
+        for contest in self._contests:
+            contest.scorer.evict_tokens(self.max_tokens, contest.receipts)
 
     def replay(self) -> None:
         """Learn all messages that have a receipt again, mixed by a hash of their ids, and calibrate on them again.
@@ -272,31 +306,8 @@ class SpamFilter(base.Classifier):
         It calibrates on the scores that the messages would have now if they had not been learned: the scores that
         they had when they came are those of a filter that had learned less.
         """
-        parts = self._parts
-        if not parts.scorer.can_replay or not parts.receipts.holds_both:
-            return
-        parts.rehearsal.since_replay = 0.0
-        self._replay(0.0)
-        if parts.calibration.doubt:
-            self._replay(parts.calibration.doubt)
-
-    def _replay(self, doubt: float) -> None:
-        """Learn all messages with a receipt again, with this share of labels held to be wrong, and calibrate."""
-        parts = self._parts
-        receipts, keys = parts.receipts.by_id, parts.receipts.mixed()
-        for receipt in receipts.values():
-            parts.scorer.unlearn(receipt)
-        for key in keys:
-            _, receipt = parts.scorer.learn_again(replace(receipts[key], doubt=doubt))
-            parts.receipts.put(key, receipt)
-        parts.calibration.refit(
-            [(parts.scorer.score_without(receipts[key]), receipts[key].label) for key in keys]
-        )
-
-    def _replay_if_young(self) -> None:
-        """Replay a young filter after a change of what it has learned."""
-        if self._parts.rehearsal.is_young(self._parts.receipts.of_each, self.clock):
-            self.replay()
+        for contest in self._contests:
+            contest.replay()
 
     def id_of(self, x: Message) -> str:
         """Return the id of a message learned without one: its SHA-256."""
@@ -312,19 +323,12 @@ class SpamFilter(base.Classifier):
         NotLearned
             If there is no receipt for this id.
         """
-        self._receipt(id)
-        self._correct(id, self._label_number(label))
+        self._check_receipt(id)
+        self._correct(id, self._class_number(label))
 
-    def _correct(self, key: str, label: int) -> None:
-        receipt = self._receipt(key)
-        if receipt.label == label:
-            return
-        parts = self._parts
-        parts.scorer.unlearn(receipt)
-        parts.receipts.put(key, parts.scorer.relearn(receipt, label))
-        stale = abs(parts.calibration.ones - parts.receipts.of_each[1])
-        if min(self.learned) >= MIN_LEARNED and stale > MAX_STALE * len(parts.receipts):
-            self._replay_if_young()
+    def _correct(self, key: str, number: int) -> None:
+        for contest, side in zip(self._contests, self._sides(number), strict=True):
+            contest.correct(key, side)
 
     def forget(self, id: str) -> None:
         """Take back all that a message added to counts and margins; delete its id, and tokens that no other holds.
@@ -334,29 +338,25 @@ class SpamFilter(base.Classifier):
         NotLearned
             If there is no receipt for this id.
         """
-        parts = self._parts
-        gone = self._receipt(id)
-        parts.scorer.unlearn(gone)
-        parts.receipts.remove(id)
+        self._check_receipt(id)
         if self._last_scored is not None and self.id_of(self._last_scored.message) == id:
             self._last_scored = None
-        parts.scorer.drop_unused_tokens(gone, parts.receipts)
-        if not parts.receipts.holds_both and parts.rehearsal.is_young(parts.receipts.of_each, self.clock):
-            parts.calibration.clear()  # scores beside a label that was forgotten
+        for contest in self._contests:
+            contest.forget(id)
 
     def label_of(self, id: str) -> Hashable | None:
-        """Return the present label of a message; None if there is no receipt for this id."""
-        receipt = self._parts.receipts.by_id.get(id)
-        return None if receipt is None else self.labels[receipt.label]
+        """Return the present class of a message; None if there is no receipt for this id."""
+        if id not in self._unwanted.receipts.by_id:
+            return None
+        sides = [contest.receipts.by_id[id].label for contest in self._contests]
+        return self.classes[sides.index(1, 1) if len(sides) > 1 and sides[0] else sides[0]]
 
-    def _receipt(self, key: str) -> Receipt:
-        receipt = self._parts.receipts.by_id.get(key)
-        if receipt is None:
+    def _check_receipt(self, key: str) -> None:
+        if key not in self._unwanted.receipts.by_id:
             raise NotLearned(
                 f"there is no receipt for the id {key!r}; the filter holds those of the last {self.max_receipts} "
                 "messages: learn the message with the right label instead"
             )
-        return receipt
 
     # -- predicting ---------------------------------------------------------------------------------------------------
 
@@ -365,34 +365,30 @@ class SpamFilter(base.Classifier):
         return self._score(x).score.score
 
     def predict_proba_one(self, x: Message, **kwargs: Any) -> dict[Any, float]:  # type: ignore[override]  # a message is one value
-        """Return the probability of both labels; empty before anything was learned."""
-        scorer = self._parts.scorer
-        if not scorer.is_trained:
+        """Return the probability of each class; empty before anything was learned."""
+        first = self._unwanted
+        if not first.scorer.is_trained:
             return {}
-        _, bag, score = self._score(x)
-        odds = self._near_prior(self._log_odds(score.score), len(bag))
+        scored = self._score(x)
+        bag, score = scored.bag, scored.score
+        odds = first.message_odds(score.score, len(bag))
         if not bag or (odds < 0.0 and self._is_doubtful(bag, score)):
             odds = LEAST_ODDS
-        wanted, unwanted = self.labels
-        return {wanted: _logistic(-odds), unwanted: _logistic(odds)}
+        wanted, *unwanted = self.classes
+        share = logistic(odds)
+        return {wanted: logistic(-odds)} | {
+            name: share * kind for name, kind in zip(unwanted, self._kinds(scored), strict=True)
+        }
 
-    def _log_odds(self, score: float) -> float:
-        """Return the log-odds of the unwanted label, drawn to 0 while little was learned of one label."""
-        odds = self._parts.calibration.log_odds(score)
-        if 0.0 in self._parts.scorer.pooled_messages:  # one label alone is no evidence for it
-            return odds / (1.0 + abs(odds))
-        rarer = min(self.learned)
-        return odds * rarer / (rarer + CAUTION)
-
-    def _near_prior(self, odds: float, tokens: int) -> float:
-        """Return the log-odds of a message, drawn to the prior if it has hardly any tokens, compared with others."""
-        scorer = self._parts.scorer
-        full = SHORT * scorer.mean_length
-        if tokens >= full:
-            return odds
-        wanted, unwanted = scorer.pooled_messages
-        prior = min(max(math.log((unwanted + 1.0) / (wanted + 1.0)), -MAX_PRIOR), MAX_PRIOR)
-        return prior + (odds - prior) * (tokens / full) ** 2
+    def _kinds(self, scored: _Scored) -> list[float]:
+        """Return the probability of each unwanted class, if a message is of one of them."""
+        if len(self._contests) == 1:
+            return [1.0]
+        alone = [
+            logistic(contest.message_odds(score.score, len(scored.bag)))
+            for contest, score in zip(self._contests[1:], scored.scores[1:], strict=True)
+        ]
+        return [each / sum(alone) for each in alone]
 
     def _is_doubtful(self, bag: Bag, score: MessageScore) -> bool:
         """Return True for a message that was not read whole, or that has a passage as of an unwanted one.
@@ -402,15 +398,13 @@ class SpamFilter(base.Classifier):
         """
         if not self._unread.isdisjoint(bag):
             return True
-        return self._log_odds(self._parts.scorer.passage_score(bag, score)) >= PASSAGE_ODDS
+        first = self._unwanted
+        return first.log_odds(first.scorer.passage_score(bag, score)) >= PASSAGE_ODDS
 
     def predict_one(self, x: Message, **kwargs: Any) -> Any:  # type: ignore[override]  # a message is one value
-        """Return the more probable label; None before anything was learned."""
+        """Return the most probable class; None before anything was learned."""
         probabilities = self.predict_proba_one(x)
-        if not probabilities:
-            return None
-        wanted, unwanted = self.labels
-        return unwanted if probabilities[unwanted] > probabilities[wanted] else wanted
+        return max(probabilities, key=probabilities.__getitem__) if probabilities else None
 
     def verdict_one(self, x: Message) -> Any:
         """Return the decision that costs the least, which may be "unsure"; see `decide`."""
@@ -434,8 +428,10 @@ class SpamFilter(base.Classifier):
         >>> model.rule.decide(model.predict_proba_one("offer"))
         'spam'
         """
+        if isinstance(costs, Costs) and not set(self.classes) <= set(costs.labels):
+            raise BadLabel(f"the costs are of {list(costs.labels)}, the classes {list(self.classes)}")
         self.costs = costs
-        self._rule: Rule = costs_of(self.labels) if costs is None else costs
+        self._rule: Rule = costs_of(self.classes) if costs is None else costs
 
     @property
     def rule(self) -> Rule:
@@ -445,18 +441,18 @@ class SpamFilter(base.Classifier):
     def decide(self, probabilities: Mapping[Any, float]) -> Any:
         """Return the verdict for probabilities that the filter gives now.
 
-        Before 20 messages of each label were learned, every message is "unsure". If the costs allow "unsure", so is
-        one that would be the wanted label, while more than 8 % of recent unwanted messages had such a low score.
+        Before 20 messages of each class were learned, every message is "unsure". If the costs allow "unsure", so is
+        one that would be the wanted class, while more than 8 % of recent unwanted messages had such a low score.
         """
         if min(self.learned) < MIN_LEARNED:
             return self._unsure
         decided = self.rule.decide(probabilities)
-        wanted, unwanted = self.labels
+        wanted, *unwanted = self.classes
         if decided == wanted and self._unsure_is_allowed:
-            lowest = self._parts.calibration.low_score(MAX_MISSED)
+            lowest = self._unwanted.calibration.low_score(MAX_MISSED)
             if lowest is not None:
-                bound = _logistic(self._log_odds(lowest))
-                return self._unsure if probabilities[unwanted] >= bound else decided
+                bound = logistic(self._unwanted.log_odds(lowest))
+                return self._unsure if sum(probabilities[name] for name in unwanted) >= bound else decided
         return decided
 
     @property
@@ -464,42 +460,49 @@ class SpamFilter(base.Classifier):
         """The decision for a message that a person must check."""
         rule = self.rule
         others = (
-            [name for name in rule.decisions if name not in self.labels] if isinstance(rule, Costs) else []
+            [name for name in rule.decisions if name not in self.classes] if isinstance(rule, Costs) else []
         )
-        return others[0] if others else neither_of(self.labels)
+        return others[0] if others else neither_of(self.classes)
 
     @property
     def _unsure_is_allowed(self) -> bool:
-        return isinstance(self.rule, Costs) and any(name not in self.labels for name in self.rule.decisions)
+        return isinstance(self.rule, Costs) and any(name not in self.classes for name in self.rule.decisions)
 
     @property
-    def learned(self) -> tuple[int, int]:
-        """The number of messages of each label behind a verdict, those of a user's site too."""
-        wanted, unwanted = self._parts.scorer.pooled_messages  # long messages count in part
-        receipts = self._parts.receipts.of_each
-        return max(round(wanted), receipts[0]), max(round(unwanted), receipts[1])
+    def learned(self) -> tuple[int, ...]:
+        """The number of messages of each class behind a verdict, those of a user's site too."""
+        return self._by_class([contest.learned for contest in self._contests])
 
     def explain_one(self, x: Message) -> SpamExplanation:
-        """Return the tokens that decided, in clear, with their contributions to the score."""
-        _, bag, score = self._score(x)
-        rows = self._parts.scorer.contributions(bag)
+        """Return the tokens that decided, in clear, with their contributions to the score.
+
+        With more than two classes, the score is that of the most probable class against all others.
+        """
+        scored = self._score(x)
+        proba = self.predict_proba_one(x)
+        number = max(range(len(self.classes)), key=lambda each: proba.get(self.classes[each], 0.0))
+        if len(self._contests) == 1:
+            number, names = 0, (self.classes[0], self.classes[1])
+        else:
+            names = (OTHERS, self.classes[number]) if number else (self.classes[0], OTHERS)
+        rows = self._contests[number].scorer.contributions(scored.bag)
         if self.key is not None and not isinstance(x, FilterBag):
             plain = self._tokens.transform_one(x) if isinstance(x, (bytes, str)) else checked_bag(x)
-            names = {_hash(token, self.key): token for token in plain}
-            rows = [row._replace(token=names[row.token]) for row in rows]
+            clear = {_hash(token, self.key): token for token in plain}
+            rows = [row._replace(token=clear[row.token]) for row in rows]
         rows.sort(key=lambda row: (-abs(row.adds), row.token))
-        proba = self.predict_proba_one(x)
+        unwanted = sum(proba[name] for name in self.classes[1:]) if proba else 0.5
         return SpamExplanation(
-            self.labels,
-            score.score,
-            proba.get(self.labels[1], 0.5),
+            names,
+            scored.scores[number].score,
+            proba[self.classes[number]] if number and proba else unwanted,
             self.decide(proba),
             tuple(rows),
         )
 
     def recent_probabilities(self) -> list[tuple[float, bool]]:
         """Return the newest labelled messages, up to 4,000: the probability of spam that a message with the score it
-        had before it was learned has now, and True for spam. To compare thresholds.
+        had before it was learned has now, and True for an unwanted one. To compare thresholds.
 
         Examples
         --------
@@ -509,9 +512,10 @@ class SpamFilter(base.Classifier):
         >>> [label for _, label in model.recent_probabilities()]
         [True]
         """
+        first = self._unwanted
         return [
-            (_logistic(self._log_odds(score)), is_unwanted)
-            for score, is_unwanted in self._parts.calibration.recent()
+            (logistic(first.log_odds(score)), is_unwanted)
+            for score, is_unwanted in first.calibration.recent()
         ]
 
     # -- content ------------------------------------------------------------------------------------------------------
@@ -519,56 +523,78 @@ class SpamFilter(base.Classifier):
     @property
     def clock(self) -> int:
         """The number of messages given to learn, each once, learned or skipped."""
-        return self._parts.scorer.weights.clock
+        return self._unwanted.clock
 
     def ids(self) -> list[str]:
         """Return the ids of the messages that can be corrected or forgotten, oldest first."""
-        return list(self._parts.receipts)
+        return list(self._unwanted.receipts)
 
     @property
     def replay_is_due(self) -> bool:
-        """True if a replay may change verdicts: of a young filter, or after a long run of one label."""
-        parts = self._parts
-        return parts.rehearsal.since_replay > 0.0 or parts.rehearsal.is_young(
-            parts.receipts.of_each, self.clock
-        )
+        """True if a replay may change verdicts: of a young filter, or after a long run of one class."""
+        return any(contest.replay_is_due for contest in self._contests)
 
     @property
     def tokens(self) -> int:
         """The number of tokens held; 0 with a learner, which has its own."""
-        return len(self._parts.scorer.table) if isinstance(self._parts.scorer, TokenScorer) else 0
+        scorer = self._unwanted.scorer
+        return len(scorer.table) if isinstance(scorer, TokenScorer) else 0
 
     @property
     def correctable(self) -> int:
         """The number of messages that can be corrected or forgotten."""
-        return len(self._parts.receipts)
+        return len(self._unwanted.receipts)
 
     @property
     def messages(self) -> dict[Any, float]:
-        """The number of messages learned by label; long ones count in part."""
-        return dict(zip(self.labels, self._parts.scorer.messages, strict=True))
+        """The number of messages learned by class; long ones count in part."""
+        pairs = [contest.scorer.messages for contest in self._contests]
+        return dict(zip(self.classes, self._by_class(pairs), strict=True))
 
     @property
     def pooled_messages(self) -> dict[Any, float]:
-        """The messages behind a score by label: of a user's filter, those of the site too."""
-        return dict(zip(self.labels, self._parts.scorer.pooled_messages, strict=True))
+        """The messages behind a score by class: of a user's filter, those of the site too."""
+        pairs = [contest.scorer.pooled_messages for contest in self._contests]
+        return dict(zip(self.classes, self._by_class(pairs), strict=True))
 
     @property
     def memory_bytes(self) -> int:
         """The bytes of counts, codes, receipts and calibration, without the texts of tokens."""
-        parts = self._parts
-        return parts.scorer.memory_bytes + parts.receipts.memory_bytes + parts.calibration.memory_bytes
+        return sum(contest.memory_bytes for contest in self._contests)
 
     # -- counts, merging, state ---------------------------------------------------------------------------------------
 
     def export_counts(self) -> dict[str, Any]:
-        """Return the messages by label, and by token and label, for use in another program."""
-        return self._parts.scorer.export_counts(self.labels)
+        """Return the messages by class, and by token and class, for use in another program."""
+        names = (self.classes[0], self.classes[1])
+        first, *others = [contest.scorer.export_counts(names) for contest in self._contests]
+        if not others:
+            return first
+        nothing = (0.0, 0.0)
+        return {
+            "labels": list(self.classes),
+            "messages": list(self.messages.values()),
+            "tokens": {
+                token: [counts[0], *(each["tokens"].get(token, nothing)[1] for each in others)]
+                for token, counts in first["tokens"].items()
+            },
+        }
 
     def import_counts(self, counts: Mapping[str, Any]) -> None:
         """Add counts as `export_counts` returns them: all of them, or none."""
-        self._parts.scorer.import_counts(counts, self.labels)
-        self._parts.scorer.evict_tokens(self.max_tokens, self._parts.receipts)
+        if len(self._contests) == 1:
+            self._unwanted.scorer.import_counts(counts, (self.classes[0], self.classes[1]))
+        else:
+            tokens, table, totals = checked_counts(counts, self.classes)
+            for number, contest in enumerate(self._contests):
+                ones = [number] if number else list(range(1, len(self.classes)))
+                pairs = [
+                    np.stack([each.sum(-1) - (ones_of := each[..., ones].sum(-1)), ones_of], -1)
+                    for each in (table, totals)
+                ]
+                assert isinstance(contest.scorer, TokenScorer)
+                contest.scorer.add_counts(tokens, *pairs)
+        self._evict_tokens()
 
     def merge(self, other: Self) -> Self:
         """Add what another filter of the same settings has learned: counts, margins and receipts.
@@ -576,19 +602,21 @@ class SpamFilter(base.Classifier):
         The other filter stays as it is. The calibration stays this filter's own, as it belongs to the scores given
         here; that of a young filter is made anew.
         """
-        for name in ("labels", "influence", "key", "pairs", "limits", "authserv_id"):
+        for name in ("classes", "influence", "key", "pairs", "limits", "authserv_id"):
             if getattr(self, name) != getattr(other, name):
                 raise CannotMerge(f"the filters differ in {name}")
         if type(self.learner) is not type(other.learner):
             raise CannotMerge("the filters differ in learner")
-        parts, others = self._parts, other._parts
-        shared = parts.receipts.by_id.keys() & others.receipts.by_id.keys()
+        shared = self._unwanted.receipts.by_id.keys() & other._unwanted.receipts.by_id.keys()
         if shared:
             raise CannotMerge(f"both filters learned the message {min(shared)!r}: forget it in one of them")
-        others.scorer.close_gaps(others.receipts)
-        parts.scorer.merge(others.scorer, parts.receipts, others.receipts.by_id)
-        parts.scorer.evict_tokens(self.max_tokens, parts.receipts)
-        self._replay_if_young()
+        for contest, theirs in zip(self._contests, other._contests, strict=True):
+            theirs.scorer.close_gaps(theirs.receipts)
+            contest.scorer.merge(theirs.scorer, contest.receipts, theirs.receipts.by_id)
+        self._drop_receipts()
+        self._evict_tokens()
+        for contest in self._contests:
+            contest.replay_if_young()
         return self
 
     def settings(self) -> dict[str, Any]:
@@ -597,7 +625,7 @@ class SpamFilter(base.Classifier):
 
     def state(self) -> dict[str, Any]:
         """Return the whole filter without its key: JSON values, and arrays under "arrays"."""
-        return save_state(self._arguments(), self._parts)
+        return save_state(self._arguments(), self._contests)
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], key: bytes | None = None) -> Self:
@@ -615,7 +643,7 @@ class SpamFilter(base.Classifier):
         BadState
             If anything is wrong with the state.
         """
-        return load_state(cls, lambda model: model._parts, state, key)
+        return load_state(cls, lambda model: model._contests, state, key)
 
     def _arguments(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ARGUMENTS}
@@ -632,8 +660,8 @@ class SpamFilter(base.Classifier):
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        yield {"labels": (False, True)}
-        yield {"labels": (False, True), "train": "near-errors", "learner": BernoulliNB()}
+        yield {"classes": (False, True)}
+        yield {"classes": (False, True), "train": "near-errors", "learner": BernoulliNB()}
 
 
 def _hashed(bag: Bag, key: bytes) -> Bag:
@@ -646,7 +674,3 @@ def _hashed(bag: Bag, key: bytes) -> Bag:
 
 def _hash(token: str, key: bytes) -> str:
     return hashlib.blake2b(token.encode("utf-8", "surrogatepass"), digest_size=9, key=key).hexdigest()
-
-
-def _logistic(x: float) -> float:
-    return 1.0 / (1.0 + math.exp(-x)) if x >= 0.0 else math.exp(x) / (1.0 + math.exp(x))

@@ -3,14 +3,16 @@ r"""A spam filter's state as JSON and arrays, and back, with everything checked.
     {"format": 1, "learner": "SpamFilter", "parameters": {...},
      "store": {"tokens": "lunch\nnotes", "messages": [1024, 2048], "clock": 3, "lengths": 7, "margin": 3.0,
                "rehearsal": {...}, "receipts": ["9f86d0...", ...], "key": null,      a digest of the key only
-               "learner": null},                                 or a learner's state, its arrays as "learner_NAME"
+               "learner": null,                                  or a learner's state, its arrays as "learner_NAME"
+               "kinds": []},             with more than two classes, tokens to reading of each other contest
      "reading": {"slope": 1.0, "intercept": 0.0, "seen": 3},         the calibration
      "arrays": {"counts": (tokens, 2), "margins": (tokens,), "seen": (tokens,),
                 "receipt_codes": (all codes,), "receipt_sizes", "receipt_tokens", "receipt_labels",
                 "receipt_units", "receipt_steps", "receipt_learned", "receipt_probabilities",
                 "receipt_doubts": (receipts,),
                 "receipt_bags": (all bytes,), "receipt_bag_sizes", "receipt_clocks": (receipts,),   for a learner
-                "calibration_scores", "calibration_labels": (scores,)},
+                "calibration_scores", "calibration_labels": (scores,),
+                "kind1_counts": ...},                            the same of each other contest
      "checksum": 1733}
 
 The kernel runs unchecked, so every code is compared with the vocabulary here.
@@ -20,9 +22,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,70 +44,75 @@ from stream_bayes.learners.base.state import (
 from stream_bayes.learners.catalogue import class_named
 from stream_bayes.learners.wrappers.decision_rules import Costs
 from stream_bayes.mail.filter._evidence import UNIT
-from stream_bayes.mail.filter.calibration import ScoreCurve
+from stream_bayes.mail.filter.contest import Contest
 from stream_bayes.mail.filter.learner_scorer import LearnerScorer
 from stream_bayes.mail.filter.messages import checked_bag
-from stream_bayes.mail.filter.receipts import Receipt, Receipts
-from stream_bayes.mail.filter.rehearsal import Rehearsal
+from stream_bayes.mail.filter.receipts import Receipt
 from stream_bayes.mail.filter.scorer import Scorer
 from stream_bayes.mail.filter.token_scorer import TokenScorer
-from stream_bayes.mail.filter.training import Training
 from stream_bayes.mail.text.limits import Limits
 
-__all__ = ["FilterParts", "load_state", "save_settings", "save_state"]
+__all__ = ["load_state", "save_settings", "save_state"]
 
 Model = TypeVar("Model")
 
 LEARNER = "learner_"  # before the names of a learner's arrays
+KIND = "kind"  # before the number of a contest but the first, and the names of its arrays
 _PLAIN = ("train", "max_tokens", "influence", "max_receipts", "pairs", "parser", "authserv_id")
 _MAX = 2**60  # of any whole number: sums of two still fit
-
-
-@dataclass(frozen=True)
-class FilterParts:
-    """The parts of a filter that learn, and so make up its state beside its arguments."""
-
-    scorer: Scorer  # counts tokens, or holds a learner
-    calibration: ScoreCurve  # turns scores into probabilities
-    receipts: Receipts  # the additions of recent messages
-    training: Training  # selects the messages to learn
-    rehearsal: Rehearsal  # selects earlier messages to learn again
 
 
 # -- saving -----------------------------------------------------------------------------------------------------------
 
 
-def save_state(arguments: Mapping[str, Any], parts: FilterParts) -> dict[str, Any]:
-    """Return the state of a filter with these arguments and parts."""
-    scorer = parts.scorer
-    scorer.close_gaps(parts.receipts)
-    ids, receipts = parts.receipts.state()
-    tokens, tables, learner = _saved_scorer(scorer)
+def save_state(arguments: Mapping[str, Any], contests: Sequence[Contest]) -> dict[str, Any]:
+    """Return the state of a filter with these arguments and contests."""
     key = arguments["key"]
+    first, *kinds = map(_saved_contest, contests)
+    arrays = dict(first.arrays)
+    for number, kind in enumerate(kinds, 1):
+        arrays |= {f"{KIND}{number}_{name}": array for name, array in kind.arrays.items()}
     state: dict[str, Any] = {
         "format": FORMAT,
         "learner": "SpamFilter",
         "parameters": _saved_arguments(arguments),
         "store": {
-            "tokens": tokens,
-            "messages": [round(UNIT * number) for number in scorer.messages],
-            "clock": scorer.weights.clock,
-            "lengths": scorer.weights.lengths,
-            "margin": parts.training.margin,
-            "rehearsal": parts.rehearsal.state(),
-            "receipts": packed(list(ids)),
+            **first.store,
             "key": None if key is None else _digest(key),
-            "learner": learner,
+            "kinds": [{"store": kind.store, "reading": kind.reading} for kind in kinds],
         },
-        "reading": parts.calibration.meta(),
-        "arrays": {
-            **tables,
-            **receipts,
-            **parts.calibration.arrays(),
-        },
+        "reading": first.reading,
+        "arrays": arrays,
     }
     state["checksum"] = checksum(text_of(state), state["arrays"])
     return state
+
+
+class _SavedContest(NamedTuple):
+    """A contest as JSON and arrays."""
+
+    store: dict[str, Any]
+    reading: dict[str, Any]
+    arrays: dict[str, Any]
+
+
+def _saved_contest(contest: Contest) -> _SavedContest:
+    scorer = contest.scorer
+    scorer.close_gaps(contest.receipts)
+    ids, receipts = contest.receipts.state()
+    tokens, tables, learner = _saved_scorer(scorer)
+    store: dict[str, Any] = {
+        "tokens": tokens,
+        "messages": [round(UNIT * number) for number in scorer.messages],
+        "clock": scorer.weights.clock,
+        "lengths": scorer.weights.lengths,
+        "margin": contest.training.margin,
+        "rehearsal": contest.rehearsal.state(),
+        "receipts": packed(list(ids)),
+        "learner": learner,
+    }
+    arrays = {**tables, **receipts, **contest.calibration.arrays()}
+    return _SavedContest(store, contest.calibration.meta(), arrays)
 
 
 def save_settings(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,7 +127,7 @@ def save_settings(arguments: Mapping[str, Any]) -> dict[str, Any]:
 def _saved_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     limits = arguments["limits"]
     saved: dict[str, Any] = {name: arguments[name] for name in _PLAIN}
-    saved["labels"] = saved_parameter(list(arguments["labels"]))
+    saved["classes"] = saved_parameter(list(arguments["classes"]))
     saved["costs"] = _saved_costs(arguments["costs"])
     saved["limits"] = None if limits is None else asdict(limits)
     return saved
@@ -153,12 +160,12 @@ def _tables(size: int, scorer: TokenScorer | None) -> dict[str, Any]:
 
 def load_state(
     make: Callable[..., Model],
-    parts_of: Callable[[Model], FilterParts],
+    contests_of: Callable[[Model], Sequence[Contest]],
     state: Mapping[str, Any],
     key: bytes | None,
 ) -> Model:
-    """Return the filter of a state. `make` makes a filter from its arguments, and `parts_of` returns its parts, which
-    are then filled. `state` is as `save_state` returns it. `key` is that of its tokens, if they are hashed.
+    """Return the filter of a state. `make` makes a filter from its arguments, and `contests_of` returns its contests,
+    which are then filled. `state` is as `save_state` returns it. `key` is that of its tokens, if they are hashed.
 
     Raises
     ------
@@ -176,11 +183,11 @@ def load_state(
             )
         saved = dict(state["parameters"])
         limits, costs = saved.pop("limits"), saved.pop("costs")
-        labels = loaded_parameter(saved.pop("labels"))
+        classes = loaded_parameter(saved.pop("classes"))
         expect(set(saved) == set(_PLAIN), f"its parameters are {sorted(state['parameters'])}")
         try:
             model = make(
-                labels=tuple(labels),
+                classes=tuple(classes),
                 costs=_loaded_costs(costs),
                 limits=None if limits is None else Limits(**limits),
                 key=key,
@@ -189,15 +196,33 @@ def load_state(
             )
         except (StreamBayesError, TypeError) as error:
             raise BadState(f"the state's parameters do not make a SpamFilter: {error}") from error
-        parts = parts_of(model)
-        _load_scorer(parts.scorer, store, arrays)
-        _load_receipts(parts, store, arrays)
-        parts.calibration.load(state["reading"], arrays)
-        margin = store["margin"]
-        expect(type(margin) is float and 0.0 < margin < 1e3, "its margin is out of range")
-        parts.training.margin = margin
-        parts.rehearsal.load(store["rehearsal"])
+        first, *kinds = contests_of(model)
+        _load_contest(first, store, state["reading"], arrays)
+        expect(len(store["kinds"]) == len(kinds), f"it has not as many contests as {len(classes)} classes")
+        for number, (contest, kind) in enumerate(zip(kinds, store["kinds"], strict=True), 1):
+            prefix = f"{KIND}{number}_"
+            own = {
+                name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)
+            }
+            _load_contest(contest, kind["store"], kind["reading"], own)
+            same = contest.receipts.by_id.keys() == first.receipts.by_id.keys()
+            expect(same, "its contests have receipts of different messages")
+        for name, receipt in first.receipts.by_id.items() if kinds else []:
+            sides = [contest.receipts.by_id[name].label for contest in kinds]
+            expect(sum(sides) == receipt.label, "a message of its receipts has not one class")
     return model
+
+
+def _load_contest(
+    contest: Contest, store: Mapping[str, Any], reading: Mapping[str, Any], arrays: Mapping[str, Any]
+) -> None:
+    _load_scorer(contest.scorer, store, arrays)
+    _load_receipts(contest, store, arrays)
+    contest.calibration.load(reading, arrays)
+    margin = store["margin"]
+    expect(type(margin) is float and 0.0 < margin < 1e3, "its margin is out of range")
+    contest.training.margin = margin
+    contest.rehearsal.load(store["rehearsal"])
 
 
 def _load_scorer(scorer: Scorer, store: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
@@ -244,11 +269,11 @@ def _shares(name: str, arrays: Mapping[str, Any], entries: int) -> NDArray[np.fl
     return array
 
 
-def _load_receipts(parts: FilterParts, store: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+def _load_receipts(contest: Contest, store: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     ids = unpacked(store["receipts"])
     entries = len(ids)
     expect(
-        len(set(ids)) == entries <= parts.receipts.limit, "it has two receipts of one message, or too many"
+        len(set(ids)) == entries <= contest.receipts.limit, "it has two receipts of one message, or too many"
     )
     sizes = _whole("receipt_sizes", arrays, (entries,), least=0)
     codes = arrays["receipt_codes"]
@@ -256,7 +281,7 @@ def _load_receipts(parts: FilterParts, store: Mapping[str, Any], arrays: Mapping
         isinstance(codes, np.ndarray) and codes.dtype == np.int32, "the codes of its receipts are no codes"
     )
     expect(codes.shape == (int(sizes.sum()),), "the codes of its receipts do not fit")
-    size = len(parts.scorer.table) if isinstance(parts.scorer, TokenScorer) else 0
+    size = len(contest.scorer.table) if isinstance(contest.scorer, TokenScorer) else 0
     expect(bool(((codes >= -1) & (codes < size)).all()), "its receipts hold unknown codes")
     tokens = _whole("receipt_tokens", arrays, (entries,), least=0)
     labels = _whole("receipt_labels", arrays, (entries,), least=0)
@@ -268,7 +293,7 @@ def _load_receipts(parts: FilterParts, store: Mapping[str, Any], arrays: Mapping
     chances = _shares("probabilities", arrays, entries)
     doubts = _shares("doubts", arrays, entries)
     clocks = _whole("receipt_clocks", arrays, (entries,), least=0)
-    bags = _loaded_bags(arrays, entries, of_learner=isinstance(parts.scorer, LearnerScorer))
+    bags = _loaded_bags(arrays, entries, of_learner=isinstance(contest.scorer, LearnerScorer))
     parts_of_codes = np.split(codes, np.cumsum(sizes)[:-1]) if entries else []
     for place, (key, own) in enumerate(zip(ids, parts_of_codes, strict=True)):
         expect(type(key) is str, "an id of its receipts is not a text")
@@ -284,7 +309,7 @@ def _load_receipts(parts: FilterParts, store: Mapping[str, Any], arrays: Mapping
             bags[place],
             int(clocks[place]),
         )
-        parts.receipts.put(str(key), receipt)
+        contest.receipts.put(str(key), receipt)
 
 
 def _loaded_bags(arrays: Mapping[str, Any], entries: int, *, of_learner: bool) -> list[bytes]:

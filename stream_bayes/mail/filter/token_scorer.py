@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from stream_bayes.errors import BadValue, CannotMerge
 from stream_bayes.mail.filter._evidence import STEP, UNIT, EvidenceTable
 from stream_bayes.mail.filter.explanation import TokenContribution
-from stream_bayes.mail.filter.messages import Labels
+from stream_bayes.mail.filter.messages import Classes, Labels
 from stream_bayes.mail.filter.receipts import Receipt, Receipts
 from stream_bayes.mail.filter.scorer import MessageScore, MessageWeights
 
-__all__ = ["MEAN_WEIGHT", "TokenScorer", "logistic"]
+__all__ = ["MEAN_WEIGHT", "TokenScorer", "checked_counts", "logistic"]
 
 # Messages added to each cell: near bogofilter's s = 0.0178, but in proportion to each class.
 PRIOR: Final = 0.02
@@ -197,7 +197,10 @@ class TokenScorer:
 
     def import_counts(self, counts: Mapping[str, Any], labels: Labels) -> None:
         """Add exported counts: all of them, or none."""
-        tokens, table, totals = _checked_counts(counts, labels)
+        self.add_counts(*checked_counts(counts, labels))
+
+    def add_counts(self, tokens: list[str], table: NDArray[np.float64], totals: NDArray[np.float64]) -> None:
+        """Add checked counts: messages by token and label, and messages by label."""
         zeros = np.zeros(len(tokens), np.int64)
         self.absorb(tokens, np.rint(table * UNIT).astype(np.int64), zeros, np.rint(totals * UNIT))
 
@@ -292,8 +295,8 @@ class TokenScorer:
         return int(arrays + 8 * places + 8 * len(table))
 
 
-def _checked_counts(
-    counts: Mapping[str, Any], labels: Labels
+def checked_counts(
+    counts: Mapping[str, Any], labels: Classes
 ) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]]:
     """Return tokens, messages by token and label, and messages by label, from exported counts.
 
@@ -309,8 +312,8 @@ def _checked_counts(
         order = [named.index(label) for label in labels]
         tokens = list(counts["tokens"])
         rows = [counts["tokens"][token] for token in tokens]
-        table = np.array(rows, float).reshape(len(tokens), 2)[:, order]
-        totals = np.array(counts["messages"], float).reshape(2)[order]
+        table = np.array(rows, float).reshape(len(tokens), len(labels))[:, order]
+        totals = np.array(counts["messages"], float).reshape(len(labels))[order]
     except (LookupError, TypeError, ValueError) as error:
         if isinstance(error, CannotMerge):
             raise

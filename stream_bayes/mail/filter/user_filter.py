@@ -26,12 +26,13 @@ from stream_bayes.errors import BadState, NotSupported
 from stream_bayes.learners.wrappers.decision_rules import Rule
 from stream_bayes.mail.filter._evidence import UNIT
 from stream_bayes.mail.filter.calibration import ScoreCurve
+from stream_bayes.mail.filter.contest import Contest
 from stream_bayes.mail.filter.explanation import TokenContribution
 from stream_bayes.mail.filter.filter import SpamFilter
-from stream_bayes.mail.filter.receipts import Receipt, Receipts
+from stream_bayes.mail.filter.receipts import Receipt
 from stream_bayes.mail.filter.rehearsal import Rehearsal
-from stream_bayes.mail.filter.scorer import MessageScore
-from stream_bayes.mail.filter.state import FilterParts, load_state
+from stream_bayes.mail.filter.scorer import MessageScore, Scorer
+from stream_bayes.mail.filter.state import load_state
 from stream_bayes.mail.filter.token_scorer import MEAN_WEIGHT, PASSAGE, TokenScorer, logistic
 from stream_bayes.mail.filter.training import Training
 
@@ -93,9 +94,8 @@ class UserFilter(SpamFilter):
         max_receipts: int = MAX_RECEIPTS,
     ) -> None:
         self._site = site
-        _built_in_scorer(site)
         super().__init__(
-            labels=site.labels,
+            classes=site.classes,
             costs=costs,
             max_tokens=max_tokens,
             influence=site.influence,
@@ -108,12 +108,20 @@ class UserFilter(SpamFilter):
         )
         self._tokens = site._tokens
 
-    def _make_parts(self) -> FilterParts:
-        self._scorer = UserScorer(_built_in_scorer(self._site), self.influence)
-        self._calibration = UserCalibration(self._site._parts.calibration)
-        return FilterParts(
-            self._scorer, self._calibration, Receipts(self.max_receipts), Training(self.train), Rehearsal()
+    def _make_contest(self, number: int) -> Contest:
+        theirs = self._site._contests[number]
+        return Contest(
+            UserScorer(_built_in(theirs.scorer), self.influence),
+            UserCalibration(theirs.calibration),
+            self._make_receipts(number),
+            Training(self.train),
+            Rehearsal(),
+            theirs.is_of_one_class,
         )
+
+    @property
+    def _scorers(self) -> list[UserScorer]:
+        return [cast("UserScorer", contest.scorer) for contest in self._contests]
 
     @property
     def site(self) -> SpamFilter:
@@ -124,8 +132,9 @@ class UserFilter(SpamFilter):
     def site(self, site: SpamFilter) -> None:
         if site is self._site:
             return
-        self._scorer.read_over(_built_in_scorer(site))
-        self._calibration.site = site._parts.calibration
+        for own, theirs in zip(self._contests, site._contests, strict=True):
+            cast("UserScorer", own.scorer).read_over(_built_in(theirs.scorer))
+            cast("UserCalibration", own.calibration).site = theirs.calibration
         self._site, self._tokens, self._last_scored = site, site._tokens, None
 
     @property
@@ -148,12 +157,15 @@ class UserFilter(SpamFilter):
             If the changes need more scores than were recorded.
         """
         self._last_scored = None
-        recorded = self._scorer.recorded = []
-        self._scorer.repeated = None if scores is None else deque(scores)
+        recorded: list[Score] = []
+        repeated = None if scores is None else deque(scores)
+        for scorer in self._scorers:
+            scorer.recorded, scorer.repeated = recorded, repeated
         try:
             yield recorded
         finally:
-            self._scorer.recorded = self._scorer.repeated = None
+            for scorer in self._scorers:
+                scorer.recorded = scorer.repeated = None
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], key: bytes | None = None) -> Self:
@@ -171,19 +183,22 @@ class UserFilter(SpamFilter):
         """
 
         def make(**saved: Any) -> UserFilter:
+            if saved["classes"] != site.classes:
+                raise BadState(f"its classes are {saved['classes']!r}, those of the site {site.classes!r}")
             return cls(site, saved["costs"], saved["max_tokens"], saved["max_receipts"])
 
-        return cast("Self", load_state(make, lambda model: model._parts, state, site.key))
+        return cast("Self", load_state(make, lambda model: model._contests, state, site.key))
 
     def set_quota(self, max_tokens: int, max_receipts: int) -> bool:
         """Change the bounds. Drop what is past them, oldest first. Return False if they were the same."""
         if (self.max_tokens, self.max_receipts) == (max_tokens, max_receipts):
             return False
         self.max_tokens = max_tokens
-        self.max_receipts = self._parts.receipts.limit = max_receipts
+        self.max_receipts = self._unwanted.receipts.limit = max_receipts
         for key in self.ids()[: max(self.correctable - max_receipts, 0)]:
-            self._parts.receipts.remove(key)
-        self._parts.scorer.evict_tokens(max_tokens, self._parts.receipts)
+            self._unwanted.receipts.remove(key)
+        self._drop_receipts()
+        self._evict_tokens()
         return True
 
     def __getstate__(self) -> dict[str, Any]:
@@ -315,8 +330,7 @@ class UserCalibration(ScoreCurve):
         return self.site.low_score(share) if own is None else own
 
 
-def _built_in_scorer(site: SpamFilter) -> TokenScorer:
-    scorer = site._parts.scorer
+def _built_in(scorer: Scorer) -> TokenScorer:
     if not isinstance(scorer, TokenScorer):
         raise NotSupported("users need a site with the built-in scorer; this one has a learner in its place")
     return scorer

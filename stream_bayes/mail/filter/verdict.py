@@ -1,4 +1,4 @@
-"""Verdicts on mail: spam, ham or unsure, by the least expected cost, and unsure before enough was learned."""
+"""Verdicts on mail: a class of the filter or unsure, by the least expected cost; unsure before enough was learned."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from stream_bayes.learners.wrappers.decision_rules import Costs
 from stream_bayes.mail.filter.filter import MIN_LEARNED, SpamFilter
 from stream_bayes.mail.filter.messages import FilterBag
+from stream_bayes.mail.filter.profiles import side_of, spam_threshold
 
-__all__ = ["Judgement", "judge"]
+__all__ = ["Judgement", "class_names", "judge"]
 
 MAX_LOG_ODDS: Final = 99.0
 
@@ -19,12 +19,18 @@ MAX_LOG_ODDS: Final = 99.0
 class Judgement:
     """The filter's judgement of a mail."""
 
-    verdict: str  # "spam", "ham" or "unsure"
-    probability: float  # of spam
+    verdict: str  # "ham", "spam", "unsure", or the name of a further class
+    probability: float  # of all classes but ham
     score: float  # above 0 for spam; to rank by
     id: str  # of the mail, signed if the home has a key
     threshold: float  # the least probability of spam
     note: str = ""  # why every mail is unsure yet; empty otherwise
+    side: str = ""  # "ham", "spam" or "unsure": the verdict where there are no other answers
+
+    @property
+    def is_spam(self) -> bool:
+        """True if the mail is spam where there are no other classes."""
+        return self.side == "spam"
 
     @property
     def log_odds(self) -> float:
@@ -37,22 +43,41 @@ class Judgement:
         return _log_odds(self.threshold)
 
     def texts(self) -> tuple[str, ...]:
-        """Return verdict, probability, score and id as text, and the note if there is one."""
+        """Return verdict, probability, score and id as text, and notes: what a further class is as ham or spam, and
+        why every mail is unsure yet.
+        """
         fixed = (self.verdict, f"{self.probability:.6f}", f"{self.score:.4f}", self.id)
-        return (*fixed, self.note) if self.note else fixed
+        notes = (f"as={self.side}" if self.side != self.verdict else "", self.note)
+        return (*fixed, *(note for note in notes if note))
+
+
+def class_names(model: SpamFilter) -> tuple[str, ...]:
+    """Return the names of a filter's classes in mail systems: "ham", "spam", and those of the further ones."""
+    return ("ham", "spam", *map(str, model.classes[2:]))
 
 
 def judge(model: SpamFilter, bag: FilterBag, name: str) -> Judgement:
     """Return the judgement of a mail. `bag` has the mail's tokens, of `model.bag_of`; `name` is its id."""
-    wanted, unwanted = model.labels
+    unwanted = model.classes[1:]
+    names = class_names(model)
     answer = model.predict_proba_one(bag)
     decided = model.decide(answer)
-    verdict = "spam" if decided == unwanted else "ham" if decided == wanted else "unsure"
-    ham, spam = model.learned
-    note = "" if min(ham, spam) >= MIN_LEARNED else f"learned={ham}-ham-{spam}-spam-of-{MIN_LEARNED}-each"
-    band = model.rule.band(unwanted, unwanted) if isinstance(model.rule, Costs) else None
-    threshold = 0.5 if band is None else band[0]
-    return Judgement(verdict, answer.get(unwanted, 0.5), model.score_one(bag), name, threshold, note)
+    verdict = dict(zip(model.classes, names, strict=True)).get(decided, "unsure")
+    note = ""
+    if min(model.learned) < MIN_LEARNED:
+        counts = "-".join(f"{count}-{each}" for count, each in zip(model.learned, names, strict=True))
+        note = f"learned={counts}-of-{MIN_LEARNED}-each"
+    kinds = {kind: answer.get(kind, 0.0) for kind in unwanted}
+    threshold = spam_threshold(model.rule, model.classes, kinds)
+    return Judgement(
+        verdict,
+        sum(kinds.values()) if answer else 0.5,
+        model.score_one(bag),
+        name,
+        (0.5 if len(unwanted) == 1 else 1.0) if threshold is None else threshold,
+        note,
+        side_of(decided, model.classes, model.rule),
+    )
 
 
 def _log_odds(probability: float) -> float:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
-from stream_bayes.errors import BadValue, NotLearned, StreamBayesError
+from stream_bayes.errors import BadLabel, BadValue, NotLearned, StreamBayesError
 from stream_bayes.mail.filter.explanation import SpamExplanation
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.filter.messages import FilterBag
@@ -72,9 +72,9 @@ class FilterService:
         self.refused += 1
 
     @property
-    def labels(self) -> tuple[Any, Any]:
-        """The labels of the filter: the wanted and the unwanted one."""
-        return self._opened.model.labels
+    def classes(self) -> tuple[Any, ...]:
+        """The classes of the filter: the wanted one, then the unwanted ones."""
+        return self._opened.model.classes
 
     # -- judging ------------------------------------------------------------------------------------------------------
 
@@ -125,7 +125,7 @@ class FilterService:
     # -- learning -----------------------------------------------------------------------------------------------------
 
     def learn(self, raw: bytes, label: str, user: str | None = None) -> str:
-        """Learn a mail, or correct it if it was learned under the other label.
+        """Learn a mail, or correct it if it was learned under another class.
 
         A mail that went through the filter is found by the signed id in its header, whatever delivery changed, and is
         learned with the tokens that it was judged by. Return "learned", "corrected" or "unchanged".
@@ -134,7 +134,10 @@ class FilterService:
         ------
         BadValue
             If the bytes are no mail, but an archive, a picture or other binary data.
+        BadLabel
+            If it is no class of the filter.
         """
+        self._check_class(label)
         refusal = refusal_of(raw)
         if refusal:
             raise BadValue(f"nothing was learned: expected a mail, got {refusal}")
@@ -161,6 +164,11 @@ class FilterService:
             self._change([Change("learn", names[0], label, bag.tokens if held is None else held)], user)
             return "learned"
 
+    def _check_class(self, label: str) -> None:
+        if label not in self.classes:
+            names = map(str, self.classes)
+            raise BadLabel(f"expected a class of the filter, {' or '.join(names)}; got {label!r}")
+
     def _label_of(self, user: str | None) -> Callable[[str], Any]:
         """Return the function from ids to the labels that a user, or the site, has learned."""
         if user is None:
@@ -179,13 +187,16 @@ class FilterService:
         return [] if found is None else [found]
 
     def correct(self, given: str, label: str, user: str | None = None) -> str:
-        """Set the label of a mail by its id, learned or only judged. Return as `learn` does.
+        """Set the class of a mail by its id, learned or only judged. Return as `learn` does.
 
         Raises
         ------
+        BadLabel
+            If it is no class of the filter.
         NotLearned
             If neither is known of this id.
         """
+        self._check_class(label)
         with self._turn:
             self._opened.catch_up()
             name = self._whole_id(given, user)

@@ -259,12 +259,11 @@ class _Conversation:
         if judgement is None:
             self._send(ACCEPT)
             return
-        is_spam = judgement.verdict == "spam"
-        if is_spam and self._on_spam == "reject":
+        if judgement.is_spam and self._on_spam == "reject":
             self._send(REPLY, REJECTION)
             return
         self._insert_headers(judgement)
-        if is_spam and self._actions & QUARANTINE:
+        if judgement.is_spam and self._actions & QUARANTINE:
             self._send(b"q", b"spam\0")
         self._send(ACCEPT)
 

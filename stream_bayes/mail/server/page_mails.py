@@ -43,11 +43,10 @@ class MailLearner:
         self._filter.close()
 
     def _checked(self, label: str) -> Any:
-        labels = self._filter.labels
+        labels = self._filter.classes
         given = by_text(label, labels)
         if given not in labels:
-            wanted, unwanted = map(label_name, labels)
-            raise BadLabel(f"expected the label {wanted} or {unwanted}, got {label!r}")
+            raise BadLabel(f"expected the label {' or '.join(map(label_name, labels))}, got {label!r}")
         return given
 
     def _answer(self, outcome: str, name: str, label: Any) -> dict[str, Any]:

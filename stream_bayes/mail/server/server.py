@@ -1,6 +1,6 @@
 r"""The server of a filter: its own protocol over a Unix socket, and on request those of mail systems.
 
-    STREAM-BAYES 1 classify 1732\n and so many bytes      OK spam 0.998120 4.1730 9f86d081...\n, perhaps with a note
+    STREAM-BAYES 1 classify 1732\n and so many bytes      OK spam 0.998120 4.1730 9f86d081...\n, perhaps with notes
     STREAM-BAYES 1 learn spam 1732\n and so many bytes    OK learned\n, or corrected, or unchanged
     STREAM-BAYES 1 correct ham 9f86d081\n                 the same
     STREAM-BAYES 1 forget 9f86d081\n                      OK forgotten\n
@@ -330,9 +330,9 @@ def _done(words: list[str], mail: Callable[[str], bytes], service: FilterService
     match words:
         case ["classify", size]:
             return service.judge(mail(size), user).texts()
-        case ["learn", "ham" | "spam" as label, size]:
+        case ["learn", label, size]:
             return (service.learn(mail(size), label, user),)
-        case ["correct", "ham" | "spam" as label, name]:
+        case ["correct", label, name]:
             return (service.correct(name, label, user),)
         case ["forget", name]:
             service.forget(name, user)
@@ -344,7 +344,7 @@ def _done(words: list[str], mail: Callable[[str], bytes], service: FilterService
             return ("forgotten", str(service.forget_user(name)))
         case _:
             raise ValueError(
-                "expected classify, learn, correct, forget, forget-mail or forget-user, with a label, an id or a size"
+                "expected classify, learn, correct, forget, forget-mail or forget-user, with a class, an id or a size"
             )
 
 

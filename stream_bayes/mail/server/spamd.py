@@ -4,10 +4,10 @@ r"""The protocol of SpamAssassin's spamd, so that `spamc` and other clients of s
     response   SPAMD/1.1 0 EX_OK\r\nSpam: False ; -3.1 / 4.1\r\n\r\n
 
 CHECK, SYMBOLS, REPORT, REPORT_IFSPAM, PROCESS, HEADERS, TELL, PING and SKIP. The score is the log-odds of spam, the
-threshold the log-odds from which the filter's costs call a mail spam. `User:` names the user whose filter is used, if
-the server has users. TELL with `Set: local` learns a mail, with
-`Remove: local` forgets it. PROCESS and HEADERS return the mail with X-Stream-Bayes headers, and with the headers
-X-Spam-Flag and X-Spam-Status that delivery rules for SpamAssassin match.
+threshold the log-odds from which the filter's costs call a mail spam; a further class is what `side_of` says. `User:`
+names the user whose filter is used, if the server has users. TELL with `Set: local` learns a mail, with `Remove: local`
+forgets it. PROCESS and HEADERS return the mail with X-Stream-Bayes headers, and with the headers X-Spam-Flag and
+X-Spam-Status that delivery rules for SpamAssassin match.
 """
 
 from __future__ import annotations
@@ -188,8 +188,7 @@ class _Request(NamedTuple):
 
 
 def _status(judgement: Judgement) -> str:
-    is_spam = "True" if judgement.verdict == "spam" else "False"
-    return f"Spam: {is_spam} ; {judgement.log_odds:.2f} / {judgement.log_odds_threshold:.2f}"
+    return f"Spam: {judgement.is_spam} ; {judgement.log_odds:.2f} / {judgement.log_odds_threshold:.2f}"
 
 
 def _check(service: FilterService, raw: bytes, request: _Request) -> Response:
@@ -216,7 +215,7 @@ def _report(service: FilterService, raw: bytes, request: _Request) -> Response:
 
 def _report_if_spam(service: FilterService, raw: bytes, request: _Request) -> Response:
     judgement = service.judge(raw, request.user)
-    return _report(service, raw, request) if judgement.verdict == "spam" else ([_status(judgement)], b"")
+    return _report(service, raw, request) if judgement.is_spam else ([_status(judgement)], b"")
 
 
 def _process(service: FilterService, raw: bytes, request: _Request) -> Response:
@@ -233,10 +232,9 @@ def _headers(service: FilterService, raw: bytes, request: _Request) -> Response:
 
 def mail_with(raw: bytes, judgement: Judgement) -> bytes:
     """Return a mail with the filter's headers and those of SpamAssassin; earlier ones are removed."""
-    is_spam = judgement.verdict == "spam"
     fields = [
-        *(["X-Spam-Flag: YES"] if is_spam else []),
-        f"X-Spam-Status: {'Yes' if is_spam else 'No'}, score={judgement.log_odds:.2f} "
+        *(["X-Spam-Flag: YES"] if judgement.is_spam else []),
+        f"X-Spam-Status: {'Yes' if judgement.is_spam else 'No'}, score={judgement.log_odds:.2f} "
         f"required={judgement.log_odds_threshold:.2f} tests=STREAM_BAYES_{judgement.verdict.upper()}",
     ]
     return with_fields(without_fields(raw, (b"x-stream-bayes", *SPAMASSASSIN)), judgement.texts(), fields)
@@ -256,8 +254,9 @@ def _tell(service: FilterService, raw: bytes, request: _Request) -> Response:
         return ["DidRemove: local"], b""
     if "local" not in where["set"]:
         raise _Refused(USAGE, "TELL: expected Set: local or Remove: local; reports to others are not made")
-    if label not in ("ham", "spam"):
-        raise _Refused(USAGE, f"TELL: expected Message-class: ham or spam, got {label[:40]!r}")
+    if label not in service.classes:
+        names = " or ".join(map(str, service.classes))
+        raise _Refused(USAGE, f"TELL: expected Message-class: {names}, got {label[:40]!r}")
     return (["DidSet: local"] if service.learn(raw, label, request.user) != "unchanged" else []), b""
 
 

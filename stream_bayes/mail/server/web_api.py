@@ -39,7 +39,6 @@ __all__ = ["ACCESS", "filter_app"]
 
 THREADS = 4
 MOST_WAITING = 64  # requests that wait for a thread
-LABELS = ("ham", "spam")
 ACCESS = Access(
     computing=("/judge",),
     name_hosts="start the server with --allow-host NAME",
@@ -104,8 +103,9 @@ class _Filter:
     ) -> Response:
         try:
             label = request.path_params.get("label")
-            if label not in (None, *LABELS):
-                raise Refused(404, "no-such-path", "expected the label ham or spam at the end of the path")
+            if label not in (None, *self._service.classes):
+                names = " or ".join(map(str, self._service.classes))
+                raise Refused(404, "no-such-path", f"expected the label {names} at the end of the path")
             caller = self._caller_of(request.scope["state"]["connection"].transport.get_extra_info("socket"))
             user = caller.user(request.headers.get("user") or request.query_params.get("user"))
             if verb != self._judge and not caller.may_learn:
@@ -131,6 +131,7 @@ class _Filter:
             "score": judgement.score,
             "id": judgement.id,
             "threshold": judgement.threshold,
+            **({"as": judgement.side} if judgement.side != judgement.verdict else {}),
             **({"note": judgement.note} if judgement.note else {}),
         }
 

@@ -54,7 +54,7 @@ def attached_mails(raw: bytes, label: str | None = None) -> tuple[list[bytes], s
     parts = list(_parts(raw.replace(b"\r\n", b"\n")))
     for part in parts:
         kind = _TYPE.search(part.body) if part.media == b"message/feedback-report" else None
-        if kind is not None and label not in (None, "ham" if kind[1].lower() == NOT_SPAM else "spam"):
+        if kind is not None and label is not None and (label == "ham") != (kind[1].lower() == NOT_SPAM):
             return [], f"it reports a mail as {kind[1].decode('ascii')}"
     mails = [part.body for part in parts if part.media in MAILS and part.body.strip()]
     if mails:

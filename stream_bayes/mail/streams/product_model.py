@@ -53,7 +53,7 @@ class SpamFilterModel(ProductModel):
         return model.key
 
     def labels_of(self, model: SpamFilter) -> Sequence[Any]:
-        return model.labels
+        return model.classes
 
     def id_of(self, raw: bytes) -> str:
         return digest_of(raw)
@@ -82,7 +82,7 @@ class SpamFilterModel(ProductModel):
 
     def described(self, model: SpamFilter) -> dict[str, Any]:
         return {
-            "labels": as_json(model.labels),
+            "labels": as_json(model.classes),
             "messages": {label_name(label): count for label, count in model.messages.items()},
             "tokens": model.tokens,
             "telling": telling_tokens(model),
@@ -135,7 +135,7 @@ def telling_tokens(model: SpamFilter, most: int = MOST_TOKENS) -> list[dict[str,
             "token": names[i],
             "information": float(information[i]),
             "wanted": counted["tokens"][names[i]][0],
-            "unwanted": counted["tokens"][names[i]][1],
+            "unwanted": sum(counted["tokens"][names[i]][1:]),
         }
         for i in best
     ]

@@ -19,13 +19,14 @@ import msgspec
 import numpy as np
 
 from stream_bayes.core.values.payloads import Payload
-from stream_bayes.errors import BadState, BadValue, CannotResume, StreamBayesError
+from stream_bayes.errors import BadState, BadValue, CannotMerge, CannotResume, StreamBayesError
 from stream_bayes.mail.filter.calibration import ScoreCurve
+from stream_bayes.mail.filter.contest import Contest
 from stream_bayes.mail.filter.filter import Message, SpamFilter
 from stream_bayes.mail.filter.receipts import Receipt, Receipts
 from stream_bayes.mail.filter.rehearsal import Rehearsal
 from stream_bayes.mail.filter.scorer import MessageScore
-from stream_bayes.mail.filter.state import FilterParts, save_state
+from stream_bayes.mail.filter.state import save_state
 from stream_bayes.mail.filter.token_scorer import TokenScorer
 from stream_bayes.mail.filter.training import Training
 from stream_bayes.mail.streams.spam_model import ServedFilter
@@ -79,7 +80,18 @@ class FilterTotal:
 
     @classmethod
     def of(cls, model: Any, memory_budget: int | None) -> Self | None:
-        """Return an empty sum for filters like this one; None if a learner scores its messages."""
+        """Return an empty sum for filters like this one; None if a learner scores its messages.
+
+        Raises
+        ------
+        CannotMerge
+            If it has more than two classes.
+        """
+        if isinstance(model, SpamFilter) and len(model.classes) > 2:
+            raise CannotMerge(
+                f"the shards of a spam filter of {len(model.classes)} classes cannot be summed: leave out [workers], "
+                "or give it two classes"
+            )
         return cls(model, memory_budget) if isinstance(model, SpamFilter) and model.learner is None else None
 
     @classmethod
@@ -128,7 +140,7 @@ class FilterTotal:
         replaced = self._shards | shards
         total = TokenScorer(self.empty.influence)
         for _, one in sorted(replaced.items()):
-            theirs = cast("TokenScorer", one._parts.scorer)
+            theirs = cast("TokenScorer", one._unwanted.scorer)
             size = len(theirs.table)
             total.absorb(
                 list(theirs.table.vocabulary.values),
@@ -158,12 +170,12 @@ class FilterTotal:
         """The sum as a filter, with the calibration of the shard that has seen most messages. It has no receipts."""
         with self.lock:
             found = self.clone()
-            most = max(self._shards.values(), key=lambda one: one._parts.calibration.seen, default=found)
+            most = max(self._shards.values(), key=lambda one: one._unwanted.calibration.seen, default=found)
             calibration = ScoreCurve()
-            calibration.load(most._parts.calibration.meta(), most._parts.calibration.arrays())
+            calibration.load(most._unwanted.calibration.meta(), most._unwanted.calibration.arrays())
             total = FilterTotal(self.empty)
             total.replace(self._shards)
-            found._parts = replace(found._parts, scorer=total.scorer, calibration=calibration)
+            found._contests = (replace(found._unwanted, scorer=total.scorer, calibration=calibration),)
             return found
 
     @property
@@ -274,10 +286,10 @@ class ShardFilter(SpamFilter):
         self._total = total
         super().__init__(**total.empty._arguments())
 
-    def _make_parts(self) -> FilterParts:
+    def _make_contest(self, number: int) -> Contest:
         self.shard_scorer = ShardScorer(self._total, self.influence)
-        return FilterParts(
-            self.shard_scorer, ScoreCurve(), Receipts(self.max_receipts), Training(self.train), Rehearsal()
+        return Contest(
+            self.shard_scorer, ScoreCurve(), self._make_receipts(number), Training(self.train), Rehearsal()
         )
 
     def predict_proba_one(self, x: Message, **kwargs: Any) -> dict[Any, float]:  # type: ignore[override]  # a message
@@ -292,15 +304,15 @@ class ShardFilter(SpamFilter):
 
     def fill_from(self, other: SpamFilter) -> None:
         """Continue with everything that another filter holds."""
-        theirs = cast("TokenScorer", other._parts.scorer)
+        theirs = cast("TokenScorer", other._unwanted.scorer)
         own = self.shard_scorer
         own.table, own.weights = theirs.table, theirs.weights
-        self._parts = replace(other._parts, scorer=own)
+        self._contests = (replace(other._unwanted, scorer=own),)
 
     def content(self) -> _FilterContent:
         """Return a copy of what is published: counts, margins and calibration, without receipts."""
-        parts = replace(self._parts, receipts=Receipts(self.max_receipts), rehearsal=Rehearsal())
-        return _FilterContent(save_state(self._arguments(), parts))
+        contest = replace(self._unwanted, receipts=Receipts(self.max_receipts), rehearsal=Rehearsal())
+        return _FilterContent(save_state(self._arguments(), [contest]))
 
 
 class ShardFilterModel:

@@ -102,4 +102,6 @@ def _mail_of(row: Mapping[str, Any], label: str | None) -> TableMail:
 
 
 def _meaning(value: Any) -> str | None:
-    return None if value is None else MEANINGS.get(str(value).strip().lower())
+    """Return the label that a cell gives; None for an empty one."""
+    text = "" if value is None else str(value).strip().lower()
+    return MEANINGS.get(text, text or None)

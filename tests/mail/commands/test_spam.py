@@ -260,7 +260,7 @@ def test_missing_filters_files_and_ids_are_named(tmp_path: Path, boxes: Path) ->
 def test_mistakes_of_beginners_get_a_hint(home: Path, boxes: Path, tmp_path: Path) -> None:
     before = SpamHome(home).load().export_counts()
     for arguments, expected in (
-        (("train", boxes / "ham.mbox"), f"--spam {boxes / 'ham.mbox'}. Each option takes one"),
+        (("train", boxes / "ham.mbox"), f"--spam {boxes / 'ham.mbox'}, or CLASS="),
         (("train", "--ham", boxes / "ham.mbox", boxes / "spam"), f"label {boxes / 'spam'}: "),
         (("correct", "ham", boxes / "ham.mbox"), "is a file; add --mail to correct the messages in it"),
         (("correct", "spam"), "no message found in stdin"),

@@ -72,7 +72,13 @@ def test_without_a_server_and_for_mistakes_the_package_answers(
 ) -> None:
     assert changed(home, capsys, monkeypatch, "learn", "spam") == (None, "")
     with serving(home, {}):
-        for words in (("learn",), ("learn", "eggs"), ("forget",), ("correct", "--help"), ("learn", "--nope")):
+        for words in (
+            ("learn",),
+            ("learn", "--eggs"),
+            ("forget",),
+            ("correct", "--help"),
+            ("learn", "--nope"),
+        ):
             assert changed(home, capsys, monkeypatch, *words) == (None, "")
 
 

@@ -72,7 +72,7 @@ def test_both_labels_are_answered_once_one_was_learned() -> None:
 
 
 def test_labels_may_be_called_anything() -> None:
-    model = SpamFilter(labels=(0, 1))
+    model = SpamFilter(classes=(0, 1))
     model.learn_one("a", 0)
     model.learn_one("b", 1)
     assert model.predict_one("b") == 1
@@ -231,7 +231,7 @@ def test_skipped_messages_can_be_corrected() -> None:
         model.learn_one(raw, label)
     passed = next(
         key
-        for key, receipt in model._parts.receipts.by_id.items()
+        for key, receipt in model._unwanted.receipts.by_id.items()
         if not receipt.learned and receipt.label == 0
     )
     before = sum(model.messages.values())
@@ -249,7 +249,7 @@ def test_the_vocabulary_is_bounded_and_the_oldest_rare_tokens_go_first() -> None
     assert {"often", "rare599", "third598"} <= set(tokens)
     assert "rare0" not in tokens
     assert sum(tokens["often"]) == 600
-    for key in list(model._parts.receipts):  # exact, for the tokens that are left
+    for key in list(model._unwanted.receipts):  # exact, for the tokens that are left
         model.forget(key)
     assert model.export_counts()["tokens"] == {}
     assert model.messages == {"ham": 0.0, "spam": 0.0}
@@ -297,11 +297,11 @@ def test_probabilities_are_learned_from_scores_of_messages_that_are_not_learned(
     for raw, label in stream(41):
         before = model.score_one(raw)
         model.learn_one(raw, label)
-    calibration = model._parts.calibration
+    calibration = model._unwanted.calibration
     assert calibration.scores[calibration.seen - 1] == before  # message 41 came after a replay
     model.replay()
     assert calibration.seen == 41
-    for place, key in enumerate(model._parts.receipts.mixed()):
+    for place, key in enumerate(model._unwanted.receipts.mixed()):
         without = SpamFilter.from_state(model.state())
         raw = next(raw for raw, _ in stream(41) if model.id_of(raw) == key)
         without.forget(key)
@@ -328,10 +328,10 @@ def test_the_margin_of_near_errors_widens_with_an_error_and_narrows_without() ->
     for number in range(20):
         model.learn_one(f"free pills {number}", "spam")
         model.learn_one(f"lunch notes {number}", "ham")
-    margins = [model._parts.training.margin]
+    margins = [model._unwanted.training.margin]
     for text, label in (("free pills", "ham"), ("lunch notes", "ham")):
         model.learn_one(text, label, id=f"{text} {label}")
-        margins.append(model._parts.training.margin)
+        margins.append(model._unwanted.training.margin)
     assert margins[0] < margins[1] > margins[2]
 
 
@@ -382,8 +382,8 @@ def test_an_explanation_adds_up_and_reads_as_a_table() -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"labels": ("ham", "ham")},
-        {"labels": ["ham", "spam"]},
+        {"classes": ("ham", "ham")},
+        {"classes": ["ham", "spam"]},
         {"train": "sometimes"},
         {"max_tokens": 0},
         {"influence": 1.5},
@@ -399,7 +399,7 @@ def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any]) -> No
 
 
 def test_numpys_labels_are_pythons() -> None:
-    model = SpamFilter(labels=(False, True))
+    model = SpamFilter(classes=(False, True))
     model.learn_one("a", np.bool_(True))
     assert model.label_of(model.id_of("a")) is True
 

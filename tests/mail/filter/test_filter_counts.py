@@ -14,10 +14,10 @@ from tests.mail.messages import stream
 
 def test_exported_counts_come_in_again() -> None:
     model = trained(100)
-    fresh = SpamFilter(labels=("ham", "spam"))
+    fresh = SpamFilter(classes=("ham", "spam"))
     fresh.import_counts(model.export_counts())
     assert counts(fresh) == counts(model)
-    turned = SpamFilter(labels=("spam", "ham"))
+    turned = SpamFilter(classes=("spam", "ham"))
     turned.import_counts(model.export_counts())
     assert turned.messages == {"spam": model.messages["spam"], "ham": model.messages["ham"]}
     assert turned.score_one("casino casino pills") < 0 < fresh.score_one("casino casino pills")

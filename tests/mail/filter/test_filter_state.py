@@ -22,7 +22,7 @@ from tests.resealing import resealed
 KEY = b"sixteen bytes or"
 SETTINGS: list[dict[str, Any]] = [
     {},
-    {"labels": (0, "ungewünscht"), "train": "near-errors"},
+    {"classes": (0, "ungewünscht"), "train": "near-errors"},
     {"costs": Costs.false_positive(9, unsure=0.25), "limits": Limits(word=12)},
     {"max_receipts": 5, "max_tokens": 300, "pairs": True},
     {"key": KEY},
@@ -32,7 +32,7 @@ SETTINGS: list[dict[str, Any]] = [
 def trained(number: int = 120, **settings: Any) -> SpamFilter:
     model = SpamFilter(**settings)
     for raw, label in stream(number):
-        model.learn_one(raw, model.labels[label == "spam"])
+        model.learn_one(raw, model.classes[label == "spam"])
     return model
 
 
@@ -44,10 +44,10 @@ def test_a_restored_filter_goes_on_as_if_nothing_had_been(settings: dict[str, An
     for raw, label in stream(60, seed=7):
         assert restored.predict_proba_one(raw) == model.predict_proba_one(raw)
         for one in (model, restored):
-            one.learn_one(raw, one.labels[label == "spam"])
-    key = next(iter(model._parts.receipts))
+            one.learn_one(raw, one.classes[label == "spam"])
+    key = next(iter(model._unwanted.receipts))
     for one in (model, restored):
-        one.correct(key, one.labels[1])
+        one.correct(key, one.classes[1])
         one.forget(key)
     assert restored.state()["checksum"] == model.state()["checksum"]
 
@@ -62,7 +62,7 @@ def test_a_state_does_not_change_with_the_filter() -> None:
     before = checksum(text_of(state), state["arrays"])
     for raw, label in stream(50, seed=3):
         model.learn_one(raw, label)
-    model.forget(next(iter(model._parts.receipts)))
+    model.forget(next(iter(model._unwanted.receipts)))
     assert checksum(text_of(state), state["arrays"]) == before
 
 
@@ -115,7 +115,7 @@ ALTERED: dict[str, Callable[[dict[str, Any]], Any]] = {
     "no arrays": lambda state: state.update(arrays={}),
     "a parameter more": lambda state: state["parameters"].update(extra=1),
     "a wrong parameter": lambda state: state["parameters"].update(train="never"),
-    "labels": lambda state: state["parameters"].update(labels={"list": ["a", "a"]}),
+    "classes": lambda state: state["parameters"].update(classes={"list": ["a", "a"]}),
     "a token twice": lambda state: state["store"].update(tokens="a\na" + state["store"]["tokens"][3:]),
     "a token less": lambda state: state["store"].update(tokens=state["store"]["tokens"].partition("\n")[2]),
     "a token that is no text": lambda state: state["store"].update(
@@ -210,5 +210,5 @@ def test_gaps_are_closed_when_they_outnumber_the_tokens(monkeypatch: pytest.Monk
     for number in range(30):
         model.learn_one(f"word{number}", "spam", id=str(number))
         model.forget(str(number))
-        assert len(model._parts.scorer.table.vocabulary.values) <= 2 * model.tokens + 6  # type: ignore[attr-defined]  # its own scorer
+        assert len(model._unwanted.scorer.table.vocabulary.values) <= 2 * model.tokens + 6  # type: ignore[attr-defined]  # its own scorer
     assert set(model.export_counts()["tokens"]) == {"lunch"}

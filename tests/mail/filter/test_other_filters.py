@@ -41,7 +41,7 @@ def test_words_and_headers_carry_over_and_the_rest_is_counted() -> None:
 
 def test_a_filter_judges_by_imported_counts_and_goes_on_learning() -> None:
     model = SpamFilter()
-    model.import_counts(read_bogofilter_dump(DUMP, model.labels).counts)
+    model.import_counts(read_bogofilter_dump(DUMP, ("ham", "spam")).counts)
     assert model.messages == {"ham": 30, "spam": 20}
     assert model.score_one(HAM) < 0 < model.score_one(SPAM)
     model.learn_one(SPAM, "spam")

@@ -87,7 +87,8 @@ def test_mails_are_judged_and_learned_late_and_corrected(tmp_path: Path) -> None
     lines = [json.loads(line) for line in (tmp_path / "verdicts.jsonl").read_text().splitlines()]
     assert [line["key"] for line in lines] == [str(place) for place in range(len(MAILS))]
     verdicts = [(line["prediction"], label) for line, (_, label) in zip(lines, MAILS, strict=True)]
-    assert {verdict for verdict, _ in verdicts[60:]} <= {"ham", "unsure", "spam"}
+    assert {verdict for verdict, _ in verdicts} <= {"ham", "unsure", "spam"}
+    assert verdicts[0][0] == "unsure"  # before anything was learned there is a verdict, too, and never null
     likely = [line["probabilities"]["spam"] > 0.5 for line in lines[60:]]
     assert sum(spam == (label == "spam") for spam, (_, label) in zip(likely, MAILS[60:], strict=True)) > 60
     assert all(verdict != "spam" or label == "spam" for verdict, label in verdicts)
@@ -230,14 +231,14 @@ def test_the_filter_is_served_with_its_verdicts() -> None:
 def test_arguments_of_files_make_a_filter() -> None:
     model = make_filter(
         {
-            "labels": ["wanted", "unwanted"],
+            "classes": ["wanted", "unwanted"],
             "train": "near-errors",
             "costs": {"false_positive": 99, "unsure": 0.5},
             "limits": {"tokens": 100},
             "learner": {"kind": "multinomial-nb", "arguments": {"alpha": 0.5}},
         }
     )
-    assert model.labels == ("wanted", "unwanted") and model.limits is not None and model.limits.tokens == 100
+    assert model.classes == ("wanted", "unwanted") and model.limits is not None and model.limits.tokens == 100
     assert model.decide({"wanted": 0.03, "unwanted": 0.97}) == "unsure"
     learner: Any = model.learner
     assert learner.alpha == 0.5
