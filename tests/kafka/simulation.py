@@ -101,6 +101,7 @@ KINDS = {
     "rebuild": 2,
     "disk full": 3,
     "bad time": 2,
+    "clock back": 2,  # of those who write records
     "rescale": 4,  # of shards
 }
 # What has a clock, or sleeps.
@@ -253,6 +254,7 @@ class World:
         for topic in (TOPIC, ANSWERS, LETTERS) + ((LABELS,) if mode.has_labels else ()):
             self.broker.topic(topic, PARTITIONS)
         self._count = 0
+        self.behind = 0.0  # seconds by which the clock of those who write records was set back
         self.put(30)
 
     # -- records ------------------------------------------------------------------------------------------------------
@@ -266,7 +268,7 @@ class World:
             number, self._count = self._count, self._count + 1
             chance = random.Random(f"record {number}")
             rain = chance.random() < 0.4
-            at = START + 10.0 * number
+            at = START + 10.0 * number - self.behind
             sample: dict[str, Any] = {
                 "sky": chance.choice(["grey", "grey", "blue"] if rain else ["blue", "grey"])
             }
@@ -395,6 +397,9 @@ class World:
             self.put(min(fault.amount, 40))
         elif fault.kind == "bad time":
             self.put(1, factor=1000.0)
+            self.put(min(fault.amount, 20))
+        elif fault.kind == "clock back":
+            self.behind += 60.0 * fault.amount
             self.put(min(fault.amount, 20))
         elif fault.kind in ("start", "rebuild"):
             if len(alive) < 4:

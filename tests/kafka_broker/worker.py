@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from stream_bayes import NaiveBayes
+from stream_bayes._build import VERSION
 from stream_bayes.core.events.event import Kind
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.kafka.clients.connection import Connection
@@ -167,7 +168,7 @@ def run_shards(told: dict[str, Any]) -> None:
         publishers: Any = ModelPublisher
         publishers.collect = collect_and_die
     with stopping_on_signals(worker.stop):
-        print("running", flush=True)
+        print(f"running {VERSION}", flush=True)
         worker.run(until_end=told.get("until_end", False))
     print(json.dumps(worker.summary()))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from importlib.util import find_spec
 from pathlib import Path
@@ -102,10 +103,19 @@ def test_the_parts_select_the_same_pods(parts: dict[str, dict[str, Any]]) -> Non
     assert volume["configMap"]["name"] == parts["ConfigMap"]["metadata"]["name"]
 
 
+def test_the_image_is_pinned_by_the_command_that_the_manifest_shows(parts: dict[str, dict[str, Any]]) -> None:
+    (container,) = parts["StatefulSet"]["spec"]["template"]["spec"]["containers"]
+    text = (ROOT / "deploy/kubernetes/workers.yaml").read_text("utf-8")
+    (wanted,) = re.findall(r'sed "s\|(.+?)\|\$pinned\|"', text)
+    pinned = f"registry.example.org/stream_bayes@sha256:{'b7' * 32}"
+    assert re.sub(wanted, pinned, container["image"]) == pinned
+    assert f"$image:{VERSION}" in text
+
+
 def test_the_pods_have_no_rights_that_they_do_not_need(parts: dict[str, dict[str, Any]]) -> None:
     pod = parts["StatefulSet"]["spec"]["template"]["spec"]
     (container,) = pod["containers"]
-    assert container["image"] == f"stream_bayes:{VERSION}" and not pod["automountServiceAccountToken"]
+    assert not pod["automountServiceAccountToken"]
     assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
     assert container["securityContext"] == {
         "allowPrivilegeEscalation": False,
