@@ -22,7 +22,7 @@ from river import feature_extraction, naive_bayes
 
 from stream_bayes._build import is_compiled
 from stream_bayes.cli.app import app
-from stream_bayes.cli.commands.compare import DATASETS
+from stream_bayes.cli.comparison.request import DATASETS
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.store.home import SpamHome
 from stream_bayes.mail.store.identity import id_of_mail

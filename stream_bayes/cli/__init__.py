@@ -5,7 +5,8 @@ own, registered in `app`. Options that several commands share are fields of a da
 parameter: `DataOptions` of `data_file`, `DecisionOptions`, `ServeOptions`; `option_groups` gives each of them to the
 command line.
 
-`data_file` opens the data file that a command is given, `compared_models` makes the models of `compare`, `networks`
-those without a class, and `arguments` parses NAME=VALUE. `output` prints tables and JSON, `progress` the bar and the
-summary of a run; `exit_codes` maps errors to exit codes.
+`data_file` opens the data file that a command is given, `training` learns its rows, `comparison` compares models on
+them, `networks` makes those without a class, and `arguments` parses NAME=VALUE. `output` prints tables and JSON,
+`progress` the bar and the summary of a run; `service` is the HTTP service of a command, and `exit_codes` maps errors to
+exit codes.
 """

@@ -16,9 +16,9 @@ from stream_bayes.cli.leaks import leak_warnings, leaks_in
 from stream_bayes.core.events.event import BadRecord, Event
 from stream_bayes.data.prequential_gain import PrequentialGain
 from stream_bayes.data.schema import Amount, Date, Nominal, Numeric, Schema, Text, usual_target
-from stream_bayes.errors import BadValue, Exhausted, SchemaError
+from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.names import closest
-from stream_bayes.streams.contracts.source import Record, Source
+from stream_bayes.streams.contracts.source import Record, Source, records_of
 from stream_bayes.streams.files.column_profile import (
     FIRST_ROWS,
     LEAST_ROWS,
@@ -34,7 +34,6 @@ from stream_bayes.streams.files.json_columns import (
     BATCH_ROWS,
     EXAMINED_ROWS,
     InferredJSONDecoder,
-    first_rows_of,
     inferred_json_schema,
 )
 from stream_bayes.streams.files.json_lines import JSONLinesSource
@@ -54,12 +53,12 @@ __all__ = [
     "Target",
     "Time",
     "first_records",
-    "first_rows_of",
     "label_amount",
     "label_cuts",
     "listed",
     "merged_with",
     "misfits_of",
+    "number_of",
     "open_table",
     "warn_of_misfits",
 ]
@@ -504,7 +503,7 @@ def _schema_of(
 def _measured(source: Source, names: Sequence[str]) -> dict[str, PrequentialGain]:
     """Return whether the values of columns recur in a source, and what they tell about its labels."""
     measured = {name: PrequentialGain() for name in names}
-    for record in first_rows_of(source, EXAMINED_ROWS):
+    for record in records_of(source, EXAMINED_ROWS):
         if isinstance(record, Event):
             for name, each in measured.items():
                 if (value := record.x.get(name)) is not None:
@@ -517,9 +516,7 @@ def _telling_blanks(source: Source, schema: Schema, names: Sequence[str]) -> dic
 
     Of columns that are missing together, one is enough.
     """
-    rows = [
-        record for record in first_rows_of(source, BATCH_ROWS if names else 0) if isinstance(record, Event)
-    ]
+    rows = [record for record in records_of(source, BATCH_ROWS if names else 0) if isinstance(record, Event)]
     telling: dict[str, PrequentialGain] = {}
     patterns: set[bytes] = set()
     for name in names:
@@ -598,6 +595,15 @@ def label_amount(table: DataFile) -> Amount:
     return column if isinstance(column, Amount) else Amount()
 
 
+def number_of(label: object, amount: Amount) -> float | None:
+    """Return a label as a number, as the column is written; None if it is none."""
+    try:
+        number = amount.read(label)[0]
+    except ValueError:
+        return None
+    return float(number) if isinstance(number, (int, float)) else None
+
+
 def _profiles_of(records: Iterable[Record], file: Path, target: str | None) -> dict[str, ColumnProfile]:
     """Return the profiles of records of typed values. Raise `SchemaError` if none of them has the target."""
     events = [record for record in records if isinstance(record, Event)]
@@ -615,12 +621,7 @@ def _profiles_of(records: Iterable[Record], file: Path, target: str | None) -> d
 
 def first_records(file: Path, source: Source, rows: int = FIRST_ROWS) -> list[Record]:
     """Return the first records. Raise `SchemaError` if all of these are bad: it is the wrong file."""
-    records: list[Record] = []
-    try:
-        while len(records) < rows:
-            records += source.poll(rows - len(records))
-    except Exhausted:
-        pass
+    records = list(records_of(source, rows))
     bad = [record for record in records if isinstance(record, BadRecord)]
     if bad and len(bad) == len(records):
         raise SchemaError(

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from stream_bayes.cli.compared_regressors import number_of
-from stream_bayes.cli.data_file import DataFile, first_rows_of, label_amount
+from stream_bayes.cli.data_file import DataFile, label_amount, number_of
 from stream_bayes.core.events.event import Event
 from stream_bayes.core.measures.mutual_information import MutualInformation, mutual_information
 from stream_bayes.errors import BadValue
+from stream_bayes.streams.contracts.source import records_of
 from stream_bayes.streams.sources.binned_labels import cut_points
 
 __all__ = ["ROWS", "Inspection", "inspected"]
@@ -49,7 +49,7 @@ class Inspection:
 
 def inspected(table: DataFile, rows: int = ROWS) -> Inspection:
     """Return what the first rows of a table show. Its source is read."""
-    events = [record for record in first_rows_of(table.source, rows) if isinstance(record, Event)]
+    events = [record for record in records_of(table.source, rows) if isinstance(record, Event)]
     found = Inspection(len(events))
     labels = _labels(table, events)
     found.labels = Counter(label for label in labels if label is not None)

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from stream_bayes.cli.compared_regressors import number_of
-from stream_bayes.cli.data_file import DataFile, label_amount
+from stream_bayes.cli.data_file import DataFile, label_amount, number_of
 from stream_bayes.cli.tasks import is_regressor
 from stream_bayes.core.events.event import Event
 from stream_bayes.core.measures.label_sets import LabelSets

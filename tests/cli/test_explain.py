@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stream_bayes import AdaptiveBayes, NaiveBayes, Nominal, Numeric, Schema, save
-from stream_bayes.cli.compared_models import compared_models
+from stream_bayes.cli.comparison.models import compared_models
 from stream_bayes.errors import BadValue
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.saving.model_files import load_learner

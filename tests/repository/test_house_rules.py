@@ -79,6 +79,7 @@ plots
 testing
 serve
 cli
+cli.comparison
 cli.commands
 kafka.clients
 kafka

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 
-from stream_bayes.cli.commands.train import records_of
 from stream_bayes.cli.data_file import DataOptions, File, open_table, warn_of_misfits
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, note, print_json, print_table
@@ -18,6 +17,7 @@ from stream_bayes.core.values.values import is_missing
 from stream_bayes.data.schema import Nominal
 from stream_bayes.errors import NotLearned
 from stream_bayes.networks.mixed_network import FIRST_SEARCH, MixedNetwork
+from stream_bayes.streams.contracts.source import records_of
 
 __all__ = ["anomalies"]
 

@@ -16,9 +16,9 @@ from typing import Annotated, TextIO
 
 import typer
 
-from stream_bayes.cli.commands.service import service_of
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import note
+from stream_bayes.cli.service import service_of
 from stream_bayes.errors import BadValue
 from stream_bayes.private_files import open_private
 from stream_bayes.streams.engine.engine import Engine

@@ -18,7 +18,6 @@ import typer
 from numpy.typing import NDArray
 
 from stream_bayes.cli.commands.snapshots import Key, key_of
-from stream_bayes.cli.commands.train import records_of
 from stream_bayes.cli.data_file import CSVOptions, File, warn_of_misfits, with_nominal
 from stream_bayes.cli.decision_rules import UNSURE, DecisionOptions, MistakeCosts
 from stream_bayes.cli.exit_codes import exit_on_error
@@ -40,7 +39,7 @@ from stream_bayes.learners.factory import Learner
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.private_files import open_private
 from stream_bayes.saving.model_files import load_answering, load_learner, load_sets
-from stream_bayes.streams.contracts.source import Source
+from stream_bayes.streams.contracts.source import Source, records_of
 from stream_bayes.streams.files.column_profile import inferred_schema, profile_of
 from stream_bayes.streams.files.csv_format import CSVFormat
 from stream_bayes.streams.files.csv_source import CSVSource

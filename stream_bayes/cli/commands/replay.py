@@ -10,11 +10,11 @@ import typer
 
 from stream_bayes.cli.arguments import learner_arguments
 from stream_bayes.cli.commands.run import run_engine, size_of
-from stream_bayes.cli.commands.service import ServeOptions, service_of
 from stream_bayes.cli.data_file import DataOptions, File, Target, open_table
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.networks import check_target
 from stream_bayes.cli.output import JSON, note
+from stream_bayes.cli.service import ServeOptions, service_of
 from stream_bayes.drift.detectors import DETECTORS
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.catalogue import DEFAULT, NETWORK

@@ -10,12 +10,12 @@ from typing import Annotated
 import typer
 
 from stream_bayes.cli.arguments import moment_from
-from stream_bayes.cli.commands.service import ServeOptions, service_of
 from stream_bayes.cli.data_file import listed
 from stream_bayes.cli.exit_codes import exit_on_error, exit_with_json_log
 from stream_bayes.cli.output import JSON, note, print_json, print_table
 from stream_bayes.cli.progress import bar_over, print_summary
 from stream_bayes.cli.runners import RUNNERS, RunOptions
+from stream_bayes.cli.service import ServeOptions, service_of
 from stream_bayes.data.amounts import Amount
 from stream_bayes.data.dates import Date
 from stream_bayes.data.features import Numeric

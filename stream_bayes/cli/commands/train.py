@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from shlex import join
@@ -28,17 +28,15 @@ from stream_bayes.cli.tasks import Task, chosen_model, is_regressor
 from stream_bayes.cli.training import TableTraining
 from stream_bayes.core.measures.label_sets import LabelSets
 from stream_bayes.core.values.values import shown
-from stream_bayes.errors import BadValue, Exhausted, SchemaError
+from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.learners.catalogue import DEFAULT, DEFAULT_REGRESSOR, NETWORK
 from stream_bayes.learners.factory import make_learner, make_regressor
 from stream_bayes.saving.model_files import save, save_with_sets
 from stream_bayes.saving.prior_files import PRIOR_WEIGHT, add_prior_of_file
-from stream_bayes.streams.contracts.source import Record, Source
+from stream_bayes.streams.contracts.source import records_of
 from stream_bayes.streams.sources.constructors import suffix_of
 
-__all__ = ["records_of", "train"]
-
-BATCH = 1000
+__all__ = ["train"]
 
 
 def train(
@@ -160,12 +158,3 @@ def _summary(training: TableTraining) -> dict[str, Any]:
         **({"coverage": coverages} if coverages else {}),
         "left_out": [shown(name) for name in getattr(training.learner, "left_out_", ())],
     }
-
-
-def records_of(source: Source) -> Iterator[Record]:
-    """Yield the records of a source up to its end."""
-    while True:
-        try:
-            yield from source.poll(BATCH)
-        except Exhausted:
-            return

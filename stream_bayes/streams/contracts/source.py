@@ -7,10 +7,11 @@ positions after its last record can be loaded after a crash: seek there, go on, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from stream_bayes.core.events.event import BadRecord, Event, Partition, Position
+from stream_bayes.errors import Exhausted
 
 __all__ = [
     "EndlessSource",
@@ -19,8 +20,11 @@ __all__ = [
     "HasRawRecords",
     "Record",
     "Source",
+    "records_of",
     "units_of",
 ]
+
+BATCH = 1000
 
 Record: TypeAlias = Event | BadRecord
 
@@ -135,3 +139,21 @@ class HasRawRecords(Protocol):
     def raw_of(self, event: Event, /) -> bytes | None:
         """Return the bytes of an event's record; None if they are gone. Called until the next `poll`, and rarely."""
         ...
+
+
+def records_of(source: Source, limit: int | None = None) -> Iterator[Record]:
+    """Yield the records of a source up to its end, or so many of them.
+
+    Examples
+    --------
+    >>> from stream_bayes.streams import IterableSource
+    >>> [event.x["sky"] for event in records_of(IterableSource([{"sky": "grey"}, {"sky": "blue"}], name="days"), 1)]
+    ['grey']
+    """
+    while limit is None or limit > 0:
+        try:
+            records = source.poll(BATCH if limit is None else min(BATCH, limit))
+        except Exhausted:
+            return
+        limit = None if limit is None else limit - len(records)
+        yield from records

@@ -20,7 +20,8 @@ from stream_bayes.data.features import Numeric
 from stream_bayes.data.inference import InferredKind, inferred_kind, sure_mark, typed_kind
 from stream_bayes.data.schema import Schema
 from stream_bayes.data.texts import MOST_WORDS, Text
-from stream_bayes.errors import Exhausted, SchemaError
+from stream_bayes.errors import SchemaError
+from stream_bayes.streams.contracts.source import records_of
 from stream_bayes.streams.files.csv_cells import BLANKS
 from stream_bayes.streams.files.csv_format import CSVFormat
 from stream_bayes.streams.files.csv_source import CSVSource
@@ -304,13 +305,7 @@ def _check_names(path: str | os.PathLike[str], names: Sequence[str], fields: Fie
 
 def first_rows(source: CSVSource, count: int) -> Iterable[Event]:
     """Yield the events among the first `count` records of a file."""
-    while count > 0:
-        try:
-            records = source.poll(count)
-        except Exhausted:
-            return
-        count -= len(records)
-        yield from (record for record in records if isinstance(record, Event))
+    return (record for record in records_of(source, count) if isinstance(record, Event))
 
 
 def has_rows(

@@ -13,8 +13,7 @@ from typing import Any
 from stream_bayes.core.events.event import Event
 from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.schema import Schema, usual_target
-from stream_bayes.errors import Exhausted
-from stream_bayes.streams.contracts.source import Record, Source
+from stream_bayes.streams.contracts.source import Source, records_of
 from stream_bayes.streams.files.column_profile import (
     FIRST_ROWS,
     ColumnProfile,
@@ -26,7 +25,7 @@ from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
 
-__all__ = ["BATCH_ROWS", "EXAMINED_ROWS", "InferredJSONDecoder", "first_rows_of", "inferred_json_schema"]
+__all__ = ["BATCH_ROWS", "EXAMINED_ROWS", "InferredJSONDecoder", "inferred_json_schema"]
 
 logger = logging.getLogger(__name__)
 
@@ -102,15 +101,4 @@ def inferred_json_schema(
 
 
 def _events(source: Source, rows: int) -> Iterator[Event]:
-    return (record for record in first_rows_of(source, rows) if isinstance(record, Event))
-
-
-def first_rows_of(source: Source, rows: int) -> Iterator[Record]:
-    """Yield the first records of a source."""
-    while rows > 0:
-        try:
-            records = source.poll(min(BATCH_ROWS, rows))
-        except Exhausted:
-            return
-        rows -= len(records)
-        yield from records
+    return (record for record in records_of(source, rows) if isinstance(record, Event))

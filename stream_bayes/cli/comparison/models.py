@@ -1,9 +1,9 @@
-"""The models of `compare`: ours and River's by name, with arguments."""
+"""The models of `compare` by name, with arguments: classifiers of this package and River's, and networks."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from river import base
@@ -21,7 +21,7 @@ from stream_bayes.names import Imported, check_arguments, check_known, closest, 
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.saving.river.catalogue import make_adaptive
 
-__all__ = ["MODELS", "PEERS", "compared_models"]
+__all__ = ["MODELS", "PEERS", "SEED", "arguments_by_model", "compared_models", "kinds_of"]
 
 # River's, as a baseline.
 PEERS = Imported(
@@ -56,6 +56,26 @@ def compared_models(
     >>> [(name, model.min_count, model.strength) for name, model in made.items()]
     [('aode', 30.0, 0.5), ('sharp', 1, 0.5)]
     """
+    kinds = kinds_of(models)
+    for kind in kinds.values():
+        plain, plus, _ = kind.partition("+")
+        check_known("model", plain, [*LEARNERS, *PEERS])
+        if plus and plain in PEERS:
+            raise BadValue(f"--model {kind}: only models of this package can adapt to drift")
+    given = arguments_by_model(arguments, kinds, lambda kind: _arguments(kind, has_target))
+    if not has_target:
+        return {name: _network(kind, given[name], schema) for name, kind in kinds.items()}
+    return {name: _made(name, kind, given[name], schema) for name, kind in kinds.items()}
+
+
+def kinds_of(models: Iterable[str]) -> dict[str, str]:
+    """Return the kinds of models by their names: each is written as its kind, or as `other=kind`.
+
+    Raises
+    ------
+    BadValue
+        If two models have the same name.
+    """
     kinds: dict[str, str] = {}
     for text in models:
         name, equals, kind = text.partition("=")
@@ -65,12 +85,20 @@ def compared_models(
                 f"other={kind or name}, and its own arguments, as in --arg other.NAME=VALUE"
             )
         kinds[name] = kind if equals else name
-    for kind in kinds.values():
-        plain, plus, _ = kind.partition("+")
-        check_known("model", plain, [*LEARNERS, *PEERS])
-        if plus and plain in PEERS:
-            raise BadValue(f"--model {kind}: only models of this package can adapt to drift")
-    given: dict[str, dict[str, Any]] = {name: {} for name in kinds}
+    return kinds
+
+
+def arguments_by_model(
+    arguments: Iterable[str], kinds: Mapping[str, str], accepted: Callable[[str], Sequence[str]]
+) -> dict[str, dict[str, Any]]:
+    """Return the arguments of each model: `name=value` goes to all whose kind accepts it, `model.name=value` to one.
+
+    Raises
+    ------
+    BadValue
+        If no model has the name, or none accepts the argument.
+    """
+    by_model: dict[str, dict[str, Any]] = {name: {} for name in kinds}
     for argument, value in learner_arguments(list(arguments)).items():
         model, dot, own = argument.partition(".")
         if dot and model not in kinds:
@@ -78,22 +106,16 @@ def compared_models(
                 f"--arg {argument}: no model {model!r} in this comparison{closest(model, kinds)} "
                 f"The models are {', '.join(kinds)}"
             )
-        takers = (
-            [model]
-            if dot
-            else [name for name, kind in kinds.items() if argument in _arguments(kind, has_target)]
-        )
+        takers = [model] if dot else [name for name, kind in kinds.items() if argument in accepted(kind)]
         if not takers:
-            known = sorted({each for kind in kinds.values() for each in _arguments(kind, has_target)})
+            names = sorted({name for kind in kinds.values() for name in accepted(kind)})
             raise BadValue(
-                f"--arg {argument}: no model has this argument{closest(argument, known)} See `stream-bayes models "
+                f"--arg {argument}: no model has this argument{closest(argument, names)} See `stream-bayes models "
                 "NAME`"
             )
         for name in takers:
-            given[name][own if dot else argument] = value
-    if not has_target:
-        return {name: _network(kind, given[name], schema) for name, kind in kinds.items()}
-    return {name: _made(name, kind, given[name], schema) for name, kind in kinds.items()}
+            by_model[name][own if dot else argument] = value
+    return by_model
 
 
 def _network(kind: str, arguments: dict[str, Any], schema: Schema | None) -> BayesNet | DriftAdaptive:

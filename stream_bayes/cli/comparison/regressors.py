@@ -1,0 +1,105 @@
+"""Regressors side by side, by their errors and intervals, on rows whose target is a number."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from stream_bayes.cli.comparison.models import arguments_by_model, kinds_of
+from stream_bayes.cli.comparison.request import ComparisonRequest
+from stream_bayes.cli.data_file import label_amount, number_of
+from stream_bayes.cli.output import console, left_out_lines, note, print_json
+from stream_bayes.core.events.event import BadRecord, Event
+from stream_bayes.data.amounts import Amount
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadValue
+from stream_bayes.evaluation.regression import BASELINES, RegressionEvaluation, evaluate_regression
+from stream_bayes.learners.catalogue import REGRESSION, REGRESSORS
+from stream_bayes.learners.factory import arguments_of, make_regressor
+from stream_bayes.names import check_known
+from stream_bayes.saving.model_files import save
+
+__all__ = ["compare_and_print_regressors"]
+
+NO_NUMBER = "its target is not a number"
+
+
+def compare_and_print_regressors(request: ComparisonRequest) -> None:
+    """Compare models of numbers by their errors and intervals, and print the result."""
+    file, skipped = request.files[0], Counter[str]()
+    if request.target is None or request.is_dataset:
+        raise BadValue(f"--task {REGRESSION}: needs a data file and its --target; got {file}")
+    with request.opened() as rows:
+        assert rows.table is not None
+        regressors = compared_regressors(request.models, request.arguments, rows.table.schema)
+        with request.progress(rows.source) as show:
+            result = evaluate_regression(
+                numeric_rows(rows.records, label_amount(rows.table), skipped),
+                regressors,
+                delay=request.delay,
+                limit=request.limit,
+                progress=show,
+                keep_answers=False,
+            )
+    if not result["mean"].events:
+        raise BadValue(f"{file}: fewer than two rows have a number in the column {request.target!r}")
+    if request.save is not None:
+        save(regressors[min(regressors, key=lambda name: result[name].rmse)], request.save)
+    if request.json:
+        print_json(standings(result) | {"skipped": skipped})
+        return
+    console().print(result)
+    note([f"{count:,} rows skipped: {reason}" for reason, count in skipped.items()])
+    for name, regressor in regressors.items():
+        note(f"{name}: {line}" for line in left_out_lines(regressor))
+    best = min(result[name].rmse for name in regressors)
+    for name in BASELINES:
+        if result[name].rmse <= best:
+            note([f"warning: no model has a smaller error than the baseline {name!r}"])
+
+
+def compared_regressors(
+    models: Sequence[str], arguments: Sequence[str], schema: Schema | None
+) -> dict[str, Any]:
+    """Return the regressors by name: each as its name, or as `other=name`; all of them where none is named.
+
+    Raises
+    ------
+    BadValue
+        If a model or an argument is unknown, or two models have the same name.
+
+    Examples
+    --------
+    >>> made = compared_regressors(["bayesian-regression", "fast=bayesian-regression"], ["fast.half_life=50"], None)
+    >>> [(name, model.half_life) for name, model in made.items()]
+    [('bayesian-regression', None), ('fast', 50)]
+    """
+    kinds = kinds_of(models or REGRESSORS)
+    for kind in kinds.values():
+        check_known("model for numbers", kind, REGRESSORS)
+    given = arguments_by_model(arguments, kinds, lambda kind: arguments_of(REGRESSORS[kind]))
+    return {name: make_regressor(kind, given[name], schema) for name, kind in kinds.items()}
+
+
+def numeric_rows(
+    records: Iterable[Event | BadRecord], amount: Amount, skipped: Counter[str]
+) -> Iterator[Event]:
+    """Yield the rows whose target is a number, and count the others by reason."""
+    for record in records:
+        if isinstance(record, BadRecord):
+            skipped[record.reason] += 1
+        elif record.y is None:
+            skipped["it has no target"] += 1
+        elif (number := number_of(record.y, amount)) is None:
+            skipped[NO_NUMBER] += 1
+        else:
+            yield msgspec.structs.replace(record, y=number)
+
+
+def standings(result: RegressionEvaluation) -> dict[str, Any]:
+    """Return the measures as JSON values, the least error first."""
+    ranked = sorted(result, key=lambda name: result[name].rmse)
+    return {"models": {name: msgspec.structs.asdict(result[name]) for name in ranked}, "level": result.level}
