@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-__all__ = ["Scores"]
+from typing import NamedTuple
+
+__all__ = ["Decisions", "Scores"]
 
 BINS = 200  # of probabilities
+
+
+class Decisions(NamedTuple):
+    """The errors of deciding for a label from a threshold on."""
+
+    threshold: float
+    misses: float  # samples with the label below it
+    false_alarms: float  # samples with another label from it on
+
+    def cost(self, missed: float, false_alarm: float) -> float:
+        """Return the total cost of the errors."""
+        return missed * self.misses + false_alarm * self.false_alarms
 
 
 class Scores:
@@ -17,6 +31,8 @@ class Scores:
     def add(self, probability: float, weight: float, *, is_label: bool) -> None:
         """Count a probability of the label, for a sample with it or with another one."""
         place = min(int(probability * BINS), BINS - 1)
+        if place < BINS - 1 and probability >= (place + 1) / BINS:  # 0.29 * 200 is less than 58
+            place += 1
         (self.positive if is_label else self.negative)[place] += weight
 
     def precision_recall(self) -> list[tuple[float, float]]:
@@ -48,9 +64,31 @@ class Scores:
         (0.75, 0.0, 0.5)
         """
         total = sum(self.positive) + sum(self.negative)
-        lost, alarms, points = 0.0, sum(self.negative), []
+        return [
+            (each.threshold, each.cost(missed, false_alarm) / total if total else 0.0)
+            for each in self.decisions()
+        ]
+
+    def decisions(self) -> list[Decisions]:
+        """Return the errors at each threshold, the lowest first; at 1 the label is decided for no sample."""
+        misses, alarms, points = 0.0, sum(self.negative), []
         for place in range(BINS + 1):
-            points.append((place / BINS, (missed * lost + false_alarm * alarms) / total if total else 0.0))
+            points.append(Decisions(place / BINS, misses, alarms))
             if place < BINS:
-                lost, alarms = lost + self.positive[place], alarms - self.negative[place]
+                misses, alarms = misses + self.positive[place], alarms - self.negative[place]
         return points
+
+    def cheapest(self, missed: float = 1.0, false_alarm: float = 1.0) -> Decisions:
+        """Return the threshold of the least cost; of equals the nearest to the one that is best for true probabilities.
+
+        Examples
+        --------
+        >>> scores = Scores()
+        >>> scores.positive[190], scores.negative[10] = 1.0, 3.0
+        >>> scores.cheapest(missed=3.0)
+        Decisions(threshold=0.25, misses=0.0, false_alarms=0.0)
+        """
+        nominal = false_alarm / (missed + false_alarm)
+        return min(
+            self.decisions(), key=lambda each: (each.cost(missed, false_alarm), abs(each.threshold - nominal))
+        )

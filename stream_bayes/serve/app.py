@@ -49,6 +49,7 @@ from stream_bayes.serve.metrics import metrics_text
 from stream_bayes.serve.number_views import NumberCopy
 from stream_bayes.serve.openapi import Operation, described, docs_page
 from stream_bayes.serve.plain_values import as_json, by_text
+from stream_bayes.serve.threshold_costs import threshold_costs
 from stream_bayes.serve.views import Copy, View
 from stream_bayes.streams.engine.dead_letters import REFUSED
 
@@ -115,6 +116,15 @@ class Service:
             Operation("GET", "/v1/history", self.history, "The newest events; filtered, as JSON or CSV"),
             Operation(
                 "GET", "/v1/confusion", self.confusion, "Events of the history by label and prediction"
+            ),
+            Operation(
+                "GET", "/v1/labels/curve", self.labels_over_time, "Precision, recall, F1 by label over time"
+            ),
+            Operation(
+                "GET",
+                "/v1/thresholds",
+                self.thresholds,
+                "Errors and costs of deciding from each threshold on",
             ),
             Operation("GET", "/v1/drifts", self.drifts, "The drift log, oldest first"),
             Operation(
@@ -304,12 +314,23 @@ class Service:
         view = await self.board.fresh_view()
         answer = {
             "status": self.board.status,
-            "curve": self.board.curve,
+            "curve": self.board.curve.points,
             "measures": self.board.evaluation,
             "followers": len(self.board.followers),
             "model": None if view is None else view.stamp(),
         }
         return _json(answer)
+
+    async def labels_over_time(self, request: Request) -> Response:
+        return _json({"curve": self.board.label_curve.points})
+
+    async def thresholds(self, request: Request) -> Response:
+        query, history = request.query_params, self.board.history
+        missed = real_number(query.get("missed", "1"), "missed", 1e-6, 1e9)
+        false_alarm = real_number(query.get("false_alarm", "1"), "false_alarm", 1e-6, 1e9)
+        newest, label = history.newest(), query.get("label")
+        answer = await self._in_worker(lambda: threshold_costs(newest, label, missed, false_alarm))
+        return _json(answer | {"kept": len(history), "left_out": history.left_out})
 
     async def history(self, request: Request) -> Response:
         query, history = request.query_params, self.board.history

@@ -15,21 +15,53 @@ from typing import Any
 import msgspec
 
 from stream_bayes.core.measures.losses import Losses
+from stream_bayes.core.measures.measures import Measures
 from stream_bayes.core.measures.number_losses import NumberLosses
 from stream_bayes.serve.channel import WANTED_SECONDS
 from stream_bayes.serve.event_history import EventHistory
 from stream_bayes.serve.plain_values import as_json, label_name
 from stream_bayes.serve.views import View
 
-__all__ = ["Board", "EventSubscriber", "evaluation_of"]
+__all__ = ["Board", "EventSubscriber", "evaluation_of", "measures_by_label"]
 
 MOST_POINTS = 1440  # of a curve; then every second one is dropped
 MOST_DRIFTS = 1000
+MOST_LABELS = 12  # whose measures are shown
+MOST_LABEL_POINTS = 360  # of their curves
 MOST_FOLLOWERS = 256
 MOST_FOLLOWERS_EACH = 64  # from one address
 MOST_BEHIND = 64  # messages that a follower may be behind
 FRESH_SECONDS = 1.0  # age of a view that is as good as new
 PATIENCE = 2.0  # seconds to wait for a fresh view, or for the outcome of a label
+
+
+class ThinnedCurve:
+    """Points over time, at most so many: when there are more, every other one is dropped, and of the next ones too.
+
+    Examples
+    --------
+    >>> curve = ThinnedCurve(4)
+    >>> for second in range(9):
+    ...     curve.add({"time": second})
+    >>> [point["time"] for point in curve.points]
+    [0, 4, 7]
+    """
+
+    def __init__(self, most: int) -> None:
+        self.points: list[dict[str, Any]] = []
+        self._most = most
+        self._every = 1  # point that is kept
+        self._added = 0
+
+    def add(self, point: dict[str, Any], *, is_last: bool = False) -> None:
+        """Add a point; the last one of a stream is always kept."""
+        self._added += 1
+        if self._added % self._every and not is_last:
+            return
+        self.points.append(point)
+        if len(self.points) > self._most:
+            del self.points[1:-1:2]
+            self._every *= 2
 
 
 class EventSubscriber:
@@ -77,15 +109,14 @@ class Board:
         self.challengers: dict[str, View] = {}  # the newest view of each, if it was wanted
         self.challenger_evaluations: dict[str, dict[str, Any]] = {}
         self.history = EventHistory(history_events)
-        self.curve: list[dict[str, Any]] = []
+        self.curve = ThinnedCurve(MOST_POINTS)
+        self.label_curve = ThinnedCurve(MOST_LABEL_POINTS)
         self.drifts: deque[dict[str, Any]] = deque(maxlen=MOST_DRIFTS)
         self.followers: set[EventSubscriber] = set()
         self.dropped_followers = 0
         self.has_ended = False
         self.problem: str | None = None  # the reason why there is no newer view
         self._request = request
-        self._every = 1  # status that becomes a point of the curve
-        self._statuses = 0
         self._viewed = asyncio.Event()
         self._asked: dict[str | None, float] = {}  # when the engine was last requested to hand over views
         self._wanted_since: dict[str | None, float] = {}
@@ -119,25 +150,21 @@ class Board:
         new = status["processed"] - before["processed"] if before else 0
         status["events_per_second"] = new / passed if passed > 0.0 else 0.0
         self.status = status
-        self._add_point(status)
+        self._add_points(status)
         self.publish("status", status)
 
-    def _add_point(self, status: Mapping[str, Any]) -> None:
-        self._statuses += 1
-        if self._statuses % self._every and status["running"]:
-            return
-        self.curve.append(
-            {
-                "time": status["time"],
-                "processed": status["processed"],
-                "events_per_second": status["events_per_second"],
-                "lag": _total_lag(status),
-                **status["measures"],
-            }
-        )
-        if len(self.curve) > MOST_POINTS:
-            del self.curve[1:-1:2]
-            self._every *= 2
+    def _add_points(self, status: Mapping[str, Any]) -> None:
+        moment, is_last = status["time"], not status["running"]
+        point = {
+            "time": moment,
+            "processed": status["processed"],
+            "events_per_second": status["events_per_second"],
+            "lag": _total_lag(status),
+            **status["measures"],
+        }
+        self.curve.add(point, is_last=is_last)
+        if status["by_label"]:
+            self.label_curve.add({"time": moment, "by_label": status["by_label"]}, is_last=is_last)
 
     def _apply_events(self, message: Mapping[str, Any]) -> None:
         self.history.add(message["entries"], message["left_out"])
@@ -270,7 +297,7 @@ def evaluation_of(losses: Losses | NumberLosses) -> dict[str, Any]:
             "no_change_accuracy": as_json(measures.no_change_accuracy),
             "undecided": as_json(measures.undecided),
             "weight": as_json(measures.weight),
-            "f1": as_json(measures.f1),
+            "by_label": measures_by_label(measures),
         }
     found["cumulative"]["accuracy_interval"] = as_json(losses.cumulative.accuracy_interval())
     found["reliability"] = [
@@ -284,6 +311,21 @@ def evaluation_of(losses: Losses | NumberLosses) -> dict[str, Any]:
     }
     found["unanswered"] = losses.unanswered
     return found
+
+
+def measures_by_label(measures: Measures) -> dict[str, dict[str, Any]]:
+    """Return precision, recall and F1 of the most frequent labels as JSON values."""
+    f1, precision, recall = measures.f1, measures.precision, measures.recall
+    frequent = list(measures.weight_by_label)[:MOST_LABELS]
+    return {
+        label_name(label): {
+            "precision": as_json(precision.get(label)),
+            "recall": as_json(recall.get(label)),
+            "f1": as_json(f1.get(label)),
+            "weight": measures.weight_by_label[label],
+        }
+        for label in frequent
+    }
 
 
 def _total_lag(status: Mapping[str, Any]) -> int | None:

@@ -26,6 +26,7 @@ from stream_bayes.core.events.event import SAMPLE, Event
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.errors import BadValue, StreamBayesError
 from stream_bayes.saving.snapshots.snapshot import Snapshot
+from stream_bayes.serve.board import measures_by_label
 from stream_bayes.serve.channel import WANTED_SECONDS, Channel, Message
 from stream_bayes.serve.labels import LabelSink, StoredRequests
 from stream_bayes.serve.plain_values import as_json, label_name
@@ -233,6 +234,7 @@ class Handover:
                     }
                 ),
             },
+            "by_label": {} if step.model.predicts_numbers else measures_by_label(fading),
             "errors": {}
             if step.errors is None
             else {name: as_json(each.fading.as_dict()) for name, each in step.errors.by_name.items()},

@@ -40,6 +40,15 @@ PARAMETERS = {
         ("text", "string", "events with this text in their key, features or headings"),
         ("format", "string", "json or csv"),
     ),
+    "/v1/thresholds": (
+        ("label", "string", "the label to decide for; by default the rarer of the two"),
+        ("missed", "number", "the cost of missing an event with the label; 1 by default"),
+        (
+            "false_alarm",
+            "number",
+            "the cost of deciding for the label where it is the other one; 1 by default",
+        ),
+    ),
     "/v1/learn": (("label", "string", "the label of a raw mail"),),
 }
 WRITES = ("/v1/labels", "/v1/learn")

@@ -106,6 +106,7 @@ def _loaded(followed: Followed, snapshot: Snapshot) -> tuple[Any, Any, dict[str,
         "last_dead": {},
         "labels": None,
         "snapshots": {"written": 0, "failed": 0, "newest": None},
+        "by_label": {},
         "measures": evaluation.get("fading", {}),
     }
     return view, evaluation, status

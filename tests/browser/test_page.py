@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -30,7 +31,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # of the driver's connections
 ]
 
-TABS = ("now", "model", "history", "drift", "models")
+TABS = ("now", "quality", "model", "history", "drift", "models")
 EVIL = "<img src=x onerror=document.title='pwned'>"
 SCREENSHOTS = os.environ.get("STREAM_BAYES_SCREENSHOTS")
 
@@ -176,7 +177,7 @@ def test_tabs_follow_the_keyboard(driver: Any, stream: tuple[Engine, Client]) ->
     from selenium.webdriver.common.keys import Keys
 
     open_page(driver, stream[1], "now")
-    for expected in ("model", "history", "drift", "models", "now"):
+    for expected in (*TABS[1:], "now"):
         driver.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
         assert driver.switch_to.active_element.get_attribute("id") == f"tab-{expected}"
         opened = driver.find_elements("css selector", "[role=tabpanel]:not([hidden])")
@@ -276,6 +277,66 @@ def test_a_cell_of_the_confusions_opens_its_events_which_are_saved(
     driver.find_element("id", "search").send_keys("no such text")
     wait_until(lambda: f"0 of the {kept:,} newest events match" in text(driver, "#panel-history"))
     assert complaints(driver) == [] and errors(driver) == []
+
+
+def test_a_part_that_is_dragged_in_a_chart_is_shown_by_all(
+    driver: Any, stream: tuple[Engine, Client]
+) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.support.ui import Select
+
+    def spans(tab: str) -> set[str]:
+        charts = driver.find_elements("css selector", f"#panel-{tab} .chart[data-span]")
+        return {each.get_attribute("data-span") for each in charts}
+
+    open_page(driver, stream[1], "now")
+    wait_until(lambda: len(driver.find_elements("css selector", "#panel-now .u-over")) == 4)
+    Select(driver.find_element("id", "range-now")).select_by_value("60")
+    wait_until(lambda: {round(end - start) for start, end in ends(spans("now"))} == {60})
+    canvas = driver.find_element("css selector", "#panel-now .u-over")
+    driver.execute_script("arguments[0].scrollIntoView({ block: 'center' })", canvas)
+    ActionChains(driver).move_to_element_with_offset(canvas, -60, 0).click_and_hold().move_by_offset(
+        90, 0
+    ).release().perform()
+    wait_until(lambda: len(spans("now")) == 1 and 5 < length(spans("now")) < 40)
+    shown = spans("now")
+    assert "Zoom out" in text(driver, "#panel-now .toolbar") and complaints(driver) == []
+    driver.find_element("id", "tab-quality").click()
+    wait_until(lambda: spans("quality") == shown)
+    click(driver, "#panel-quality .toolbar button")
+    wait_until(lambda: spans("quality") != shown)
+    assert errors(driver) == []
+
+
+def ends(spans: set[str]) -> list[tuple[float, float]]:
+    return [(float(start), float(end)) for start, _, end in (span.partition(" ") for span in spans)]
+
+
+def length(spans: set[str]) -> float:
+    ((start, end),) = ends(spans)
+    return end - start
+
+
+def test_the_slider_shows_the_errors_and_costs_that_the_service_counts(
+    driver: Any, stream: tuple[Engine, Client]
+) -> None:
+    open_page(driver, stream[1], "quality")
+    wait_until(lambda: "Cheapest on these events" in text(driver, "#panel-quality"))
+    set_value = """arguments[0].value = arguments[1];
+        for (const kind of ["input", "change"]) arguments[0].dispatchEvent(new Event(kind, { bubbles: true }))"""
+    driver.execute_script(set_value, driver.find_element("id", "cost-missed"), "5")
+    driver.execute_script(set_value, driver.find_element("id", "threshold"), "0.2")
+    label = driver.find_element("id", "cost-label").get_attribute("value")
+    query = urlencode({"missed": 5, "label": label})
+    expected = stream[1].get(f"/v1/thresholds?{query}")
+    step = next(each for each in expected["steps"] if each["threshold"] == 0.2)
+    wanted = (
+        f"{step['misses']:.0f} misses and {step['false_alarms']:.0f} false alarms cost {step['cost']:.0f}"
+    )
+    wait_until(lambda: wanted in text(driver, "#panel-quality p[role=status]"))
+    assert expected["cheapest"]["cost"] == min(each["cost"] for each in expected["steps"])
+    assert f"{100 / 6:.1f}\N{NO-BREAK SPACE}% is the best" in text(driver, "#panel-quality")
+    driver.find_element("id", "tab-now").click()
 
 
 # -- a network -------------------------------------------------------------------------------------------------------
@@ -518,7 +579,7 @@ def test_numbers_have_intervals_and_errors_and_are_corrected_by_typing(driver: A
         open_page(driver, client, "now")
         for tab in TABS:
             driver.find_element("id", f"tab-{tab}").click()
-            if tab != "drift":
+            if tab not in ("drift", "quality"):
                 wait_until(partial(has_text, driver, tab))
             take(driver, f"numbers-{tab}")
         driver.find_element("id", "tab-now").click()

@@ -114,6 +114,24 @@ class Measures:
         return self._better_than(self.no_change_accuracy)
 
     @property
+    def weight_by_label(self) -> dict[Any, float]:
+        """The weight of the events of each label, in fresh events; the most frequent label first."""
+        weights = zip(self._labels, (self._tally.by_label[0] / self._unit).tolist(), strict=True)
+        return dict(sorted(weights, key=lambda pair: -pair[1]))
+
+    @property
+    def precision(self) -> dict[Any, float]:
+        """The share of correct predictions of each label, among its predictions; without any it has none."""
+        _, predicted, right = self._tally.by_label.tolist()
+        return {label: r / p for label, p, r in zip(self._labels, predicted, right, strict=True) if p > 0}
+
+    @property
+    def recall(self) -> dict[Any, float]:
+        """The share of correct predictions of each label, among its events; of a label that never came it has none."""
+        actual, _, right = self._tally.by_label.tolist()
+        return {label: r / a for label, a, r in zip(self._labels, actual, right, strict=True) if a > 0}
+
+    @property
     def f1(self) -> dict[Any, float]:
         """F1 of each label that occurred or was predicted: the harmonic mean of precision and recall.
 

@@ -1,15 +1,20 @@
 // Curves over time, by uPlot, with the values beside their names: those of now, or those under the pointer.
 
 import { el, figure } from "./dom.js";
+import { range } from "./range.js";
 
 const DASHES = [[], [6, 4], [2, 3]];
 const HEIGHT = 180;
 const LETTER = 7.4, GAP = 14; // of the texts beside an axis
 const CLOCK = 60; // the width of a time
+const LEAST_DRAG = 4; // pixels; less is a click
 
 export class Chart {
   // `lines`: [{ label, colour (name of a CSS variable), of (a point to a number), isRight (of an axis of its own) }]
-  constructor(title, lines, { isShare = false } = {}) {
+  // `hasOwnTime`: its points are at the times of events, which are not those of the other charts.
+  constructor(title, lines, { isShare = false, hasOwnTime = false } = {}) {
+    this.hasOwnTime = hasOwnTime;
+    if (!hasOwnTime) range.charts.add(this);
     this.lines = lines;
     this.title = title;
     this.isShare = isShare;
@@ -32,6 +37,10 @@ export class Chart {
     this.place.setAttribute("aria-label", `${this.title}, now: ${now}`);
     if (this.plot && this.made >= 3) this.plot.setData(this.data); else this.make();
     this.label(this.plot ? this.plot.cursor.idx : null);
+  }
+
+  redraw() {
+    if (this.plot) this.plot.setData(this.data);
   }
 
   // The values at a point; of the newest one if there is none under the pointer.
@@ -62,10 +71,10 @@ export class Chart {
     const colour = (name) => css.getPropertyValue(`--${name}`).trim();
     const axis = { stroke: colour("soft"), grid: { stroke: colour("line"), width: 1 }, ticks: { stroke: colour("line"), size: 5 }, font: "12px system-ui" };
     const values = (plot, ticks) => ticks.map((tick) => (this.isShare ? `${decimals(100 * tick, 100 * (ticks[1] - ticks[0]))} %` : decimals(tick, ticks[1] - ticks[0])));
-    const scales = { x: { range: () => this.span() }, y: { range: (plot, low, high) => range(low, high, this.isShare) } };
+    const scales = { x: { range: () => this.span() }, y: { range: (plot, low, high) => heights(low, high, this.isShare) } };
     const axes = [{ ...axis, space: 76, size: 32, values: (plot, ticks) => clock(ticks) }, { ...axis, size: wide, values }];
     if (this.lines.some((line) => line.isRight)) {
-      scales.right = { range: (plot, low, high) => range(low, high, false) };
+      scales.right = { range: (plot, low, high) => heights(low, high, false) };
       axes.push({ ...axis, size: wide, values, scale: "right", side: 1, grid: { show: false } });
     }
     const rightMost = axes.length > 2 ? 8 : CLOCK / 2; // half of the last time stands right of its tick
@@ -73,8 +82,8 @@ export class Chart {
       width, height: HEIGHT, scales, axes,
       padding: [8, rightMost, 0, 0],
       legend: { show: false },
-      cursor: { points: { size: 6 } },
-      hooks: { setCursor: [(plot) => this.label(plot.cursor.idx)] },
+      cursor: { points: { size: 6 }, drag: { x: !this.hasOwnTime, y: false, setScale: false }, ...(this.hasOwnTime ? {} : { sync: { key: "time" } }) },
+      hooks: { setCursor: [(plot) => this.label(plot.cursor.idx)], setSelect: [(plot) => this.zoom(plot)] },
       series: [{}, ...this.lines.map((line, place) => ({
         label: line.label, stroke: colour(line.colour), width: place ? 1.3 : 2, dash: DASHES[place] || [], scale: line.isRight ? "right" : "y",
         points: { show: this.data[0].length < 3, size: 7 },
@@ -82,12 +91,19 @@ export class Chart {
     }, this.data, this.place);
   }
 
-  // At least half a minute, so that the first points have times beside them.
   span() {
     const times = this.data[0];
-    if (!times.length) return [Date.now() / 1000 - 30, Date.now() / 1000];
-    const high = times[times.length - 1];
-    return [Math.min(times[0], high - 30), high];
+    const span = this.hasOwnTime && times.length > 1 ? [times[0], times[times.length - 1]] : range.spanOf(times);
+    this.element.dataset.span = span.map((end) => end.toFixed(3)).join(" ");
+    return span;
+  }
+
+  // All charts show the part that was dragged in this one.
+  zoom(plot) {
+    const { left, width } = plot.select;
+    if (width < LEAST_DRAG) return;
+    plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    range.zoom(plot.posToVal(left, "x"), plot.posToVal(left + width, "x"));
   }
 }
 
@@ -114,7 +130,7 @@ function clock(ticks) {
 // The width of an axis: that of its longest text.
 function wide(plot, texts) { return Math.max(40, GAP + LETTER * Math.max(0, ...(texts || []).map((text) => text.length))); }
 
-function range(low, high, isShare) {
+function heights(low, high, isShare) {
   if (low === null || high === null || (low === 0 && high === 0)) return [0, 1];
   const room = Math.max((high - low || Math.abs(high) || 1) * 0.08, isShare ? 0.005 : 0);
   const top = isShare && high <= 1 ? Math.min(1, high + room) : high + room;

@@ -2,6 +2,7 @@
 
 import { Chart } from "./chart.js";
 import { ago, el, figure, percent, replace, size, table, throttled } from "./dom.js";
+import { range } from "./range.js";
 import { get } from "./service.js";
 
 const MOST_POINTS = 1440;
@@ -18,7 +19,7 @@ export class Now {
     this.confusion = el("div");
     this.predictsNumbers(false);
     this.dead = el("div");
-    panel.append(el("h2", {}, "Figures"), this.tiles, el("h2", {}, "Over time"), this.plots,
+    panel.append(el("h2", {}, "Figures"), this.tiles, el("h2", {}, "Over time"), range.bar("range-now"), this.plots,
       el("div", { class: "columns" }, el("div", {}, this.confused, this.confusion), el("div", {}, el("h2", {}, "Dead letters"), this.dead)));
     this.refresh = throttled(() => this.load(), 2000);
     this.redraw = throttled(() => this.charts.forEach((chart) => chart.show(this.curve)), 900);
@@ -30,6 +31,7 @@ export class Now {
   predictsNumbers(isNumbers) {
     if (this.isNumbers === isNumbers) return;
     this.isNumbers = isNumbers;
+    for (const chart of this.charts || []) range.charts.delete(chart);
     this.charts = [...(isNumbers ? chartsOfNumbers() : chartsOfLabels()), new Chart("Events a second, and lag", [
       { label: "events a second", colour: "blue", of: (point) => point.events_per_second },
       { label: "lag", colour: "orange", of: (point) => lagOf(point), isRight: true },
@@ -39,7 +41,7 @@ export class Now {
       { label: "low", colour: "soft", of: (event) => (event.interval || [])[0] },
       { label: "high", colour: "soft", of: (event) => (event.interval || [])[1] },
       { label: "label", colour: "orange", of: (event) => (typeof event.label === "number" ? event.label : null) },
-    ]) : null;
+    ], { hasOwnTime: true }) : null;
     replace(this.plots, [...this.charts, ...(this.band ? [this.band] : [])].map((chart) => chart.element));
     this.confused.hidden = this.confusion.hidden = isNumbers;
   }

@@ -6,18 +6,19 @@ import { History } from "./history.js";
 import { Model } from "./model.js";
 import { Models } from "./models.js";
 import { Now } from "./now.js";
+import { Quality } from "./quality.js";
 import { currentToken, follow, get, setToken } from "./service.js";
 
 const problem = document.getElementById("problem");
 const state = document.getElementById("state");
-const NAMES = ["now", "model", "history", "drift", "models"];
+const NAMES = ["now", "quality", "model", "history", "drift", "models"];
 
 function report(error) {
   problem.hidden = !error;
   if (error) problem.textContent = visible(error.status === 401 ? `${error.message} Enter the token above.` : error.message);
 }
 
-const kinds = { now: Now, model: Model, history: History, drift: Drift, models: Models };
+const kinds = { now: Now, quality: Quality, model: Model, history: History, drift: Drift, models: Models };
 const tabs = Object.fromEntries(NAMES.map((name) => [name, new kinds[name](document.getElementById(`panel-${name}`), report, openEvents)]));
 let current = null;
 
@@ -73,7 +74,7 @@ function checkNews() {
 }
 setInterval(checkNews, 1000);
 
-const RECEIVERS = { view: ["now", "model", "models"], events: ["history"], drifts: ["drift"], outcome: ["history"] };
+const RECEIVERS = { view: ["now", "quality", "model", "models"], events: ["history"], drifts: ["drift"], outcome: ["history"] };
 function receive(kind, data) {
   if (kind === "status") {
     heard = Date.now() - 1000 * (data.age_seconds ?? 0);

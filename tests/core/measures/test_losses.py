@@ -104,6 +104,9 @@ def test_measures_are_those_of_scikit_learn(labels, weighted):
         assert measures.kappa == pytest.approx(sk.cohen_kappa_score(y, z, sample_weight=w))
         f1 = sk.f1_score(y, z, sample_weight=w, average=None, labels=names)
         assert [measures.f1[name] for name in names] == pytest.approx(list(f1))
+        precision, recall, _, _ = sk.precision_recall_fscore_support(y, z, sample_weight=w, labels=names)
+        assert [measures.precision[name] for name in names] == pytest.approx(list(precision))
+        assert [measures.recall[name] for name in names] == pytest.approx(list(recall))
         assert measures.macro_f1 == pytest.approx(sk.f1_score(y, z, sample_weight=w, average="macro"))
         exact = [
             sk.roc_auc_score([label == name for label in y], table[:, i], sample_weight=w)

@@ -1,0 +1,123 @@
+// Quality: whether probabilities can be trusted, each label over time, and the costs of a threshold.
+
+import { Chart } from "./chart.js";
+import { el, figure, percent, replace, svg, table, throttled } from "./dom.js";
+import { range } from "./range.js";
+import { get } from "./service.js";
+
+const MEASURES = [["precision", "precision", "blue"], ["recall", "recall", "orange"], ["f1", "F1", "soft"]];
+
+export class Quality {
+  constructor(panel, report) {
+    this.report = report;
+    this.reliability = el("div");
+    this.byLabel = el("div");
+    this.chosen = el("select", { id: "label-over-time", onchange: () => this.drawCurve() });
+    this.chart = new Chart("One label over time", MEASURES.map(([name, words, colour]) => ({
+      label: words, colour, of: (point) => (point.by_label[this.chosen.value] || {})[name],
+    })), { isShare: true });
+    this.curve = [];
+    this.labels = el("div", {}, el("h2", {}, "Each label"), this.byLabel,
+      el("div", { class: "toolbar" }, el("label", { for: "label-over-time" }, "Label"), this.chosen), range.bar("range-quality"), this.chart.element);
+    this.costs = new Costs(report);
+    this.none = el("p", { class: "soft", hidden: true }, "This model predicts no labels, so there is nothing to show here.");
+    panel.append(this.none, this.reliability, this.labels, this.costs.element);
+    this.refresh = throttled(() => this.load(), 3000);
+  }
+
+  async show() {
+    await this.load();
+    await this.costs.show(this.chosen.options.length);
+  }
+
+  async load() {
+    try {
+      const [answer, { curve }] = await Promise.all([get("v1/evaluation"), get("v1/labels/curve")]);
+      const measures = (answer.measures || {}).windowed, bins = (answer.measures || {}).reliability;
+      const hasLabels = Boolean(bins);
+      this.none.hidden = hasLabels;
+      this.labels.hidden = this.reliability.hidden = !hasLabels;
+      if (!hasLabels) return;
+      replace(this.reliability, el("h2", {}, "Reliability"), el("div", { class: "columns" }, diagram(bins), reliabilityTable(bins)));
+      const labels = Object.entries(measures.by_label);
+      replace(this.byLabel, table("Of the newest events; the most frequent labels", ["label", "events", "precision", "recall", "F1"],
+        labels.map(([label, each]) => [label, Math.round(each.weight), percent(each.precision), percent(each.recall), percent(each.f1)])));
+      const offered = new Set([...this.chosen.options].map((option) => option.value));
+      for (const [label] of labels) if (!offered.has(label)) this.chosen.append(el("option", { value: label }, label));
+      this.curve = curve;
+      this.drawCurve();
+    } catch (error) { this.report(error); }
+  }
+
+  drawCurve() { this.chart.show(this.curve); }
+}
+
+// The share of right predictions by their probability. On the diagonal they can be trusted.
+function diagram(bins) {
+  const side = 260, left = 44, at = (share) => left + side * share, up = (share) => 8 + side * (1 - share);
+  const drawing = svg("svg", { class: "reliability", viewBox: `0 0 ${left + side + 28} ${side + 48}`, role: "img",
+    "aria-label": `Reliability: ${bins.map((bin) => `of predictions at ${percent(bin.confidence)}, ${percent(bin.accuracy)} are right`).join("; ") || "nothing yet"}` });
+  for (const tick of [0, 0.25, 0.5, 0.75, 1]) {
+    drawing.append(svg("line", { class: "grid", x1: at(tick), x2: at(tick), y1: up(0), y2: up(1) }), svg("line", { class: "grid", x1: at(0), x2: at(1), y1: up(tick), y2: up(tick) }),
+      svg("text", { x: at(tick), y: side + 24, "font-size": 11, "text-anchor": "middle" }, `${100 * tick} %`), svg("text", { x: left - 6, y: up(tick) + 4, "font-size": 11, "text-anchor": "end" }, `${100 * tick} %`));
+  }
+  drawing.append(svg("line", { class: "diagonal", x1: at(0), x2: at(1), y1: up(0), y2: up(1) }), svg("text", { x: at(0.5), y: side + 42, "font-size": 11, "text-anchor": "middle" }, "probability of the prediction"));
+  for (const bin of bins) {
+    drawing.append(svg("line", { class: "gap", x1: at(bin.confidence), x2: at(bin.confidence), y1: up(bin.confidence), y2: up(bin.accuracy) }),
+      svg("circle", { class: "bin", cx: at(bin.confidence), cy: up(bin.accuracy), r: 3 + 9 * Math.sqrt(bin.weight) }, svg("title", {}, `${percent(bin.confidence)}: ${percent(bin.accuracy)} right, ${percent(bin.weight)} of events`)));
+  }
+  return el("figure", {}, drawing, el("figcaption", { class: "soft" }, "Share of right predictions by their probability. Above the line the model is too timid, below it too sure; a larger circle is of more events."));
+}
+
+function reliabilityTable(bins) {
+  return table("The newest events in bins of probability", ["probability", "right", "share of events"], bins.map((bin) => [percent(bin.confidence), percent(bin.accuracy), percent(bin.weight)]));
+}
+
+// The costs of deciding for a label from a threshold on; the service counts, the slider only chooses among its answers.
+class Costs {
+  constructor(report) {
+    this.report = report;
+    const cost = (id) => el("input", { id, type: "number", min: 0.000001, max: 1e9, step: "any", value: 1, onchange: () => this.load() });
+    this.missed = cost("cost-missed");
+    this.falseAlarm = cost("cost-false-alarm");
+    this.label = el("select", { id: "cost-label", onchange: () => this.load() });
+    this.slider = el("input", { id: "threshold", type: "range", min: 0, max: 1, step: 0.005, value: 0.5, oninput: () => this.draw() });
+    this.now = el("p", { role: "status" });
+    this.best = el("p");
+    this.form = el("div", {}, el("div", { class: "toolbar" },
+      el("span", {}, el("label", { for: "cost-label" }, "Decide for"), " ", this.label),
+      el("span", {}, el("label", { for: "cost-missed" }, "cost of a miss"), " ", this.missed),
+      el("span", {}, el("label", { for: "cost-false-alarm" }, "cost of a false alarm"), " ", this.falseAlarm)),
+    el("div", { class: "toolbar" }, el("label", { for: "threshold" }, "Threshold"), this.slider), this.now, this.best);
+    this.none = el("p", { class: "soft" });
+    this.element = el("div", {}, el("h2", {}, "Costs of a threshold"), this.form, this.none);
+  }
+
+  async show(labels) {
+    this.form.hidden = labels !== 2;
+    this.none.textContent = labels === 2 ? "" : "Two labels are needed to weigh misses against false alarms.";
+    if (labels === 2) await this.load();
+  }
+
+  async load() {
+    const query = new URLSearchParams({ missed: this.missed.value || 1, false_alarm: this.falseAlarm.value || 1 });
+    if (this.label.value) query.set("label", this.label.value);
+    try {
+      this.answer = await get(`v1/thresholds?${query}`);
+      const { labels, label } = this.answer;
+      if (this.label.options.length !== labels.length) replace(this.label, labels.map((each) => el("option", { value: each }, each)));
+      this.label.value = label;
+      this.draw();
+    } catch (error) { this.report(error); }
+  }
+
+  draw() {
+    const { steps, cheapest, nominal, events, label } = this.answer, threshold = Number(this.slider.value);
+    const step = steps.reduce((best, each) => (Math.abs(each.threshold - threshold) < Math.abs(best.threshold - threshold) ? each : best));
+    const words = (each) => `${figure(each.misses)} misses and ${figure(each.false_alarms)} false alarms cost ${figure(each.cost)}`;
+    this.slider.setAttribute("aria-valuetext", percent(step.threshold));
+    replace(this.now, `Deciding for ${label} from ${percent(step.threshold)} on: ${words(step)}, in ${figure(events)} events with labels, of the newest that are kept.`);
+    replace(this.best, el("strong", {}, `Cheapest on these events: ${percent(cheapest.threshold)}`), `, where ${words(cheapest)}. If the probabilities are right, ${percent(nominal)} is the best.`,
+      " ", el("button", { class: "act", type: "button", onclick: () => { this.slider.value = cheapest.threshold; this.draw(); } }, "Set it"));
+  }
+}
