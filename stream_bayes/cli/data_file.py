@@ -40,7 +40,7 @@ from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
 from stream_bayes.streams.sources.binned_labels import BinnedLabels, cut_points
-from stream_bayes.streams.sources.constructors import TYPED_SOURCES, format_of
+from stream_bayes.streams.sources.file_formats import TYPED_FILES, format_of
 from stream_bayes.streams.sources.merged import MergedSource
 from stream_bayes.streams.sources.paced import Paced
 
@@ -474,7 +474,7 @@ def _source(
     if kind == "jsonl":
         decoder = JSONDecoder(fields) if schema is None else InferredJSONDecoder(fields, schema)
         return JSONLinesSource(file, decoder, name=name)
-    return TYPED_SOURCES[kind](file, fields, name, schema=schema)
+    return TYPED_FILES[kind](file, fields, name, schema=schema)
 
 
 def _schema_of(

@@ -22,17 +22,15 @@ from stream_bayes.kafka.clients.factory import make_writer
 from stream_bayes.kafka.cluster import Cluster
 from stream_bayes.kafka.sink import key_bytes, size_of
 from stream_bayes.streams.contracts.source import Record, Source
-from stream_bayes.streams.files.arff import ARFFSource
-from stream_bayes.streams.files.avro import AvroSource
 from stream_bayes.streams.files.column_profile import FIRST_ROWS, inferred_features
 from stream_bayes.streams.files.csv_format import guessed_format
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_lines import JSONLinesSource
-from stream_bayes.streams.files.parquet import ParquetSource
 from stream_bayes.streams.records.bad_records import DecodeReason, bad_record, undecodable
 from stream_bayes.streams.records.commands import COMMANDS
 from stream_bayes.streams.records.decoder import RawDecoder
 from stream_bayes.streams.records.fields import Fields, seconds_from
+from stream_bayes.streams.sources.file_formats import TypedSource
 
 __all__ = [
     "FileRecords",
@@ -122,9 +120,7 @@ def _object(line: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def typed_records(
-    source: ARFFSource | AvroSource | ParquetSource, key: str | None = None, time: str | None = None
-) -> FileRecords:
+def typed_records(source: TypedSource, key: str | None = None, time: str | None = None) -> FileRecords:
     """Return the rows of a file that declares its columns, whose fields have no roles. Missing values are dropped.
 
     Raises

@@ -29,10 +29,10 @@ from stream_bayes.streams.sinks import CallableSink
 from stream_bayes.streams.sources.constructors import (
     Roles,
     Streamable,
-    format_of,
     from_file,
     from_iterable,
 )
+from stream_bayes.streams.sources.file_formats import format_of
 from stream_bayes.streams.sources.iterable import Item
 
 __all__ = ["Destination", "RunResult", "pipeline", "run"]

@@ -62,6 +62,15 @@ def test_a_package_brings_a_source_and_a_sink(installed: Path, tmp_path: Path) -
     assert len((tmp_path / "lines.txt").read_text().split()) == 72
 
 
+def test_a_package_brings_a_format_of_files(installed: Path, tmp_path: Path) -> None:
+    rows = "".join(f"{sky:6}{rain:4}\n" for sky, rain in [("grey", "yes"), ("blue", "no")] * 20)
+    (tmp_path / "days.fwf").write_text(f"sky:6 rain:4\n{rows}")
+    train = ["train", "days.fwf", "--target", "rain", "--model", "nb", "--out", "days.zip"]
+    assert "learned 40 rows" in run(installed, "-m", "stream_bayes", *train, cwd=tmp_path)
+    answers = run(installed, "-m", "stream_bayes", "predict", "days.zip", "days.fwf", cwd=tmp_path)
+    assert [line.split(",")[1] for line in answers.splitlines()[1:3]] == ["yes", "no"]
+
+
 def test_a_package_brings_a_command(installed: Path, tmp_path: Path) -> None:
     assert run(installed, "-m", "stream_bayes", "roll", "--sides", "4", cwd=tmp_path) == "rolled 4\n"
     assert "always shows the same" in run(installed, "-m", "stream_bayes", "--help", cwd=tmp_path)

@@ -19,7 +19,7 @@ from stream_bayes.data.schema import Amount, Numeric, Schema
 from stream_bayes.errors import BadState, BadValue, Exhausted
 from stream_bayes.private_files import write_private
 from stream_bayes.streams.contracts.source import EndlessSource, Source
-from stream_bayes.streams.sources.constructors import DATA_SUFFIXES
+from stream_bayes.streams.sources.file_formats import is_data_name
 
 __all__ = ["cuts"]
 
@@ -120,7 +120,7 @@ def _opened(
 
         ignored = list(options.ignore)
         return TOPICS["kafka"](servers.split(","), data, target=target, ignore=ignored), None
-    if not path.exists() and path.suffix.lower() not in DATA_SUFFIXES:
+    if not path.exists() and not is_data_name(path):
         raise BadValue(
             f"{data}: there is no such file; for a topic, name its brokers with --servers HOST:PORT"
         )

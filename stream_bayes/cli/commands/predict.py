@@ -47,7 +47,8 @@ from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.json_sink import json_bytes
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
-from stream_bayes.streams.sources.constructors import TYPED_SOURCES, format_of, from_file
+from stream_bayes.streams.sources.constructors import from_file
+from stream_bayes.streams.sources.file_formats import TYPED_FILES, format_of
 
 __all__ = ["predict"]
 
@@ -303,7 +304,7 @@ def _source(file: Path, learner: Learner | BayesRegressor, key: str | None, opti
             schema is not None
         ):  # the cells are read as those that were learned, whatever the types of this file
             source.close()
-            return TYPED_SOURCES[kind](file, Fields(key=key, only=known), schema=schema)
+            return TYPED_FILES[kind](file, Fields(key=key, only=known), schema=schema)
     return source
 
 

@@ -28,7 +28,7 @@ from stream_bayes.streams.pipelines.config import PipelineConfig, load_config
 from stream_bayes.streams.pipelines.pipeline import build, warm_start
 from stream_bayes.streams.service.ops import serving
 from stream_bayes.streams.service.signals import stopping_on_signals
-from stream_bayes.streams.sources.constructors import DATA_SUFFIXES
+from stream_bayes.streams.sources.file_formats import is_data_name
 from stream_bayes.streams.sources.journaled import JournaledSource
 from stream_bayes.streams.sources.labelled import LabelledSource
 from stream_bayes.streams.sources.merged import MergedSource
@@ -96,7 +96,7 @@ def run(
 ) -> None:
     """Run a pipeline until its source ends or it receives SIGTERM or Ctrl-C."""
     with exit_with_json_log() if log_json else exit_on_error():
-        if file.suffix.lower() in DATA_SUFFIXES:
+        if is_data_name(file):
             raise BadConfig(
                 f"{file} is a data file, and `run` takes a pipeline file (TOML); see `stream-bayes replay --help`"
             )

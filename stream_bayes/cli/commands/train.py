@@ -34,7 +34,7 @@ from stream_bayes.learners.factory import make_learner, make_regressor
 from stream_bayes.saving.model_files import save, save_with_sets
 from stream_bayes.saving.prior_files import PRIOR_WEIGHT, add_prior_of_file
 from stream_bayes.streams.contracts.source import records_of
-from stream_bayes.streams.sources.constructors import suffix_of
+from stream_bayes.streams.sources.file_formats import suffix_of
 
 __all__ = ["train"]
 

@@ -17,7 +17,7 @@ from stream_bayes.errors import BadConfig, BadValue
 from stream_bayes.registry import Registry
 from stream_bayes.streams.pipelines.config import load_config
 from stream_bayes.streams.service.signals import stopping_on_signals
-from stream_bayes.streams.sources.constructors import TYPED_SOURCES, format_of
+from stream_bayes.streams.sources.file_formats import TYPED_FILES, format_of
 from stream_bayes.streams.sources.paced import Paced
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def produce(
         elif kind == "jsonl":
             records = json_records(file, key, time)
         else:
-            records = typed_records(TYPED_SOURCES[kind](file), key, time)
+            records = typed_records(TYPED_FILES[kind](file), key, time)
         source = Paced(records, math.inf if speed is None else speed)
         with closing(source), stopping_on_signals(source.stop):
             _report(topic, write(connection, topic, source, limit), "not a record", json)

@@ -14,32 +14,24 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.registry import Registry
 from stream_bayes.streams.contracts.source import Source
-from stream_bayes.streams.files.archives import DATA_NAMES, table_in
-from stream_bayes.streams.files.arff import ARFFSource
-from stream_bayes.streams.files.avro import AvroSource
 from stream_bayes.streams.files.column_profile import has_rows, inferred_schema, profile_of
 from stream_bayes.streams.files.csv_format import guessed_format, named_columns
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_columns import InferredJSONDecoder, inferred_json_schema
 from stream_bayes.streams.files.json_lines import JSONLinesSource
-from stream_bayes.streams.files.parquet import ParquetSource
-from stream_bayes.streams.files.spreadsheets import SPREADSHEETS
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
+from stream_bayes.streams.sources.file_formats import TYPED_FILES, format_of
 from stream_bayes.streams.sources.iterable import Item, IterableSource
 
 __all__ = [
     *(
-        "DATA_SUFFIXES",
         "ROLES",
         "TOPICS",
-        "TYPED_SOURCES",
         "Roles",
         "Streamable",
-        "format_of",
         "open_stream",
-        "suffix_of",
     ),
     *("from_csv", "from_file", "from_iterable", "from_jsonl"),
 ]
@@ -68,22 +60,6 @@ ROLES = tuple(Roles.__annotations__)
 
 # What opens a topic, by kind: it takes the servers, the topic, and the roles of fields.
 TOPICS: Registry[Callable[..., Source]] = Registry("kind of topic", "topics")
-SUFFIXES = {
-    "csv": (".csv", ".tsv", ".txt", ".data", ".dat", *SPREADSHEETS),
-    "jsonl": (".jsonl", ".ndjson", ".json"),
-    "arff": (".arff",),
-    "parquet": (".parquet", ".pq"),
-    "avro": (".avro",),
-}
-COMPRESSED = (".gz", ".zst", ".bz2", ".xz", ".zip")
-TYPED_SOURCES: dict[
-    str, Callable[..., ARFFSource | AvroSource | ParquetSource]
-] = {  # files that declare the types of their columns
-    "arff": ARFFSource,
-    "parquet": ParquetSource,
-    "avro": AvroSource,
-}
-DATA_SUFFIXES = (*(suffix for suffixes in SUFFIXES.values() for suffix in suffixes), *COMPRESSED)
 
 
 def from_csv(
@@ -213,7 +189,7 @@ def from_csv(
 
 
 def from_file(path: str | os.PathLike[str], *, target: str | None = None, **roles: Unpack[Roles]) -> Source:
-    r"""Return a file as a source, by its suffix: CSV, JSON lines, ARFF, Parquet or Avro; plain or compressed.
+    r"""Return a file as a source, by its suffix: CSV, JSON lines, ARFF, Parquet, Avro; plain or compressed.
 
     Parameters
     ----------
@@ -248,7 +224,7 @@ def from_file(path: str | os.PathLike[str], *, target: str | None = None, **role
         return from_csv(path, target=target, **roles)
     if kind == "jsonl":
         return from_jsonl(path, target=target, **roles)
-    return TYPED_SOURCES[kind](path, Fields(target=target, **roles))
+    return TYPED_FILES[kind](path, Fields(target=target, **roles))
 
 
 def from_jsonl(
@@ -366,42 +342,3 @@ def open_stream(
         yield stream
     else:
         yield from_iterable(cast("Iterable[Item]", stream), target=target, ignore=ignore)
-
-
-def suffix_of(path: str | os.PathLike[str]) -> str:
-    """Return the suffix of a file, with that of its compression.
-
-    Examples
-    --------
-    >>> suffix_of("a.b.csv"), suffix_of("orders.tsv.gz")
-    ('.csv', '.tsv.gz')
-    """
-    suffixes = Path(path).suffixes
-    is_compressed = bool(suffixes) and suffixes[-1].lower() in COMPRESSED
-    return "".join(suffixes[-2:] if is_compressed else suffixes[-1:])
-
-
-def format_of(path: str | os.PathLike[str]) -> str:
-    """Return the format of a file by its suffix before .gz, .zip, ...: csv, jsonl, arff, parquet or avro.
-
-    A .zip without another suffix is opened: the format is that of the table in it.
-
-    Examples
-    --------
-    >>> format_of("orders.tsv.gz"), format_of("orders.ndjson"), format_of("iris.arff.zst")
-    ('csv', 'jsonl', 'arff')
-    """
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() not in COMPRESSED]
-    last = suffixes[-1] if suffixes else ""
-    if not last and Path(path).suffix.lower() == ".zip" and Path(path).is_file():
-        with Path(path).open("rb") as file:
-            member = Path(table_in(Path(path), file).filename).suffix.lower()
-            last = member if member in DATA_NAMES else ".csv"
-    for name, own in SUFFIXES.items():
-        if last in own:
-            return name
-    known = ", ".join(suffix for own in SUFFIXES.values() for suffix in own)
-    raise BadValue(
-        f"{path}: expected a name that ends in {known}, optionally with {' or '.join(COMPRESSED)}; for other names "
-        "use streams.from_csv or streams.from_jsonl; for a topic, streams.from_kafka or stream-bayes run PIPELINE.toml"
-    )
