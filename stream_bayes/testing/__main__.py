@@ -1,48 +1,71 @@
-"""`python -m stream_bayes.testing`: check every public learner, a line each; exit code 1 if a law is broken.
+"""`python -m stream_bayes.testing [LEARNER ...]`: check public learners, a line each; exit code 1 if a law is broken.
 
-With `--once` each class is checked in one setting alone: enough to see that an installed package works.
+Without names, every learner is checked, those of other installed packages too. With `--once` each class is checked in
+one setting alone: enough to see that an installed package works.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from typing import Any
 
 from stream_bayes import compiled
-from stream_bayes.testing.laws import check_law, laws_of
-from stream_bayes.testing.public_learners import learners
+from stream_bayes.errors import BadValue
+from stream_bayes.names import check_known
+from stream_bayes.testing.laws import checks_of
+from stream_bayes.testing.public_learners import learners, regressors
 
 
-def main(once: bool) -> int:
-    """Check every learner, each core one at a time; the number of those that break a law."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check learners, each core one at a time; return the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m stream_bayes.testing", description="Check that learners obey their laws."
+    )
+    parser.add_argument("learner", nargs="*", help="class of a learner, such as AODE; all by default")
+    parser.add_argument("--once", action="store_true", help="check each class in one setting alone")
+    options = parser.parse_args(arguments)
+    by_class: dict[str, list[str]] = {}
+    for label in _settings():
+        by_class.setdefault(label.partition("(")[0], []).append(label)
+    try:
+        for name in options.learner:
+            check_known("learner", name, by_class)
+    except BadValue as error:
+        parser.error(str(error))
+    chosen = [by_class[name][: 1 if options.once else None] for name in options.learner or by_class]
+    labels = [label for settings in chosen for label in settings]
     sys.stdout.write(f"the {'compiled' if compiled else 'uncompiled'} build\n")
-    names = list(learners())
-    if once:
-        names = list({name.split("(")[0]: name for name in reversed(names)}.values())[::-1]
     broken = 0
     with ProcessPoolExecutor() as pool:
-        for name, (laws, seconds, faults) in zip(names, pool.map(checked, names), strict=True):
+        for label, (laws, seconds, faults) in zip(labels, pool.map(_checked, labels), strict=True):
             broken += bool(faults)
             verdict = "" if not faults else "  BROKEN"
-            sys.stdout.write(f"{name:<60} {laws:>3} laws {seconds:6.1f} s{verdict}\n")
+            sys.stdout.write(f"{label:<60} {laws:>3} laws {seconds:6.1f} s{verdict}\n")
             for fault in faults:
                 sys.stdout.write(f"    {fault}\n")
             sys.stdout.flush()
-    return broken
+    return min(broken, 1)
 
 
-def checked(name: str) -> tuple[int, float, list[str]]:
+def _settings() -> dict[str, Any]:
+    return {**learners(), **regressors()}
+
+
+def _checked(label: str) -> tuple[int, float, list[str]]:
     """Return the number of laws that bind a learner, the seconds to check them, and the laws it breaks."""
-    learner = learners()[name]
+    checks = checks_of(_settings()[label])
     start, faults = time.perf_counter(), []
-    for law in laws_of(learner):
+    for check in checks:
         try:
-            check_law(law, learner)
+            check(0)
         except AssertionError as error:
             faults.append(str(error))
-    return len(laws_of(learner)), time.perf_counter() - start, faults
+    return len(checks), time.perf_counter() - start, faults
 
 
 if __name__ == "__main__":
-    sys.exit(min(main(once="--once" in sys.argv[1:]), 1))
+    sys.exit(main())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from stream_bayes.data.schema import Nominal
@@ -257,9 +258,18 @@ def check_learner(learner: BayesClassifier | BayesRegressor, seed: int = 0) -> N
     >>> from stream_bayes import MultinomialNB
     >>> check_learner(MultinomialNB(alpha=0.5))
     """
+    for check in checks_of(learner):
+        check(seed)
+
+
+def checks_of(learner: BayesClassifier | BayesRegressor) -> list[Callable[[int], None]]:
+    """Return a check of each law that binds a learner; each takes the seed of its streams.
+
+    Examples
+    --------
+    >>> from stream_bayes import BayesianRegression
+    >>> checks_of(BayesianRegression())[0](1)
+    """
     if isinstance(learner, BayesRegressor):
-        for check in REGRESSION_LAWS:
-            check_regression_law(check, learner, seed)
-        return
-    for law in laws_of(learner):
-        check_law(law, learner, seed)
+        return [partial(check_regression_law, law, learner) for law in REGRESSION_LAWS]
+    return [partial(check_law, law, learner) for law in laws_of(learner)]

@@ -68,6 +68,12 @@ def test_what_follows_from_the_catalogue_is_written() -> None:
     assert stale == [], "run `make declarations`"
 
 
+def test_each_learner_has_a_whole_row_in_the_table_of_choices() -> None:
+    cells = ("features", "depends_on", "prediction_time", "memory", "choose_if")
+    empty = [(name, cell) for name, each in DECLARED.items() for cell in cells if not getattr(each, cell)]
+    assert empty == [], "fill these cells in stream_bayes/learners/catalogue.py"
+
+
 def test_reading_the_catalogue_imports_no_learner() -> None:
     code = (
         "import sys, stream_bayes.learners.catalogue as c; assert 'tan' in c.LEARNERS; "

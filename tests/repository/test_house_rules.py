@@ -371,7 +371,8 @@ def test_a_class_name_has_one_meaning() -> None:
         for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(f"{name_of(path)}, line {node.lineno}")
-    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+    twice = [f"{name}: {', '.join(where)}" for name, where in homes.items() if len(where) > 1]
+    assert not twice, "rename all but one of:\n" + "\n".join(twice)
 
 
 # They would fit any variable of a file: a place is an index, a path or a partition.
@@ -386,7 +387,7 @@ def test_a_variable_is_named_after_what_it_is() -> None:
         module = name_of(path)
         if module.split(".")[0] in NAMED_ROOMS and not module.startswith(NOT_YET_NAMED):
             vague += [f"{module}, line {line}: {name}" for line, name in bound_names(path) if name in VAGUE]
-    assert vague == []
+    assert not vague, "name these after what they are:\n" + "\n".join(vague)
 
 
 def bound_names(path: Path) -> Iterator[tuple[int, str]]:

@@ -180,7 +180,9 @@ class Reading:
     @cython.cfunc
     def add_evidence(self, row: Row):
         """Add log P(x | y) to the scores: the step that a reading writes."""
-        raise NotImplementedError
+        raise NotImplementedError(
+            f"{type(self).__name__}: add_evidence is a function of C; a subclass with its own is a kernel, compiled too"
+        )
 
     @cython.cfunc
     def score_row(self, row: Row) -> cython.bint:

@@ -399,7 +399,10 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
             table per class is returned.
         """
         self._split_given(given)
-        raise NotSupported(f"{type(self).__name__} has no table of {feature!r} given {given!r}")
+        raise NotSupported(
+            f"{type(self).__name__} keeps no table of {feature!r} by itself; those that do are naive Bayes, the learners "
+            "over pairs, MultinomialNB and BernoulliNB"
+        )
 
     def posterior(self, feature: Any, given: Mapping[Any, Any] | None = None) -> Any:
         """Return the posterior of the table that `conditional` returns the means of.

@@ -1,1 +1,6 @@
-"""Sources that are no file and no topic: any iterable, several sources merged by time, a paced stream."""
+"""Sources by one call, and those that are no file and no topic.
+
+`constructors` opens files, iterables and topics; `file_formats` tells the format of a file by its ending. `iterable`
+wraps any iterable, `merged` merges sources by time, `paced` slows one down, `labelled` joins labels from a log,
+`journaled` repeats what a journal holds. `binned_labels` makes classes of a numeric target, `cut_sketch` finds cuts.
+"""
