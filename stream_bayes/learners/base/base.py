@@ -400,8 +400,8 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
         """
         self._split_given(given)
         raise NotSupported(
-            f"{type(self).__name__} keeps no table of {feature!r} by itself; those that do are naive Bayes, the learners "
-            "over pairs, MultinomialNB and BernoulliNB"
+            f"{type(self).__name__} keeps no table of {feature!r} by itself; those that do are naive Bayes, the "
+            "learners over pairs, MultinomialNB and BernoulliNB"
         )
 
     def posterior(self, feature: Any, given: Mapping[Any, Any] | None = None) -> Any:
