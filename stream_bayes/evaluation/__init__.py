@@ -7,5 +7,7 @@ network_comparison   compare networks without a class on one stream
 contestants    one learner of a comparison: its calls, its scores, its time and memory
 baselines      majority and no-change
 steps          a stream as steps: predict, learn, both, forget; delayed labels
+curves         errors and costs at each threshold of a probability
+feature_drift  each feature in a reference against now, tested
 checkpoints    the measures of a learner at one moment, and their file
 """

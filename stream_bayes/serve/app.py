@@ -43,6 +43,7 @@ from stream_bayes.serve.event_history import (
     verdict_of,
 )
 from stream_bayes.serve.event_stream import EventStream
+from stream_bayes.serve.feature_drifts import described_drifts
 from stream_bayes.serve.followed import MessageLearner
 from stream_bayes.serve.graphs import change_svg
 from stream_bayes.serve.metrics import metrics_text
@@ -125,6 +126,9 @@ class Service:
                 "/v1/thresholds",
                 self.thresholds,
                 "Errors and costs of deciding from each threshold on",
+            ),
+            Operation(
+                "GET", "/v1/drifts/features", self.feature_drifts, "Each feature: a reference against now"
             ),
             Operation("GET", "/v1/drifts", self.drifts, "The drift log, oldest first"),
             Operation(
@@ -331,6 +335,14 @@ class Service:
         newest, label = history.newest(), query.get("label")
         answer = await self._in_worker(lambda: threshold_costs(newest, label, missed, false_alarm))
         return _json(answer | {"kept": len(history), "left_out": history.left_out})
+
+    async def feature_drifts(self, request: Request) -> Response:
+        history, against = self.board.history, request.query_params.get("against", "first")
+        if against not in ("first", "older"):
+            raise Refused(422, "wrong-value", f"against: expected first or older, got {shown(against)}")
+        before, now = (list(history.first), history.since_first()) if against == "first" else history.halves()
+        answer = await self._in_worker(lambda: described_drifts(before, now))
+        return _json(answer | {"against": against, "kept": len(history), "left_out": history.left_out})
 
     async def history(self, request: Request) -> Response:
         query, history = request.query_params, self.board.history

@@ -7,6 +7,7 @@ import io
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice, takewhile
 from typing import Any, Literal
 
 import msgspec
@@ -121,11 +122,14 @@ class EventHistory:
     >>> history.add([{"id": f"days/0/{k}", "key": k, "prediction": "dry"} for k in range(3)], left_out=5)
     >>> [each["key"] for each in history.newest()], history.of_key(0), history.left_out
     ([2, 1], None, 5)
+    >>> [each["key"] for each in history.first], [each["key"] for each in history.since_first()]
+    ([0], [2])
     """
 
     def __init__(self, most: int) -> None:
         self.most = most
         self.left_out = 0  # events that came too fast to be kept
+        self.first: list[Entry] = []  # half as many events as are kept: the reference for what drifts
         self._events: OrderedDict[str, Entry] = OrderedDict()
         self._by_key: dict[Any, str] = {}
 
@@ -136,6 +140,8 @@ class EventHistory:
         """Add events, and drop the oldest ones past the limit."""
         self.left_out += left_out
         for entry in entries:
+            if len(self.first) < self.most // 2:
+                self.first.append(dict(entry))
             self._events[entry["id"]] = dict(entry)
             if entry["key"] is not None:
                 self._by_key[_hashable(entry["key"])] = entry["id"]
@@ -153,6 +159,17 @@ class EventHistory:
         if entry.get("label") is not None and entry["label"] != label:
             entry["corrected_from"] = entry["label"]
         entry["label"] = label
+
+    def since_first(self) -> list[Entry]:
+        """Return the newest events, at most half of all, that are not among the first ones; the oldest first."""
+        last = self.first[-1]["id"] if self.first else None
+        after = takewhile(lambda entry: entry["id"] != last, reversed(self._events.values()))
+        return list(islice(after, self.most // 2))[::-1]
+
+    def halves(self) -> tuple[list[Entry], list[Entry]]:
+        """Return the older and the newer half of the events, each the oldest first."""
+        entries = list(self._events.values())
+        return entries[: len(entries) // 2], entries[len(entries) // 2 :]
 
     def of_id(self, name: str) -> Entry | None:
         """Return an event by its id."""

@@ -49,6 +49,9 @@ PARAMETERS = {
             "the cost of deciding for the label where it is the other one; 1 by default",
         ),
     ),
+    "/v1/drifts/features": (
+        ("against", "string", "first: the first events of the service; older: the older half of the history"),
+    ),
     "/v1/learn": (("label", "string", "the label of a raw mail"),),
 }
 WRITES = ("/v1/labels", "/v1/learn")

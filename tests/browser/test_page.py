@@ -124,6 +124,13 @@ def test_hostile_names_stay_text_and_the_page_is_accessible(
     if tab == "history":
         click(driver, "#panel-history td button")
         wait_until(lambda: "Prediction" in text(driver, "#panel-history"))
+    if tab == "drift":
+        driver.execute_script(
+            "const field = document.getElementById('against'); field.value = 'older';"
+            "field.dispatchEvent(new Event('change'))"
+        )
+        wait_until(lambda: f"{EVIL}: shares of values" in text(driver, "#panel-drift"))
+        driver.execute_script("for (const each of document.querySelectorAll('details')) each.open = true")
     assert (
         driver.execute_script(
             "return document.querySelectorAll('main img:not(.picture), main b, main script').length"

@@ -114,6 +114,11 @@ def test_history_holds_the_newest_events(client: Client) -> None:
         path = f"/v1/history?label={label}&prediction={prediction or ''}"
         assert client.get(path)["matching"] == count > 0
         assert client.get(f"{path}&limit=100000&format=csv").count(b"\r\n") == count + 1
+    drifts = client.get("/v1/drifts/features?against=older")
+    assert {each["name"] for each in drifts["features"]} == {"sky", "wind"} and drifts["reason"] is None
+    assert drifts["reference"]["events"] + drifts["now"]["events"] == found["kept"]
+    first = client.get("/v1/drifts/features")  # half of 1,000 have not come: all are of the reference
+    assert first["features"] == [] and first["reason"].startswith(f"only {found['kept']} and 0 events")
     for query in ("only=maybe", "below=2", "format=xml"):
         assert client.send("GET", f"/v1/history?{query}")[0] in (400, 422), query
     event = client.get("/v1/history?key=d1998")["events"][0]

@@ -1,6 +1,6 @@
 // Drift: a time line of warnings, drifts, trials and swaps, and what each change gained.
 
-import { el, figure, replace, svg, table, throttled } from "./dom.js";
+import { bar, el, figure, percent, replace, svg, table, throttled } from "./dom.js";
 import { get, getText } from "./service.js";
 
 const KINDS = ["warning", "drift", "searched", "adopted", "refused"];
@@ -14,11 +14,12 @@ export class Drift {
     this.list = el("div");
     this.pictures = el("div", { class: "pictures" });
     this.rest = el("div", {}, el("h2", {}, "Changes of structure"), el("p", { class: "soft" }, "Added edges are blue, reversed ones orange, removed ones dashed."), this.pictures, el("h2", {}, "Log"), this.list);
-    panel.append(el("h2", {}, "Time line"), this.line, this.rest);
+    this.features = new Features(report);
+    panel.append(el("h2", {}, "Time line"), this.line, this.features.element, this.rest);
     this.refresh = throttled(() => this.load(), 1000);
   }
 
-  async show() { await this.load(); }
+  async show() { await Promise.all([this.load(), this.features.load()]); }
 
   async load() {
     try {
@@ -92,3 +93,53 @@ function timeline(entries, processed) {
   }
   return drawing;
 }
+
+// Each feature, by its values in a reference and now. The service tests them; nothing is computed here.
+class Features {
+  constructor(report) {
+    this.report = report;
+    this.against = el("select", { id: "against", onchange: () => this.load() },
+      el("option", { value: "first" }, "the first events of the service"), el("option", { value: "older" }, "the older half of the kept events"));
+    this.words = el("p", { class: "soft", role: "status" });
+    this.list = el("div");
+    this.element = el("div", {}, el("h2", {}, "Features: a reference against now"),
+      el("div", { class: "toolbar" }, el("label", { for: "against" }, "Reference"), this.against, el("button", { class: "act", type: "button", onclick: () => this.load() }, "Test again")), this.words, this.list);
+  }
+
+  async load() {
+    try {
+      const answer = await get(`v1/drifts/features?against=${this.against.value}`);
+      if (answer.reason) {
+        this.words.textContent = `Nothing to compare: ${answer.reason}.${answer.against === "first" ? " The reference is the first half of as many events as are kept; choose the older half meanwhile." : ""}`;
+        replace(this.list);
+        return;
+      }
+      const drifted = answer.features.filter((each) => each.has_drifted).length;
+      const notes = [`${figure(drifted)} of ${figure(answer.features.length)} features have drifted: ${figure(answer.reference.events)} events against the newest ${figure(answer.now.events)}`,
+        `p-values are adjusted for all tests together (Benjamini and Hochberg, ${percent(answer.level)} false discoveries), and too small if events resemble their neighbours`];
+      if (answer.left_out) notes.push(`${figure(answer.left_out)} events came too fast to be kept`);
+      if (answer.features_left_out) notes.push(`${figure(answer.features_left_out)} rarer features are left out`);
+      this.words.textContent = `${notes.join("; ")}.`;
+      const open = new Set([...this.list.querySelectorAll("details[open]")].map((each) => each.dataset.name));
+      replace(this.list, answer.features.map((each) => el("details", { "data-name": each.name, open: open.has(each.name) }, el("summary", {}, summary(each)), detail(each))));
+    } catch (error) { this.report(error); }
+  }
+}
+
+function summary(feature) {
+  const words = [feature.p === null ? "not tested" : `p ${probability(feature.p)}`];
+  if (feature.missing.before || feature.missing.now) words.push(`missing ${percent(feature.missing.before)} → ${percent(feature.missing.now)}${feature.missing.p === null ? "" : `, p ${probability(feature.missing.p)}`}`);
+  if (feature.unseen) words.push(`unseen ${percent(feature.unseen)}`);
+  return el("span", { class: "feature" }, el("span", {}, feature.name), bar(feature.distance, `${feature.name}: distance ${percent(feature.distance)}`),
+    el("span", { class: feature.has_drifted ? "wrong" : "soft" }, `${feature.has_drifted ? "drifted: " : ""}${words.join("; ")}`));
+}
+
+function detail(feature) {
+  const share = (p, words) => el("span", {}, bar(p, words), ` ${percent(p)}`);
+  return table(`${feature.name}: ${feature.kind === "numeric" ? "shares of numbers by bin" : "shares of values"}`, ["value", "reference", "now"], feature.shares.map((each) => {
+    const value = each.value === null ? "all others" : feature.kind === "numeric" ? `${figure(each.value[0])} to ${figure(each.value[1])}` : typeof each.value === "string" ? each.value : JSON.stringify(each.value);
+    return [value, share(each.before, `${value} in the reference`), share(each.now, `${value} now`)];
+  }));
+}
+
+function probability(p) { return p < 0.001 ? "< 0.001" : p.toFixed(3); }
