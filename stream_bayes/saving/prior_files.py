@@ -8,7 +8,7 @@ from typing import Any
 
 from stream_bayes.errors import BadValue, StreamBayesError
 from stream_bayes.learners.base.prior_tables import PriorTables
-from stream_bayes.saving.model_files import load_learner
+from stream_bayes.saving.model_files import load_answering, load_learner
 
 __all__ = ["PRIOR_WEIGHT", "add_prior_of_file"]
 
@@ -26,8 +26,10 @@ def add_prior_of_file(learner: Any, path: Path, weight: float | None = None) -> 
             "sums, such as nb"
         )
     try:
-        prior = _tables_in(path) if path.suffix == ".json" else load_learner(path)
-        learner.add_prior(prior, PRIOR_WEIGHT if weight is None else weight)
+        own = getattr(learner, "PRIOR_WEIGHT", None)  # of a product's model, which is none of the learners
+        load = load_learner if own is None else load_answering
+        prior = _tables_in(path) if path.suffix == ".json" else load(path)
+        learner.add_prior(prior, (own or PRIOR_WEIGHT) if weight is None else weight)
     except StreamBayesError as error:
         raise BadValue(f"prior {path}: {error}") from error
 

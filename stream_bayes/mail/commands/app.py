@@ -61,7 +61,11 @@ TABLE: dict[str, Any] = {
     ),
     "export": (
         "stream_bayes.mail.commands.counts:export",
-        "Write the counts of messages and tokens by label, as JSON for other programs.",
+        "Write the counts of messages and tokens by class as JSON for other programs, or as a base for other filters.",
+    ),
+    "init": (
+        "stream_bayes.mail.commands.counts:init",
+        "Begin a filter with what others have learned, which its own mail soon outweighs.",
     ),
     "import": (
         "stream_bayes.mail.commands.counts:import_",

@@ -10,8 +10,9 @@ import msgspec
 import typer
 
 from stream_bayes.cli.exit_codes import exit_on_error
-from stream_bayes.errors import BadFormat
+from stream_bayes.errors import BadFormat, BadValue
 from stream_bayes.mail.commands.options import HomeOptions, report_waiting
+from stream_bayes.mail.filter.base_model import LEAST_MESSAGES, base_of
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.filter.messages import Classes
 from stream_bayes.mail.filter.other_filters import (
@@ -27,19 +28,81 @@ from stream_bayes.mail.streams.mailbox import mails
 from stream_bayes.mail.text.structure import head_and_body
 from stream_bayes.mail.text.transformer import EmailTokens
 from stream_bayes.private_files import write_private
+from stream_bayes.saving.model_files import load_answering, save
 
-__all__ = ["export", "import_", "merge"]
+__all__ = ["export", "import_", "init", "merge"]
 
 
 def export(
-    file: Annotated[Path, typer.Argument(help="File to write.", show_default=False)],
+    file: Annotated[
+        Path,
+        typer.Argument(help="File to write; one that ends in .zip becomes a base.", show_default=False),
+    ],
     home: HomeOptions,
+    *,
+    least: Annotated[
+        int, typer.Option(help="Leave tokens of fewer messages out of a base.")
+    ] = LEAST_MESSAGES,
 ) -> None:
-    """Write the counts of messages and tokens by label, as JSON for other programs."""
+    """Write the counts of messages and tokens by class as JSON for other programs, or as a base for other filters.
+
+    A base has hashed tokens, without those that may be about a person: addresses, links, long numbers, words of few
+    messages. `stream-bayes spam init --from base.zip` begins a filter with it.
+    """
     with exit_on_error():
-        counts = home.open().load().export_counts()
+        model = home.open().load()
+        if file.suffix.lower() == ".zip":
+            base = base_of(model, least)
+            save(base.model, file)
+            typer.echo(
+                f"wrote {number_of(base.model.tokens, 'token')} of "
+                f"{number_of(sum(base.model.messages.values()), 'message')} to {file}"
+            )
+            typer.echo(
+                f"left out {base.rare:,} of fewer than {least} messages, and {base.personal:,} that may be about a "
+                "person: addresses, links, names, long numbers"
+            )
+            return
+        counts = model.export_counts()
         write_private(file, msgspec.json.format(msgspec.json.encode(counts), indent=1) + b"\n")
         typer.echo(f"wrote {len(counts['tokens']):,} tokens to {file}")
+
+
+def init(
+    home: HomeOptions,
+    base: Annotated[
+        Path, typer.Option("--from", help="File of `stream-bayes spam export base.zip`.", show_default=False)
+    ],
+    weight: Annotated[
+        float, typer.Option(help="The messages of each class that the base counts as.")
+    ] = SpamFilter.PRIOR_WEIGHT,
+    authserv_id: Annotated[
+        str | None,
+        typer.Option(help="The name of your mail server in Authentication-Results, whose results are read."),
+    ] = None,
+) -> None:
+    """Begin a filter with what others have learned, which its own mail soon outweighs.
+
+    Until 20 messages of each class are learned, every mail is unsure, and its score is that of the base.
+    """
+    with exit_on_error():
+        place = home.open()
+        if place.exists():
+            raise BadValue(
+                f"there is a filter in {place.directory} already: a base is what a filter begins with"
+            )
+        prior = load_answering(base)
+        if not isinstance(prior, SpamFilter):
+            raise BadValue(f"{base} holds a {type(prior).__name__}, not the base of a spam filter")
+        with place.changing(
+            lambda: SpamFilter(prior.classes, key=place.key, pairs=prior.pairs, authserv_id=authserv_id),
+            report_waiting,
+        ) as model:
+            model.add_prior(prior, weight)
+        typer.echo(
+            f"a filter that begins with {number_of(model.tokens, 'token')} of {base}, as of "
+            f"{number_of(sum(model.messages.values()), 'message')}"
+        )
 
 
 def import_(

@@ -138,10 +138,10 @@ class Contest:
 
     @property
     def learned(self) -> tuple[int, int]:
-        """The number of messages of each label behind a verdict, those of a user's site too."""
-        zeros, ones = self.scorer.pooled_messages  # long messages count in part
+        """The number of messages of each label behind a verdict, those of a user's site too, without a prior's."""
+        pooled, prior = self.scorer.pooled_messages, self.scorer.prior_messages  # long messages count in part
         receipts = self.receipts.of_each
-        return max(round(zeros), receipts[0]), max(round(ones), receipts[1])
+        return max(round(pooled[0] - prior[0]), receipts[0]), max(round(pooled[1] - prior[1]), receipts[1])
 
     def log_odds(self, score: float) -> float:
         """Return the log-odds of label 1, drawn to 0, or of one class to its share, while little was learned."""
@@ -149,7 +149,7 @@ class Contest:
         neutral = self._prior if self.is_of_one_class else 0.0
         if 0.0 in self.scorer.pooled_messages:  # one label alone is no evidence for it
             return neutral if self.is_of_one_class else odds / (1.0 + abs(odds))
-        rarer = min(self.learned)
+        rarer = min(own + prior for own, prior in zip(self.learned, self.scorer.prior_messages, strict=True))
         return neutral + (odds - neutral) * rarer / (rarer + CAUTION)
 
     @property

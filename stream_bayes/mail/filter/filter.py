@@ -14,7 +14,7 @@ from river import base
 
 from stream_bayes.core.values.values import canonical_label
 from stream_bayes.errors import BadLabel, BadValue, CannotMerge, NotLearned, NotSupported
-from stream_bayes.learners.base.arguments import check_count
+from stream_bayes.learners.base.arguments import check_count, check_number
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.classifiers.text import BernoulliNB
 from stream_bayes.learners.wrappers.decision_rules import Costs, Rule
@@ -38,6 +38,7 @@ __all__ = ["MIN_LEARNED", "SpamFilter"]
 
 LEAST_ODDS: Final = 1e-6  # log-odds of the unwanted classes, of a message that may not be called wanted
 PASSAGE_ODDS: Final = 4.0  # log-odds of a passage from which the message may not be called wanted
+PRIOR_WEIGHT: Final = 10.0  # messages of each class
 UNLIMITED: Final = 1 << 62
 OTHERS: Final = "others"  # in explanations: all classes but one
 MAX_MISSED: Final = 0.08  # of the unwanted messages that may be called wanted
@@ -46,7 +47,7 @@ Message = bytes | str | Mapping[str, int] | FilterBag
 
 ARGUMENTS = (
     *("classes", "train", "costs", "max_tokens", "influence", "max_receipts", "key"),
-    *("pairs", "parser", "limits", "learner", "authserv_id"),
+    *("pairs", "parser", "limits", "learner", "authserv_id", "salt"),
 )
 
 
@@ -92,6 +93,8 @@ class SpamFilter(base.Classifier):
     key
         16 bytes or more. With a key, tokens are stored as keyed hashes only, so that you can share the filter without
         sharing your mail. The key is not part of the state: pass it to `from_state` again.
+    salt
+        16 bytes or more that hash the tokens in place of a key, and are part of the state. See `add_prior`.
     pairs, parser, limits, authserv_id
         As in `EmailTokens`.
     learner
@@ -125,6 +128,7 @@ class SpamFilter(base.Classifier):
     """
 
     TRAINING: ClassVar[tuple[str, ...]] = TRAINING
+    PRIOR_WEIGHT: ClassVar[float] = PRIOR_WEIGHT
 
     def __init__(
         self,
@@ -140,6 +144,7 @@ class SpamFilter(base.Classifier):
         limits: Limits | None = None,
         learner: BayesClassifier | None = None,
         authserv_id: str | None = None,
+        salt: bytes | None = None,
     ) -> None:
         self.classes = classes
         self.train = train
@@ -152,6 +157,7 @@ class SpamFilter(base.Classifier):
         self.limits = limits
         self.learner = learner
         self.authserv_id = authserv_id
+        self.salt = salt
         if not isinstance(classes, tuple) or len(classes) < 2 or len(set(classes)) < len(classes):
             raise BadLabel(
                 f"classes must be two or more different ones, the wanted one first; got {classes!r}"
@@ -166,10 +172,13 @@ class SpamFilter(base.Classifier):
             check_count(name, getattr(self, name))
         if authserv_id is not None and not isinstance(authserv_id, str):
             raise BadValue(f"authserv_id must be the name of a server, or None; got {authserv_id!r}")
-        if key is not None and (not isinstance(key, bytes) or not 16 <= len(key) <= 64):
-            raise BadValue("key must be 16 to 64 bytes, or None")
+        for name, value in (("key", key), ("salt", salt)):
+            if value is not None and (not isinstance(value, bytes) or not 16 <= len(value) <= 64):
+                raise BadValue(f"{name} must be 16 to 64 bytes, or None")
+        if key is not None and salt is not None:
+            raise BadValue("tokens are hashed with a key or with a salt; give one of them")
         self._tokens = EmailTokens(parser=parser, pairs=pairs, limits=limits, authserv_id=authserv_id)
-        self._unread = frozenset(UNREAD if key is None else [_hash(token, key) for token in UNREAD])
+        self._unread = frozenset(self.stored_bag(dict.fromkeys(UNREAD, 1)))
         self.set_costs(costs)
         self._contests = self._make_contests()
         # A cache: a message that is predicted and then learned is parsed once. It is not a part of the state.
@@ -238,7 +247,16 @@ class SpamFilter(base.Classifier):
         if isinstance(x, FilterBag):
             return x
         bag = self._tokens.transform_one(x) if isinstance(x, (bytes, str)) else checked_bag(x)
-        return FilterBag(bag if self.key is None else _hashed(bag, self.key))
+        return FilterBag(self.stored_bag(bag))
+
+    def stored_bag(self, bag: Bag) -> Bag:
+        """Return tokens as the filter stores them: with a key or a salt, hashed."""
+        return bag if self.token_key is None else _hashed(bag, self.token_key)
+
+    @property
+    def token_key(self) -> bytes | None:
+        """What hashes the tokens: the key, or the salt; None if they are stored in clear."""
+        return self.key if self.salt is None else self.salt
 
     def _class_number(self, label: Hashable) -> int:
         label = None if label is None else canonical_label(label)  # numpy's become Python's
@@ -486,9 +504,9 @@ class SpamFilter(base.Classifier):
         else:
             names = (OTHERS, self.classes[number]) if number else (self.classes[0], OTHERS)
         rows = self._contests[number].scorer.contributions(scored.bag)
-        if self.key is not None and not isinstance(x, FilterBag):
+        if self.token_key is not None and not isinstance(x, FilterBag):
             plain = self._tokens.transform_one(x) if isinstance(x, (bytes, str)) else checked_bag(x)
-            clear = {_hash(token, self.key): token for token in plain}
+            clear = {_hash(token, self.token_key): token for token in plain}
             rows = [row._replace(token=clear[row.token]) for row in rows]
         rows.sort(key=lambda row: (-abs(row.adds), row.token))
         unwanted = sum(proba[name] for name in self.classes[1:]) if proba else 0.5
@@ -596,17 +614,75 @@ class SpamFilter(base.Classifier):
                 contest.scorer.add_counts(tokens, *pairs)
         self._evict_tokens()
 
+    def add_prior(self, other: SpamFilter, weight: float = PRIOR_WEIGHT) -> Self:
+        """Begin with what another filter has learned, such as a base of `stream-bayes spam export base.zip`.
+
+        Its counts are scaled to `weight` messages of each class, so that a filter's own mail soon weighs more, and its
+        margins halved. What it stands for is evidence, but no verdict depends on it alone: every message is "unsure"
+        before 20 of each class were learned here. The filter takes the salt of the other one.
+
+        Parameters
+        ----------
+        other
+            The filter; it stays unchanged.
+        weight
+            The messages of each class that it counts as, if it has more.
+
+        Raises
+        ------
+        CannotMerge
+            If this filter has learned something, or the two differ in classes, pairs or key.
+        NotSupported
+            If one of them has a learner.
+
+        Examples
+        --------
+        >>> base, model = SpamFilter(), SpamFilter()
+        >>> for text, label in [("free pills", "spam"), ("lunch notes", "ham")]:
+        ...     base.learn_one(text, label)
+        >>> model.add_prior(base).score_one("free lunch, free pills") > 0
+        True
+        >>> model.learned
+        (0, 0)
+        """
+        check_number("weight", weight, above=True)
+        if self._unwanted.scorer.is_trained or self.correctable:
+            raise CannotMerge(
+                "a prior is what a filter begins with, and this one has learned something already"
+            )
+        for name in ("classes", "key", "pairs"):
+            if getattr(self, name) != getattr(other, name):
+                raise CannotMerge(f"the filters differ in {name}")
+        for contest, theirs in zip(self._contests, other._contests, strict=True):
+            scorer, source = contest.scorer, theirs.scorer
+            if not (isinstance(scorer, TokenScorer) and isinstance(source, TokenScorer)):
+                raise NotSupported("a filter with a learner takes no prior, and is none")
+            source.close_gaps(theirs.receipts)
+            scorer.add_prior(source, weight)
+        self.salt = other.salt
+        self._unread = frozenset(self.stored_bag(dict.fromkeys(UNREAD, 1)))
+        self._last_scored = None
+        return self
+
+    @property
+    def prior_messages(self) -> dict[Any, float]:
+        """The messages by class that a prior stands for."""
+        pairs = [contest.scorer.prior_messages for contest in self._contests]
+        return dict(zip(self.classes, self._by_class(pairs), strict=True))
+
     def merge(self, other: Self) -> Self:
         """Add what another filter of the same settings has learned: counts, margins and receipts.
 
         The other filter stays as it is. The calibration stays this filter's own, as it belongs to the scores given
         here; that of a young filter is made anew.
         """
-        for name in ("classes", "influence", "key", "pairs", "limits", "authserv_id"):
+        for name in ("classes", "influence", "key", "salt", "pairs", "limits", "authserv_id"):
             if getattr(self, name) != getattr(other, name):
                 raise CannotMerge(f"the filters differ in {name}")
         if type(self.learner) is not type(other.learner):
             raise CannotMerge("the filters differ in learner")
+        if any(self.prior_messages.values()) and any(other.prior_messages.values()):
+            raise CannotMerge("both filters begin with a base, which would count twice")
         shared = self._unwanted.receipts.by_id.keys() & other._unwanted.receipts.by_id.keys()
         if shared:
             raise CannotMerge(f"both filters learned the message {min(shared)!r}: forget it in one of them")

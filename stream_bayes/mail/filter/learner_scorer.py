@@ -66,6 +66,11 @@ class LearnerScorer:
         return self.messages
 
     @property
+    def prior_messages(self) -> tuple[float, float]:
+        """No messages: there is no prior."""
+        return 0.0, 0.0
+
+    @property
     def mean_length(self) -> float:
         """The mean number of tokens of the messages learned."""
         return self.weights.mean_length

@@ -175,6 +175,11 @@ class Scorer(Protocol):
         ...
 
     @property
+    def prior_messages(self) -> tuple[float, float]:
+        """The messages of each label that a prior stands for, among the pooled ones."""
+        ...
+
+    @property
     def memory_bytes(self) -> int:
         """The bytes held, without the texts of tokens."""
         ...

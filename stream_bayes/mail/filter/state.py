@@ -1,7 +1,8 @@
 r"""A spam filter's state as JSON and arrays, and back, with everything checked.
 
     {"format": 1, "learner": "SpamFilter", "parameters": {...},
-     "store": {"tokens": "lunch\nnotes", "messages": [1024, 2048], "clock": 3, "lengths": 7, "margin": 3.0,
+     "store": {"tokens": "lunch\nnotes", "messages": [1024, 2048], "prior": [0, 0], "clock": 3, "lengths": 7,
+               "margin": 3.0,
                "rehearsal": {...}, "receipts": ["9f86d0...", ...], "key": null,      a digest of the key only
                "learner": null,                                  or a learner's state, its arrays as "learner_NAME"
                "kinds": []},             with more than two classes, tokens to reading of each other contest
@@ -104,6 +105,7 @@ def _saved_contest(contest: Contest) -> _SavedContest:
     store: dict[str, Any] = {
         "tokens": tokens,
         "messages": [round(UNIT * number) for number in scorer.messages],
+        "prior": list(scorer.prior) if isinstance(scorer, TokenScorer) else [0, 0],
         "clock": scorer.weights.clock,
         "lengths": scorer.weights.lengths,
         "margin": contest.training.margin,
@@ -129,6 +131,7 @@ def _saved_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     saved: dict[str, Any] = {name: arguments[name] for name in _PLAIN}
     saved["classes"] = saved_parameter(list(arguments["classes"]))
     saved["costs"] = _saved_costs(arguments["costs"])
+    saved["salt"] = None if arguments["salt"] is None else arguments["salt"].hex()
     saved["limits"] = None if limits is None else asdict(limits)
     return saved
 
@@ -182,7 +185,7 @@ def load_state(
                 else "the state's tokens are hashed: give from_state the key, or the command --key-env"
             )
         saved = dict(state["parameters"])
-        limits, costs = saved.pop("limits"), saved.pop("costs")
+        limits, costs, salt = saved.pop("limits"), saved.pop("costs"), saved.pop("salt")
         classes = loaded_parameter(saved.pop("classes"))
         expect(set(saved) == set(_PLAIN), f"its parameters are {sorted(state['parameters'])}")
         try:
@@ -191,6 +194,7 @@ def load_state(
                 costs=_loaded_costs(costs),
                 limits=None if limits is None else Limits(**limits),
                 key=key,
+                salt=None if salt is None else bytes.fromhex(salt),
                 learner=_loaded_learner(store["learner"], arrays),
                 **saved,
             )
@@ -245,6 +249,12 @@ def _load_scorer(scorer: Scorer, store: Mapping[str, Any], arrays: Mapping[str, 
         scorer.units_learned = list(messages)
     else:
         assert isinstance(scorer, TokenScorer)
+        prior = store["prior"]
+        is_within = len(prior) == 2 and all(
+            type(held) is int and 0 <= held <= most for held, most in zip(prior, messages, strict=True)
+        )
+        expect(is_within, "its prior stands for more messages than there are")
+        scorer.prior = list(prior)
         texts = [str(token) for token in tokens]
         expect(scorer.fill(texts, counts, margins, seen), "it names a token twice")
         scorer.table.first, scorer.table.second = messages

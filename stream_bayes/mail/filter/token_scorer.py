@@ -35,6 +35,7 @@ PRIOR: Final = 0.02
 RESERVE: Final = 0.5  # weight of a neutral token added to each mean, in clear tokens
 RATE: Final = 8.0  # of the gradient; a message's margin moves by at most this
 MEAN_WEIGHT: Final = 2.0  # of the mean log-odds beside the margin
+PRIOR_MARGIN: Final = 0.5  # of the margins of a prior: those of other mail
 PASSAGE: Final = 60  # different tokens in a row that are scored apart
 KEPT_SHARE: Final = 0.75  # of the tokens, at an eviction
 # Messages that a token may stay unseen longer for being in twice as many messages.
@@ -51,6 +52,7 @@ class TokenScorer:
     def __init__(self, influence: int) -> None:
         self.weights = MessageWeights(influence)
         self.table = EvidenceTable(PRIOR, RESERVE)
+        self.prior = [0, 0]  # units of the messages of each label that a prior stands for
         self.version = 0  # never saved
 
     can_replay = True
@@ -179,6 +181,23 @@ class TokenScorer:
     def pooled_messages(self) -> tuple[float, float]:
         """The messages of each label behind a score: all of `messages`."""
         return self.messages
+
+    @property
+    def prior_messages(self) -> tuple[float, float]:
+        """The messages of each label that a prior stands for."""
+        return self.prior[0] / UNIT, self.prior[1] / UNIT
+
+    def add_prior(self, other: TokenScorer, weight: float) -> None:
+        """Add the counts of another scorer, scaled to so many messages of each label if it has more, and a part of its
+        margins. The other one must have no gaps.
+        """
+        totals = np.array([other.table.first, other.table.second], np.float64)
+        scale = np.minimum(weight * UNIT / np.maximum(totals, 1.0), 1.0)
+        counts = np.rint(other.counts() * scale).astype(np.int64)
+        margins = np.rint(np.asarray(other.table.margin)[: len(counts)] * PRIOR_MARGIN).astype(np.int64)
+        added = np.rint(totals * scale).astype(np.int64)
+        self.absorb(list(other.table.vocabulary.values), counts, margins, added)
+        self.prior = [held + more for held, more in zip(self.prior, added.tolist(), strict=True)]
 
     def counts(self) -> NDArray[np.int64]:
         """Return messages by token and label, in units: a view without spare capacity. Codes in gaps have none."""

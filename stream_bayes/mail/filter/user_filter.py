@@ -31,7 +31,7 @@ from stream_bayes.mail.filter.explanation import TokenContribution
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.filter.receipts import Receipt
 from stream_bayes.mail.filter.rehearsal import Rehearsal
-from stream_bayes.mail.filter.scorer import MessageScore, Scorer
+from stream_bayes.mail.filter.scorer import MessageScore, MessageWeights, Scorer
 from stream_bayes.mail.filter.state import load_state
 from stream_bayes.mail.filter.token_scorer import MEAN_WEIGHT, PASSAGE, TokenScorer, logistic
 from stream_bayes.mail.filter.training import Training
@@ -101,6 +101,7 @@ class UserFilter(SpamFilter):
             influence=site.influence,
             max_receipts=max_receipts,
             key=site.key,
+            salt=site.salt,
             pairs=site.pairs,
             parser=site.parser,
             limits=site.limits,
@@ -253,10 +254,17 @@ class UserScorer(TokenScorer):
         return ham + site_ham, spam + site_spam
 
     @property
+    def prior_messages(self) -> tuple[float, float]:
+        """The messages of each label that the site's prior stands for."""
+        return self.site.prior_messages
+
+    @property
     def mean_length(self) -> float:
         """The mean number of tokens of the messages that the user and the site learned."""
-        both = self.weights, self.site.weights
-        return sum(one.lengths for one in both) / max(sum(one.clock for one in both), 1)
+        both = MessageWeights(self.weights.influence)
+        for one in (self.weights, self.site.weights):
+            both.merge(one)
+        return both.mean_length
 
     def score(self, bag: dict[str, int]) -> MessageScore:
         """Look up the tokens of a message and score it."""

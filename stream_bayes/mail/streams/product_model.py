@@ -111,7 +111,7 @@ def telling_tokens(model: SpamFilter, most: int = MOST_TOKENS) -> list[dict[str,
     >>> telling_tokens(model, most=1)
     [{'token': 'lunch', 'information': 0.6365141682948128, 'wanted': 1.0, 'unwanted': 0.0}]
     """
-    if model.key is not None:
+    if model.token_key is not None:
         return []
     try:
         counted = model.export_counts()

@@ -85,12 +85,16 @@ class FilterTotal:
         Raises
         ------
         CannotMerge
-            If it has more than two classes.
+            If it has more than two classes, or begins with a base.
         """
         if isinstance(model, SpamFilter) and len(model.classes) > 2:
             raise CannotMerge(
                 f"the shards of a spam filter of {len(model.classes)} classes cannot be summed: leave out [workers], "
                 "or give it two classes"
+            )
+        if isinstance(model, SpamFilter) and any(model.prior_messages.values()):
+            raise CannotMerge(
+                "the base of a spam filter would count in each shard: leave out [workers] or prior"
             )
         return cls(model, memory_budget) if isinstance(model, SpamFilter) and model.learner is None else None
 

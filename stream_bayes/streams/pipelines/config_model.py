@@ -94,7 +94,7 @@ class ModelConfig(ConfigTable):
         self.label_sets()
         if self.prior_weight is not None and self.prior is None:
             raise ValueError("prior_weight is the weight of a prior; give prior, too, as 'model.zip'")
-        if self.prior is not None and self.kind not in LEARNERS:
+        if self.prior is not None and self.kind not in LEARNERS and not self.reads_messages:
             raise ValueError(
                 f"prior is for classifiers whose counts are sums, such as nb, and not for {self.kind!r}"
             )

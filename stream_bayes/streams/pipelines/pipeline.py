@@ -244,7 +244,7 @@ def make_model(config: PipelineConfig, schema: Schema | None, directory: Path = 
         if steps:
             raise BadConfig(f"transformers: {own.kind} reads messages itself, and takes no transformers")
         key = None if own.key is None else own.key.get_secret_value().encode()
-        return MODELS[own.kind].make(own.arguments, key)
+        return _with_prior(MODELS[own.kind].make(own.arguments, key), config, directory)
     if own.predicts_numbers:
         return make_regressor(own.kind, own.arguments, schema)
     arguments = dict(own.arguments)
@@ -270,11 +270,7 @@ def make_model(config: PipelineConfig, schema: Schema | None, directory: Path = 
             f"{own.kind}: {error}; ignore such columns, declare them as something else in [schema.features], or "
             "choose another model"
         ) from error
-    if own.prior is not None:
-        try:
-            add_prior_of_file(learner, directory / own.prior, own.prior_weight)
-        except BadValue as error:
-            raise BadConfig(f"model.prior: {error}") from error
+    learner = _with_prior(learner, config, directory)
     if config.labels is not None and getattr(learner, "unlabelled", "refuse") == "em":
         raise BadConfig(
             "model.arguments.unlabelled: 'em' learns an event without a label when it comes, and [labels] waits for "
@@ -290,6 +286,17 @@ def make_model(config: PipelineConfig, schema: Schema | None, directory: Path = 
     model = compose.Pipeline(*steps, learner) if steps else learner
     rule = own.rule()
     return model if rule is None else DecidingClassifier(model, rule)
+
+
+def _with_prior(model: Any, config: PipelineConfig, directory: Path) -> Any:
+    """Return a model that has learned nothing, with the prior of the file, if any."""
+    own = config.model
+    if own.prior is not None:
+        try:
+            add_prior_of_file(model, directory / own.prior, own.prior_weight)
+        except BadValue as error:
+            raise BadConfig(f"model.prior: {error}") from error
+    return model
 
 
 def _event_model(
