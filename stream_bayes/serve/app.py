@@ -119,7 +119,10 @@ class Service:
                 "GET", "/v1/confusion", self.confusion, "Events of the history by label and prediction"
             ),
             Operation(
-                "GET", "/v1/labels/curve", self.labels_over_time, "Precision, recall, F1 by label over time"
+                "GET",
+                "/v1/evaluation/parts",
+                self.parts_over_time,
+                "Measures of each label or variable over time",
             ),
             Operation(
                 "GET",
@@ -325,8 +328,8 @@ class Service:
         }
         return _json(answer)
 
-    async def labels_over_time(self, request: Request) -> Response:
-        return _json({"curve": self.board.label_curve.points})
+    async def parts_over_time(self, request: Request) -> Response:
+        return _json({"curve": self.board.parts_curve.points})
 
     async def thresholds(self, request: Request) -> Response:
         query, history = request.query_params, self.board.history

@@ -27,7 +27,7 @@ __all__ = ["Board", "EventSubscriber", "evaluation_of", "measures_by_label"]
 MOST_POINTS = 1440  # of a curve; then every second one is dropped
 MOST_DRIFTS = 1000
 MOST_LABELS = 12  # whose measures are shown
-MOST_LABEL_POINTS = 360  # of their curves
+MOST_PART_POINTS = 360  # of the curves of labels, or of variables
 MOST_FOLLOWERS = 256
 MOST_FOLLOWERS_EACH = 64  # from one address
 MOST_BEHIND = 64  # messages that a follower may be behind
@@ -110,7 +110,7 @@ class Board:
         self.challenger_evaluations: dict[str, dict[str, Any]] = {}
         self.history = EventHistory(history_events)
         self.curve = ThinnedCurve(MOST_POINTS)
-        self.label_curve = ThinnedCurve(MOST_LABEL_POINTS)
+        self.parts_curve = ThinnedCurve(MOST_PART_POINTS)
         self.drifts: deque[dict[str, Any]] = deque(maxlen=MOST_DRIFTS)
         self.followers: set[EventSubscriber] = set()
         self.dropped_followers = 0
@@ -163,8 +163,9 @@ class Board:
             **status["measures"],
         }
         self.curve.add(point, is_last=is_last)
-        if status["by_label"]:
-            self.label_curve.add({"time": moment, "by_label": status["by_label"]}, is_last=is_last)
+        parts = {name: status[name] for name in ("by_label", "errors") if status[name]}
+        if parts:
+            self.parts_curve.add({"time": moment, **parts}, is_last=is_last)
 
     def _apply_events(self, message: Mapping[str, Any]) -> None:
         self.history.add(message["entries"], message["left_out"])

@@ -119,6 +119,7 @@ class ComparedModels:
             "labels": None,
             "snapshots": {"written": 0, "failed": 0, "newest": None},
             "by_label": {},
+            "errors": {},
             "measures": {} if best is None else as_json(_figures(best) | self._baselines()),
             "challengers": {
                 name: {**as_json(_figures(each)), "since": 0, "failure": None}

@@ -62,16 +62,18 @@ def verdict_of(entry: Mapping[str, Any]) -> Verdict | None:
 
 def certainty_of(entry: Mapping[str, Any]) -> float | None:
     """Return the probability of the prediction; of an answer that is no label, such as "unsure", the largest one. None
-    without probabilities.
+    without probabilities, and where several variables are predicted, or a number.
 
     Examples
     --------
     >>> certainty_of({"prediction": 1.0, "probabilities": {"1.0": 0.7, "2.0": 0.3}})
     0.7
     """
-    shares: Mapping[str, float] = entry.get("probabilities") or {}
+    shares: Mapping[str, Any] = entry.get("probabilities") or {}
     share = shares.get(label_name(entry["prediction"]))
-    return max(shares.values(), default=None) if share is None else share
+    if share is None and "surprise" not in entry:
+        share = max(shares.values(), default=None)
+    return share if isinstance(share, float) else None
 
 
 @dataclass(frozen=True)
@@ -97,9 +99,9 @@ class EventFilter:
 
     def _is_only(self, entry: Mapping[str, Any]) -> bool:
         if self.only == "unsure":
-            shares = entry.get("probabilities") or {}
-            # An answer that is no label, such as "unsure", has no probability.
-            return bool(shares) and shares.get(label_name(entry["prediction"]), 0.0) < self.unsure_below
+            certainty = certainty_of(entry)
+            is_label = label_name(entry["prediction"]) in (entry.get("probabilities") or ())
+            return certainty is not None and (certainty < self.unsure_below or not is_label)
         return verdict_of(entry) == self.only
 
 

@@ -237,7 +237,10 @@ class Handover:
             "by_label": {} if step.model.predicts_numbers else measures_by_label(fading),
             "errors": {}
             if step.errors is None
-            else {name: as_json(each.fading.as_dict()) for name, each in step.errors.by_name.items()},
+            else {
+                name: {**as_json(each.fading.as_dict()), "weight": as_json(each.fading.weight)}
+                for name, each in step.errors.by_name.items()
+            },
             "challengers": {
                 name: {
                     **as_json(each.step.losses.fading.as_dict()),

@@ -107,6 +107,7 @@ def _loaded(followed: Followed, snapshot: Snapshot) -> tuple[Any, Any, dict[str,
         "labels": None,
         "snapshots": {"written": 0, "failed": 0, "newest": None},
         "by_label": {},
+        "errors": {},
         "measures": evaluation.get("fading", {}),
     }
     return view, evaluation, status

@@ -400,6 +400,37 @@ def test_a_click_on_a_bar_is_evidence_and_every_posterior_follows(driver: Any, t
         assert complaints(driver) == [] and errors(driver) == []
 
 
+def test_a_network_of_numbers_shows_the_errors_of_each_and_its_events(driver: Any, tmp_path: Path) -> None:
+    rng = random.Random(5)
+    lines: list[dict[str, Any]] = [
+        {"day": n, "wind": rng.gauss(3, 1), "sky": rng.choice(("grey", EVIL))} for n in range(800)
+    ]
+    for line in lines:
+        line["rain"] = 2.0 * line["wind"] + rng.gauss(0, 0.1)
+    (tmp_path / "days.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    source = 'source = { kind = "jsonl", path = "days.jsonl", key = "day", follow = true }'
+    model = 'model = { kind = "mixed-network", predict = ["rain", "wind"] }'
+    with running(tmp_path, f'name = "days"\nbatch = 100\n{source}\n{model}\n[serve]\nport = 0\n') as (
+        engine,
+        client,
+    ):
+        wait_until(lambda: engine.step.processed >= 800, 60)
+        wait_until(lambda: client.get("/v1/evaluation")["status"].get("processed") == 800)
+        open_page(driver, client, "quality")
+        wait_until(lambda: driver.find_elements("css selector", "#panel-quality tbody tr"))
+        rows = [each.text.split() for each in driver.find_elements("css selector", "#panel-quality tbody tr")]
+        errors_now = client.get("/v1/evaluation")["status"]["errors"]
+        assert {row[0]: float(row[1]) for row in rows} == {
+            name: pytest.approx(each["rmse"], rel=1e-3) for name, each in errors_now.items()
+        }
+        assert client.get("/v1/evaluation/parts")["curve"][-1]["errors"] == errors_now
+        assert complaints(driver) == []
+        driver.find_element("id", "tab-history").click()
+        wait_until(lambda: "rain: " in text(driver, "#panel-history tbody"))
+        assert "waits" not in text(driver, "#panel-history tbody")
+        assert complaints(driver) == [] and errors(driver) == []
+
+
 def test_the_experts_of_a_mixture_are_shown_with_weights_and_probabilities(
     driver: Any, tmp_path: Path
 ) -> None:

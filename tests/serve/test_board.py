@@ -10,7 +10,7 @@ import pytest
 
 from stream_bayes import NaiveBayes
 from stream_bayes.serve import board as boards
-from stream_bayes.serve.board import MOST_BEHIND, MOST_LABEL_POINTS, MOST_POINTS, Board, EventSubscriber
+from stream_bayes.serve.board import MOST_BEHIND, MOST_PART_POINTS, MOST_POINTS, Board, EventSubscriber
 from stream_bayes.serve.views import Copy, View
 
 
@@ -24,6 +24,7 @@ def status(second: int) -> dict[str, Any]:
         "lag_units": {"days": "rows", "labels.jsonl": "bytes"},
         "measures": {"accuracy": 0.5},
         "by_label": {"rain": {"f1": 0.5}},
+        "errors": {},
     }
 
 
@@ -56,7 +57,7 @@ def test_a_curve_of_a_day_keeps_its_first_and_newest_point_within_its_bound() ->
     board = Board("days")
     for second in range(20_000):
         board.apply(status(second))
-        assert len(board.curve.points) <= MOST_POINTS and len(board.label_curve.points) <= MOST_LABEL_POINTS
+        assert len(board.curve.points) <= MOST_POINTS and len(board.parts_curve.points) <= MOST_PART_POINTS
     assert board.curve.points[0]["time"] == 0.0 and board.curve.points[-1]["time"] > 19_900
     assert board.curve.points[-1]["lag"] == 7 and board.curve.points[5]["events_per_second"] == 10.0
     mixed = status(20_000) | {"lag": [["days", 0, 3], ["labels.jsonl", 0, 900]], "running": False}

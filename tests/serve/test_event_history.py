@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from stream_bayes.serve.event_history import EventFilter, confusion_of, csv_text
+from stream_bayes.serve.event_history import EventFilter, certainty_of, confusion_of, csv_text, verdict_of
 
 
 def entry(key: Any, label: Any, prediction: Any, share: float = 0.9, **more: Any) -> dict[str, Any]:
@@ -61,3 +61,24 @@ def test_an_export_has_a_cell_for_each_value_as_it_was() -> None:
     assert [row["verdict"] for row in rows] == ["right", "wrong", "waits", "wrong", "right"]
     assert rows[0]["p(1.0)"] == "0.6" and rows[1]["x(sky)"] == "Grey, low" and rows[3]["label"] == "=2+3"
     assert rows[4]["interval"] == "[null,8.0]" and rows[4]["p(1.0)"] == ""
+
+
+def test_events_of_networks_that_predict_numbers_or_several_variables_have_no_certainty() -> None:
+    number = {"mean": 2.5, "low": 1.0, "high": 4.0}
+    one = {
+        "id": "n/0/1",
+        "key": 1,
+        "label": None,
+        "surprise": 3.0,
+        "prediction": 2.5,
+        "probabilities": number,
+    }
+    two = one | {
+        "prediction": {"wind": 2.5, "sky": "wet"},
+        "probabilities": {"wind": number, "sky": {"wet": 0.6}},
+    }
+    sky = one | {"prediction": "wet", "probabilities": {"wet": 0.6, "dry": 0.4}}
+    assert [certainty_of(each) for each in (one, two, sky)] == [None, None, 0.6]
+    assert [verdict_of(each) for each in (one, two, sky)] == [None, None, None]
+    assert list(map(EventFilter(only="unsure").holds, (one, two, sky))) == [False, False, True]
+    assert csv_text([one, two, sky]).count("\r\n") == 4

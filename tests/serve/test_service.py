@@ -94,7 +94,7 @@ def test_measures_are_those_of_the_engine(weather: tuple[Engine, Client, Path]) 
     assert found["status"]["snapshots"]["written"] >= 1
     f1 = engine.step.losses.fading.f1
     assert {label: each["f1"] for label, each in found["status"]["by_label"].items()} == pytest.approx(f1)
-    assert set(client.get("/v1/labels/curve")["curve"][-1]["by_label"]) == {"yes", "no"}
+    assert set(client.get("/v1/evaluation/parts")["curve"][-1]["by_label"]) == {"yes", "no"}
     costs = client.get("/v1/thresholds?missed=3&label=yes")
     first, last = costs["steps"][0], costs["steps"][-1]
     assert (first["misses"], last["false_alarms"]) == (0.0, 0.0) and last["misses"] == costs["with_label"]

@@ -107,7 +107,7 @@ export class History {
       const mail = event.x && (event.x.subject !== undefined || event.x.sender !== undefined) ? `${event.x.subject ?? ""} (${event.x.sender ?? ""})` : event.subject !== undefined ? `${event.subject} (${event.sender ?? ""})` : null;
       return [
         event.time === null ? null : time(event.time), label(event.key), mail,
-        el("span", { class: event.verdict === "wrong" ? "wrong" : "" }, isNumber ? figure(event.prediction) : label(event.prediction)),
+        el("span", { class: event.verdict === "wrong" ? "wrong" : "" }, typeof event.prediction === "number" ? figure(event.prediction) : several(event.prediction)),
         isNumber && event.interval ? el("span", { class: "figure" }, `${end(event.interval[0], "-")} to ${end(event.interval[1], "")}`) : null,
         isNumber && hasLabel && typeof event.prediction === "number" ? el("span", { class: "figure" }, figure(event.prediction - event.label)) : null,
         event.certainty === null ? null : percent(event.certainty), event.surprise === undefined ? null : el("span", {}, `${figure(event.surprise)} nats`),
@@ -150,6 +150,12 @@ export class History {
       await this.load();
     } catch (error) { this.report(error); }
   }
+}
+
+// A network may predict several variables.
+function several(value) {
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return label(value);
+  return Object.entries(value).map(([name, each]) => `${name}: ${typeof each === "number" ? figure(each) : label(each)}`).join(", ");
 }
 
 function end(value, sign) { return value === null || value === undefined ? `${sign}\u221e` : figure(value); }

@@ -14,14 +14,15 @@ export class Quality {
     this.byLabel = el("div");
     this.chosen = el("select", { id: "label-over-time", onchange: () => this.drawCurve() });
     this.chart = new Chart("One label over time", MEASURES.map(([name, words, colour]) => ({
-      label: words, colour, of: (point) => (point.by_label[this.chosen.value] || {})[name],
+      label: words, colour, of: (point) => ((point.by_label || {})[this.chosen.value] || {})[name],
     })), { isShare: true });
     this.curve = [];
     this.labels = el("div", {}, el("h2", {}, "Each label"), this.byLabel,
       el("div", { class: "toolbar" }, el("label", { for: "label-over-time" }, "Label"), this.chosen), range.bar("range-quality"), this.chart.element);
+    this.errors = new Errors();
     this.costs = new Costs(report);
-    this.none = el("p", { class: "soft", hidden: true }, "This model predicts no labels, so there is nothing to show here.");
-    panel.append(this.none, this.reliability, this.labels, this.costs.element);
+    this.none = el("p", { class: "soft", hidden: true }, "Measures of all events are on the tab Now: there are no labels or variables to tell apart.");
+    panel.append(this.none, this.errors.element, this.reliability, this.labels, this.costs.element);
     this.refresh = throttled(() => this.load(), 3000);
   }
 
@@ -32,24 +33,55 @@ export class Quality {
 
   async load() {
     try {
-      const [answer, { curve }] = await Promise.all([get("v1/evaluation"), get("v1/labels/curve")]);
+      const [answer, { curve }] = await Promise.all([get("v1/evaluation"), get("v1/evaluation/parts")]);
       const measures = (answer.measures || {}).windowed, bins = (answer.measures || {}).reliability;
-      const hasLabels = Boolean(bins);
-      this.none.hidden = hasLabels;
-      this.labels.hidden = this.reliability.hidden = !hasLabels;
+      const labels = Object.entries((measures || {}).by_label || {}), errors = Object.entries((answer.status || {}).errors || {});
+      const hasLabels = labels.length > 0;
+      this.none.hidden = hasLabels || errors.length > 0;
+      this.labels.hidden = this.reliability.hidden = this.costs.element.hidden = !hasLabels;
+      this.errors.show(errors, curve);
       if (!hasLabels) return;
       replace(this.reliability, el("h2", {}, "Reliability"), el("div", { class: "columns" }, diagram(bins), reliabilityTable(bins)));
-      const labels = Object.entries(measures.by_label);
       replace(this.byLabel, table("Of the newest events; the most frequent labels", ["label", "events", "precision", "recall", "F1"],
         labels.map(([label, each]) => [label, Math.round(each.weight), percent(each.precision), percent(each.recall), percent(each.f1)])));
-      const offered = new Set([...this.chosen.options].map((option) => option.value));
-      for (const [label] of labels) if (!offered.has(label)) this.chosen.append(el("option", { value: label }, label));
+      offer(this.chosen, labels.map(([label]) => label));
       this.curve = curve;
       this.drawCurve();
     } catch (error) { this.report(error); }
   }
 
   drawCurve() { this.chart.show(this.curve); }
+}
+
+function offer(field, values) {
+  const offered = new Set([...field.options].map((option) => option.value));
+  for (const value of values) if (!offered.has(value)) field.append(el("option", { value }, value));
+}
+
+// The errors of each number that a network predicts.
+class Errors {
+  constructor() {
+    this.list = el("div");
+    this.chosen = el("select", { id: "variable-over-time", onchange: () => this.chart.show(this.curve) });
+    const of = (point) => (point.errors || {})[this.chosen.value] || {};
+    this.chart = new Chart("Root mean squared error of one number over time", [
+      { label: "model", colour: "blue", of: (point) => of(point).rmse },
+      { label: "no change", colour: "orange", of: (point) => of(point).no_change_rmse },
+      { label: "mean", colour: "soft", of: (point) => of(point).mean_rmse },
+    ]);
+    this.element = el("div", {}, el("h2", {}, "Errors of predicted numbers"), this.list,
+      el("div", { class: "toolbar" }, el("label", { for: "variable-over-time" }, "Number"), this.chosen), range.bar("range-errors"), this.chart.element);
+  }
+
+  show(errors, curve) {
+    this.element.hidden = !errors.length;
+    if (!errors.length) return;
+    replace(this.list, table("Of the newest events, older ones fading; beside the errors of the last number, and of the mean", ["number", "RMSE", "no change", "mean", "MAE", "R2", "coverage", "width"],
+      errors.map(([name, each]) => [name, each.rmse, each.no_change_rmse, each.mean_rmse, each.mae, each.r2, percent(each.coverage), each.width])));
+    offer(this.chosen, errors.map(([name]) => name));
+    this.curve = curve;
+    this.chart.show(curve);
+  }
 }
 
 // The share of right predictions by their probability. On the diagonal they can be trusted.
