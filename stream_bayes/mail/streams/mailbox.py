@@ -34,7 +34,8 @@ __all__ = ["MAX_BYTES", "Mail", "mails", "mails_attached", "refusal_of", "size_o
 
 MAX_BYTES = 1 << 26  # of one message; the rest of a longer one is skipped
 MAX_GROWTH, MIN_PACKED = 200, 1 << 18  # of a packed file as it expands, once so many bytes of it were read
-UNPACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+# Not LZMA, which takes as much memory as the archive asks for.
+UNPACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
 ZIP, TAR_MARK, MMDF = b"PK\3\4", 257, b"\1\1\1\1"
 PACKERS: dict[
     bytes, Callable[[IO[bytes], str], Any]
@@ -196,9 +197,8 @@ def _in_file(
                 if info.is_dir():
                     continue
                 if info.flag_bits & 1 or info.compress_type not in UNPACKED:
-                    raise SourceError(
-                        f"{name}: {info.filename} is encrypted, or packed in a way that is not read"
-                    )
+                    why = "encrypted" if info.flag_bits & 1 else f"packed by {_packing_of(info)}"
+                    raise SourceError(f"{name}: {info.filename} is {why}; unpack it, or pack it again by zip")
                 if info.file_size > MAX_GROWTH * max(info.compress_size, MIN_PACKED):
                     raise SourceError(f"{name}: {info.filename} expands without end; it is not read")
                 with packed.open(info) as member_file:
@@ -207,6 +207,10 @@ def _in_file(
     else:
         for mail in _in_stream(stream, below, name, label):
             yield mail._replace(refusal=mail.refusal or refusal_of(mail.raw))
+
+
+def _packing_of(info: zipfile.ZipInfo) -> str:
+    return "LZMA" if info.compress_type == zipfile.ZIP_LZMA else f"method {info.compress_type}"
 
 
 def _archived(found: Iterator[Mail]) -> Iterator[Mail]:

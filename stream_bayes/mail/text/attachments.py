@@ -18,6 +18,7 @@ from stream_bayes.mail.text.charsets import decode_text
 
 __all__ = ["AttachedText", "kind_of", "read_attachment"]
 
+OFFICE_PACKS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 MAX_MEMBERS: Final = 2_000  # of an archive that is opened
 MAX_NAMES: Final = 40  # of files in an archive
 MAX_STREAMS: Final = 300  # of a PDF
@@ -212,7 +213,8 @@ def _office(data: bytes, longest: int) -> AttachedText:
         for info in archive.infolist():
             if _OFFICE_TEXT.fullmatch(info.filename) is None:
                 continue
-            if info.flag_bits & 1 or left <= 0:  # encrypted, or enough
+            # Encrypted, or enough; or packed as no office program does, some of it with any memory that it asks for.
+            if info.flag_bits & 1 or left <= 0 or info.compress_type not in OFFICE_PACKS:
                 is_whole = False
                 continue
             with archive.open(info) as member:

@@ -21,6 +21,9 @@ __all__ = ["AvroSource", "kinds_of"]
 
 NUMBERS = {"int", "long", "float", "double"}
 TEXTS = {"string", "boolean", "enum"}
+LISTS = ("array", "map")
+RECORDS = ("record", "error")
+NAMED = (*RECORDS, "enum", "fixed")
 LOGICAL = {  # types that fastavro reads as those of Python
     "decimal": NUMBER,
     "date": DATE,
@@ -46,6 +49,7 @@ class AvroSource(TypedFile):
                 f"{self.path}: Avro is read by fastavro, which is not installed: {install_command('registry')}"
             ) from error
         self._open_blocks = fastavro.block_reader
+        self._values_schema: Any = None
         try:
             self._file = self.path.open("rb")
         except OSError as error:
@@ -64,7 +68,8 @@ class AvroSource(TypedFile):
         if (head := self._file.read(len(MAGIC))) != MAGIC:
             raise SourceError(f"{self.path} is no Avro file: it begins with {head!r}, not with {MAGIC!r}")
         try:
-            return self._open_blocks(cast("IO[bytes]", plain_container(self._file)))
+            blocks = cast("IO[bytes]", plain_container(self._file))
+            return self._open_blocks(blocks, self._values_schema)
         except Exception as error:  # fastavro has no error of its own
             raise SourceError(f"{self.path} cannot be read as Avro: {error}") from error
 
@@ -77,6 +82,10 @@ class AvroSource(TypedFile):
             raise SourceError(f"{self.path}: its schema is refused: {error.detail}") from None
         if not isinstance(schema, dict) or schema["type"] != "record":
             raise SourceError(f"{self.path}: expected a file of records, got one of other values")
+        if any(
+            _holds_list(field["type"], named) for kind in named.values() for field in kind.get("fields", ())
+        ):
+            self._values_schema = parse(_without_lists(schema, named, set()))
         return kinds_of(schema, named)
 
     def _read(self, position: Position) -> Iterator[Any]:
@@ -137,6 +146,35 @@ def kinds_of(schema: Mapping[str, Any], named: Mapping[str, Any], prefix: str = 
             found = {_kind_of(kind) for kind in types}
             kinds[name] = found.pop() if len(found) == 1 else _mixed(found)
     return kinds
+
+
+def _without_lists(schema: Any, named: Mapping[str, Any], written: set[str]) -> Any:
+    """Return the schema with which fastavro passes over fields of arrays and maps instead of building them.
+
+    Of an array of records a byte would become a dict. `named` has the types, `written` those that were defined so far.
+    """
+    if isinstance(schema, list):
+        return [_without_lists(part, named, written) for part in schema]
+    if isinstance(schema, str):
+        return (
+            schema
+            if schema in written or schema not in named
+            else _without_lists(named[schema], named, written)
+        )
+    if schema["type"] in NAMED:
+        if schema["name"] in written:
+            return schema["name"]
+        written.add(schema["name"])
+    if schema["type"] not in RECORDS:
+        return schema
+    fields = [field for field in schema["fields"] if not _holds_list(field["type"], named)]
+    kept = [{**field, "type": _without_lists(field["type"], named, written)} for field in fields]
+    return {"type": "record", "name": schema["name"], "fields": kept}
+
+
+def _holds_list(types: Any, named: Mapping[str, Any]) -> bool:
+    parts = [named.get(part, part) if isinstance(part, str) else part for part in _listed(types)]
+    return any(isinstance(part, dict) and part["type"] in LISTS for part in parts)
 
 
 def _listed(types: Any) -> list[Any]:

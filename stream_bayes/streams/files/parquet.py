@@ -11,16 +11,18 @@ from stream_bayes._build import install_command
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import MissingPackage, SourceError
 from stream_bayes.streams.files.csv_cells import Misfits
-from stream_bayes.streams.files.parquet_pages import check_pages
+from stream_bayes.streams.files.parquet_pages import MOST_PAGE, check_pages
 from stream_bayes.streams.files.typed import CLOCK, DATE, DURATION, NUMBER, TEXT, TIME, TypedFile
 
 if TYPE_CHECKING:
     import pyarrow
+    from pyarrow.parquet import FileMetaData
 
 __all__ = ["ParquetSource"]
 
 BATCH_ROWS = 4096
 BUFFER = 1 << 16  # bytes of a column read at once
+DELTAS = {"DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"}  # encodings of texts apart from their lengths
 
 
 class ParquetSource(TypedFile):
@@ -42,10 +44,15 @@ class ParquetSource(TypedFile):
         try:
             with parquet.ParquetFile(self.path) as file:
                 schema = file.schema_arrow
+                # A page of few bytes may hold one long text thousands of times: it is kept once. pyarrow cannot do so
+                # where pages are of another encoding, too.
+                self._in_full = _columns_of(file.metadata, DELTAS)
                 texts = [column.name for column in schema if _is_text(column.type)]
-                # A page of few bytes may hold one long text thousands of times: it is kept once.
                 self._file = parquet.ParquetFile(
-                    self.path, metadata=file.metadata, read_dictionary=texts, buffer_size=BUFFER
+                    self.path,
+                    metadata=file.metadata,
+                    read_dictionary=[name for name in texts if name not in self._in_full],
+                    buffer_size=BUFFER,
                 )
         except (OSError, ValueError) as error:  # pyarrow raises both
             raise SourceError(f"{self.path} cannot be read as Parquet: {error}") from error
@@ -84,8 +91,12 @@ class ParquetSource(TypedFile):
         try:
             with self.path.open("rb") as file:
                 for group in groups:
-                    check_pages(file, self._file.metadata, group, names)
-                    for batch in self._file.iter_batches(BATCH_ROWS, row_groups=[group], columns=names):
+                    dictionaries = check_pages(file, self._file.metadata, group, names)
+                    longest = max(
+                        (size for name, size in dictionaries.items() if name in self._in_full), default=0
+                    )
+                    rows = max(1, min(BATCH_ROWS, MOST_PAGE // max(1, longest)))
+                    for batch in self._file.iter_batches(rows, row_groups=[group], columns=names):
                         yield batch
                         done += batch.num_rows
         except (OSError, ValueError, NotImplementedError, MemoryError) as error:  # pyarrow raises them all
@@ -111,6 +122,16 @@ class ParquetSource(TypedFile):
 
     def _row(self, record: dict[str, Any]) -> dict[str, Any]:
         return record
+
+
+def _columns_of(metadata: FileMetaData, encodings: set[str]) -> set[str]:
+    """Return the columns that have pages of some encodings."""
+    chunks = (
+        metadata.row_group(group).column(index)
+        for group in range(metadata.num_row_groups)
+        for index in range(metadata.num_columns)
+    )
+    return {chunk.path_in_schema for chunk in chunks if not encodings.isdisjoint(chunk.encodings)}
 
 
 def _is_text(column: pyarrow.DataType) -> bool:

@@ -172,6 +172,13 @@ def test_a_file_that_expands_without_end_is_refused_while_it_expands(
         list(mails(tmp_path / "bomb"))
 
 
+def test_a_zip_packed_by_lzma_is_refused_as_its_memory_has_no_bound(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "box.zip", "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("a.eml", MBOX)
+    with pytest.raises(SourceError, match=r"a\.eml is packed by LZMA; unpack it, or pack it again"):
+        list(mails(tmp_path / "box.zip"))
+
+
 def test_a_zip_that_expands_without_end_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "bomb", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("mail", b"Subject: a\n\n" + bytes(1 << 27))

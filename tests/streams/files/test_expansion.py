@@ -7,6 +7,7 @@ import io
 import lzma
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -18,6 +19,7 @@ import pytest
 from pyarrow import parquet
 
 from stream_bayes import streams, unpacking
+from stream_bayes.core.events.event import BadRecord
 from stream_bayes.errors import SchemaError, SourceError
 from stream_bayes.streams.files import avro_blocks, column_profile, parquet_pages, spreadsheets
 from stream_bayes.streams.files.avro_blocks import plain_container
@@ -106,6 +108,59 @@ def test_what_an_avro_file_claims_is_checked_before_it_is_read(
         read(path)
 
 
+def test_one_object_of_any_size_is_judged_by_its_beginning(tmp_path: Path) -> None:
+    path = tmp_path / "days.jsonl"
+    lists, cells = b"[]," * 1_000_000, b",".join(b'"%d":0' % number for number in range(300_000))
+    for content, is_table in (
+        (b'{"a":[' + lists + b"0]}", False),
+        (b'{"sky":{' + cells + b"}}", True),
+        (b'{\n "sky": {' + cells.replace(b",", b",\n ") + b"}}\n", True),
+        (b'{"columns":["a"],"data":[' + lists + b"[]]}", True),
+        (b'{"sky":{' + cells + b'}}\n{"sky": 1}\n', False),
+    ):
+        path.write_bytes(content)
+        tracemalloc.start()
+        if is_table:
+            with pytest.raises(SourceError, match="one object that holds a whole table"):
+                streams.from_file(path).poll(10)
+        else:
+            source = streams.from_file(path)
+            first, *others = whole(source)
+            assert isinstance(first, BadRecord) and first.reason == "too_long"
+            assert len(others) == content.count(b"\n{")
+            source.close()
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 15_000_000, content[:30]  # a million lists would be 60 MB
+
+
+def test_lists_in_a_record_of_avro_are_passed_over_and_never_built(tmp_path: Path) -> None:
+    flag = {"type": "record", "name": "Flag", "fields": [{"name": "on", "type": "boolean"}]}
+    schema = {
+        "type": "record",
+        "name": "Day",
+        "fields": [
+            {"name": "flags", "type": ["null", {"type": "array", "items": flag}]},
+            {"name": "sky", "type": "string"},
+            {"name": "flag", "type": "Flag"},  # defined within the field that is passed over
+        ],
+    }
+    file = io.BytesIO()
+    fastavro.writer(file, schema, [], codec="deflate")
+    head, many = file.getvalue(), 300_000
+    block = deflated(long_number(1) + long_number(many) + b"\1" * many + b"\0" + text(b"grey") + b"\1")
+    path = tmp_path / "days.avro"
+    path.write_bytes(head + long_number(1) + long_number(len(block)) + block + head[-16:])
+    tracemalloc.start()
+    source = streams.from_file(path, ignore=["flags"])
+    (record,) = source.poll(10)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    source.close()
+    assert record.x == {"sky": "grey", "flag.on": True}  # type: ignore[union-attr]  # an event
+    assert peak < 5_000_000  # each flag would be a dict of 200 bytes
+
+
 def test_a_page_of_parquet_is_refused_by_its_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "days.parquet"
     table = pyarrow.table(
@@ -134,6 +189,39 @@ def test_a_long_text_that_recurs_in_parquet_is_in_memory_once(tmp_path: Path) ->
     assert pyarrow.total_allocated_bytes() - before < 10_000_000  # 400 MB if each row had its text
     assert len({id(record.x["note"]) for record in records}) == 1  # type: ignore[union-attr]
     source.close()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "version", "packing"),
+    [
+        ("DELTA_BYTE_ARRAY", "1.0", "zstd"),
+        ("DELTA_BYTE_ARRAY", "2.0", "lz4"),
+        ("DELTA_LENGTH_BYTE_ARRAY", "2.0", "snappy"),
+    ],
+)
+def test_texts_of_parquet_apart_from_their_lengths_are_read_within_bounds(
+    encoding: str, version: str, packing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "days.parquet"
+    notes = [None if number % 7 == 0 else "x" * 1000 + str(number) for number in range(4096)]
+    parquet.write_table(
+        pyarrow.table({"note": notes, "y": ["a"] * 4096}),
+        path,
+        compression=packing,
+        data_page_version=version,
+        use_dictionary=False,
+        column_encoding={"note": encoding, "y": "PLAIN"},
+    )
+    source = streams.from_file(path, target="y")
+    records = source.poll(4096)
+    source.close()
+    assert [record.x.get("note") for record in records] == notes  # type: ignore[union-attr]  # events
+    is_shared = encoding == "DELTA_BYTE_ARRAY"  # a page of some kilobytes is 4 MB of texts
+    monkeypatch.setattr(
+        parquet_pages, "MOST_PAGE" if is_shared else "MOST_TEXTS", 1_000_000 if is_shared else 1000
+    )
+    with pytest.raises(SourceError, match="put together; write" if is_shared else "1,000 texts, got one of"):
+        read(path)
 
 
 def workbook(path: Path, sheet: str) -> Path:
