@@ -33,6 +33,7 @@ from stream_bayes.testing.laws_of_predictions import (
     explanations_add_up,
     many_are_one_by_one,
     missing_is_missing,
+    no_interval_for_no_level,
     predicting_changes_nothing,
 )
 from stream_bayes.testing.laws_of_regressors import REGRESSION_LAWS, TargetStreams
@@ -157,6 +158,7 @@ def _is_a_sum(learner: BayesClassifier) -> bool:
 LAWS: tuple[Law, ...] = (
     Law(predicting_changes_nothing, None, _everyone),
     Law(answers_are_probabilities, None, _everyone),
+    Law(no_interval_for_no_level, None, _everyone),
     Law(missing_is_missing, None, _is_long),
     Law(many_are_one_by_one, None, _everyone),
     Law(batches_of_coded_columns, None, _everyone),

@@ -8,12 +8,13 @@ import math
 import pickle
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from itertools import product
 from operator import add
 from typing import Any
 
 import numpy as np
 
-from stream_bayes.errors import StreamBayesError
+from stream_bayes.errors import BadValue, StreamBayesError
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.testing.assertions import (
     EXACT,
@@ -32,6 +33,7 @@ __all__ = [
     "learn_all",
     "many_are_one_by_one",
     "missing_is_missing",
+    "no_interval_for_no_level",
     "predicting_changes_nothing",
 ]
 
@@ -162,6 +164,21 @@ def _require_probabilities(model: BayesClassifier, probe: Mapping[Any, Any], wha
                 f"{what}: at level {level} the interval of {label!r} is {low!r} to {high!r}, without {within[label]}",
             )
         within = intervals
+
+
+def no_interval_for_no_level(learner: BayesClassifier, streams: Streams) -> None:
+    """Check that nothing learned has no interval, and that levels which are none and infinite numbers are refused."""
+    model, probe = learn_all(learner.clone(), streams.samples(20)), streams.probes()[0]
+    require(learner.clone().predict_interval_one(probe) == {}, "before any learning there is an interval")
+    levels: list[Any] = [0.0, 1.0, -0.5, 95, True, math.nan, math.inf, "0.95", None]
+    refused: dict[str, Callable[[], object]] = {}
+    for level in levels:
+        refused[f"the level {level!r}"] = partial(model.predict_interval_one, probe, level)
+        refused[f"the level {level!r} of many"] = partial(model.predict_interval_many, [probe], level)
+    used = [name for name in streams.numeric if name in model._store.encoder.features]
+    for name, number in product(used, (math.inf, -math.inf)):
+        refused[f"{name} = {number}"] = partial(model.predict_interval_one, {name: number})
+    Untouched(model).refuses(refused, BadValue)
 
 
 def missing_is_missing(learner: BayesClassifier, streams: Streams) -> None:

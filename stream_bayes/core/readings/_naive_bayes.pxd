@@ -1,6 +1,6 @@
 from stream_bayes.core.counts._moments cimport BLOCK, Gaussians
 from stream_bayes.core.readings._reading cimport Reading, log_of
-from stream_bayes.core.readings._student cimport log_gammas, student_rise
+from stream_bayes.core.readings._student cimport log_gammas, rise_at_mean, rise_away
 from stream_bayes.core.counts._layout cimport Layout
 from stream_bayes.core.encoding._bins cimport Bins
 from stream_bayes.core.encoding._rows cimport Row
@@ -27,6 +27,9 @@ cdef class ValueReading(Reading):
     cdef double[::1] shared_freedom
     cdef double[::1] last_freedom
     cdef double[::1] last_gammas
+    cdef double[::1] risen_freedom
+    cdef double[::1] risen_weight
+    cdef double[::1] last_rise
     cdef double[::1] distance
     cdef double[::1] numbers_held
     cdef double weight_of_samples

@@ -14,7 +14,7 @@ if not cython.compiled:
     from stream_bayes.core.encoding._bins import Bins
     from stream_bayes.core.encoding._rows import Row
     from stream_bayes.core.readings._reading import Reading, log_of
-    from stream_bayes.core.readings._student import log_gammas, student_rise
+    from stream_bayes.core.readings._student import log_gammas, rise_at_mean, rise_away
 
 SMALL = cython.declare(cython.double, 1e-150)
 LARGE = cython.declare(cython.double, 1e150)
@@ -125,6 +125,7 @@ class ValueReading(Reading):
         )
         self.shared, self.shared_freedom = np.zeros(2), np.zeros(2)
         self.last_freedom, self.last_gammas = np.zeros(2), np.zeros(2)
+        self.risen_freedom, self.risen_weight, self.last_rise = np.zeros(2), np.zeros(2), np.zeros(2)
         self.numbers_held = np.zeros(2)
 
     @cython.cfunc
@@ -419,6 +420,8 @@ class ValueReading(Reading):
             self.mean, self.variance, self.freedom = np.zeros(size), np.zeros(size), np.zeros(size)
             self.distance, self.shared, self.shared_freedom = np.zeros(size), np.zeros(size), np.zeros(size)
             self.last_freedom, self.last_gammas = np.zeros(size), np.zeros(size)
+            self.risen_freedom, self.risen_weight = np.zeros(size), np.zeros(size)
+            self.last_rise = np.zeros(size)
         if self.shared_variance >= 2:
             self.share_variances()
 
@@ -547,10 +550,14 @@ class ValueReading(Reading):
     ) -> cython.double:
         """Return by how much the log-density of a number rises in a class when it is learned once more.
 
-        It is that of Student's t, of mean and variance under their prior, also for a plug-in density.
+        It is that of Student's t, of mean and variance under their prior, also for a plug-in density. Features of a
+        class mostly have the same weight, for which the rise at the mean is kept.
         """
         behind: cython.double = PRIOR_MEANS + max(0.0, weight / self.tables.unit)
-        return student_rise(
+        if freedom != self.risen_freedom[y] or behind != self.risen_weight[y]:
+            self.risen_freedom[y], self.risen_weight[y] = freedom, behind
+            self.last_rise[y] = rise_at_mean(freedom, behind, 1)
+        return self.last_rise[y] + rise_away(
             freedom, behind, away * away / (freedom * self.variance[y] * (1.0 + 1.0 / behind)), 1
         )
 

@@ -27,6 +27,8 @@ cdef class Reading:
     cdef double[::1] first
     cdef double[::1] rise
     cdef public double[::1] spread_of
+    cdef double[::1] lower
+    cdef double[::1] upper
     cdef double shift
     cdef Py_ssize_t live
     cdef Row row
@@ -55,6 +57,7 @@ cdef class Reading:
     cdef look_again(self, Row row)
     cdef find_spread(self)
     cdef write_spreads(self, double[:, ::1] out, Py_ssize_t r)
+    cdef bint score_interval(self, Row row, double tail, double deviations)
     cdef dict answer_by_label(self, Row row, bint is_labelled)
     cdef process(self, Row row, bint is_labelled, Answers answers)
     cdef load(self, Batch batch, Py_ssize_t index)

@@ -69,6 +69,7 @@ class Reading:
         self.extra = 0.0  # the weight that the row itself counts for besides the tables, on their scale
         self.is_prior = False  # True if the prior stands in for scores that are all impossible
         self.first, self.rise, self.spread_of = np.zeros(2), np.zeros(2), np.zeros(2)
+        self.lower, self.upper = np.zeros(2), np.zeros(2)  # ends of intervals
         self.due = NEVER  # the clock at which `derive` is called
         self.row = Row()  # used again for each row of a batch
         self.answer = NamedAnswer()  # and for each answer by name
@@ -378,18 +379,11 @@ class Reading:
                     answer[self.labels.values[y]] = (float(self.share[y]), float(self.spread_of[y]))
         return answer
 
-    def write_interval(
-        self,
-        row: Row,
-        low: cython.double[:, ::1],
-        high: cython.double[:, ::1],
-        r: cython.Py_ssize_t,
-        tail: cython.double,
-        deviations: cython.double,
-    ) -> bool:
-        """Write the interval of each class's probability into row `r` of two tables.
+    @cython.cfunc
+    def score_interval(self, row: Row, tail: cython.double, deviations: cython.double) -> cython.bint:
+        """Write the ends of the interval of each class's probability into `lower` and `upper`.
 
-        Return False if the prior alone answers: then it is written, as both ends.
+        Return False if the prior alone answers: then it is both ends. Without any learning there are no classes.
         """
         y: cython.Py_ssize_t
         z: cython.Py_ssize_t
@@ -397,6 +391,8 @@ class Reading:
         has_evidence: cython.bint = False
         if not self.score_with_spread(row):
             return True
+        if self.lower.shape[0] < self.tables.labels:
+            self.lower, self.upper = np.zeros(2 * self.tables.labels), np.zeros(2 * self.tables.labels)
         self.fill_prior(self.first)
         for y in range(self.tables.labels):
             if self.score[y] != self.first[y]:
@@ -407,11 +403,23 @@ class Reading:
             for z in range(self.tables.labels):
                 if z != y:
                     rest += self.share[z]
-            low[r, y] = high[r, y] = self.share[y]
+            self.lower[y] = self.upper[y] = self.share[y]
             if has_evidence:
-                low[r, y] = lower_end(self.share[y], rest, self.spread_of[y], tail, deviations)
-                high[r, y] = upper_end(self.share[y], rest, self.spread_of[y], tail, deviations)
+                self.lower[y] = lower_end(self.share[y], rest, self.spread_of[y], tail, deviations)
+                self.upper[y] = upper_end(self.share[y], rest, self.spread_of[y], tail, deviations)
         return has_evidence
+
+    def interval_by_label(self, row: Row, tail: cython.double, deviations: cython.double) -> tuple:
+        """Return `{label: (low, high)}`, empty before any learning, and True if there is evidence beside the prior."""
+        answer: dict = {}
+        y: cython.Py_ssize_t
+        if self.begin() == 0:
+            return answer, True
+        has_evidence: cython.bint = self.score_interval(row, tail, deviations)
+        for y in range(self.tables.labels):
+            if self.is_live(y):
+                answer[self.labels.values[y]] = (float(self.lower[y]), float(self.upper[y]))
+        return answer, has_evidence
 
     def write_intervals(
         self,
@@ -421,13 +429,18 @@ class Reading:
         tail: cython.double,
         deviations: cython.double,
     ) -> list:
-        """Write the intervals of many rows; return the rows that have no evidence, as `write_interval` says."""
+        """Write the intervals of many rows; return the rows that have no evidence, as `score_interval` says."""
         r: cython.Py_ssize_t
+        y: cython.Py_ssize_t
         without: list = []
+        if self.begin() == 0:
+            return without
         for r in range(batch.rows):
             self.load(batch, r)
-            if not self.write_interval(self.row, low, high, r, tail, deviations):
+            if not self.score_interval(self.row, tail, deviations):
                 without.append(r)
+            for y in range(self.tables.labels):
+                low[r, y], high[r, y] = self.lower[y], self.upper[y]
         return without
 
     # -- many rows ----------------------------------------------------------------------------------------------------

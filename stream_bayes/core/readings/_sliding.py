@@ -56,6 +56,7 @@ class SlidingReading(Reading):
         self.shift = self.reading.shift
         self.live = self.reading.live
         self.spread_of = self.reading.spread_of
+        self.lower, self.upper = self.reading.lower, self.reading.upper
 
     @cython.cfunc
     def score_row(self, row: Row) -> cython.bint:
@@ -75,17 +76,11 @@ class SlidingReading(Reading):
         self.reading.add_evidence(row)
         self.copy_scores()
 
-    def write_interval(
-        self,
-        row: Row,
-        low: cython.double[:, ::1],
-        high: cython.double[:, ::1],
-        r: cython.Py_ssize_t,
-        tail: cython.double,
-        deviations: cython.double,
-    ) -> bool:
-        """Write the interval of each class's probability, by the reading that answers."""
-        return self.reading.write_interval(row, low, high, r, tail, deviations)
+    @cython.cfunc
+    def score_interval(self, row: Row, tail: cython.double, deviations: cython.double) -> cython.bint:
+        has_evidence: cython.bint = self.reading.score_interval(row, tail, deviations)
+        self.copy_scores()
+        return has_evidence
 
     def predict_batch(self, batch: Batch, out: cython.double[:, ::1]):
         """Write the probabilities of each row into a row of `out`; zeros before any learning."""

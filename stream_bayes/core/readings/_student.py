@@ -56,15 +56,29 @@ def student_rise(
     It is the logarithm of E[f^2] / E[f]^2, with f the Gaussian density of the numbers under the posterior. The
     arguments are v, k, q k / (k + 1) and m, as above.
     """
-    after: cython.double
-    if not distance < LARGEST:
-        distance = LARGEST
-    after = distance / (1.0 + distance) * (weight / (weight + 2.0))
+    return rise_at_mean(freedom, weight, numbers) + rise_away(freedom, weight, distance, numbers)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def rise_at_mean(freedom: cython.double, weight: cython.double, numbers: cython.Py_ssize_t) -> cython.double:
+    """Return the rise of numbers at their mean, as `student_rise` takes its arguments."""
     return (
         log_gammas_of(freedom + 1.0, numbers)
         - log_gammas_of(freedom, numbers)
         + 0.5 * numbers * log1p(1.0 / freedom)
         + 0.5 * numbers * log1p(1.0 / (weight * (weight + 2.0)))
-        + 0.5 * (freedom + numbers - 1.0) * log1p(distance)
-        - 0.5 * (freedom + numbers + 1.0) * log1p(after)
     )
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def rise_away(
+    freedom: cython.double, weight: cython.double, distance: cython.double, numbers: cython.Py_ssize_t
+) -> cython.double:
+    """Return by how much more the log-density of numbers rises that are away from their mean."""
+    after: cython.double
+    if not distance < LARGEST:
+        distance = LARGEST
+    after = distance / (1.0 + distance) * (weight / (weight + 2.0))
+    return 0.5 * (freedom + numbers - 1.0) * log1p(distance) - 0.5 * (freedom + numbers + 1.0) * log1p(after)

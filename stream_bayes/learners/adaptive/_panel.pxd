@@ -1,6 +1,7 @@
 from stream_bayes.core.encoding._vocabulary cimport Vocabulary
 from stream_bayes.core.mixtures._expert_mixture cimport ExpertMixture
 from stream_bayes.core.mixtures._recalibration cimport Recalibration
+from stream_bayes.core.readings._intervals cimport lower_end, upper_end
 from stream_bayes.core.readings._members cimport Members
 from stream_bayes.learners.adaptive._encoding cimport SharedEncoding
 
@@ -16,7 +17,9 @@ cdef class Panel:
     cdef double[::1] variance
     cpdef dict predict(self, dict views, Py_ssize_t live, object last, double share)
     cpdef dict predict_learn(self, dict views, object y, object w, Py_ssize_t live, object last, double share)
-    cpdef dict predict_with_spread(self, dict views, Py_ssize_t live, object last, double share)
+    cpdef dict predict_intervals(
+        self, dict views, Py_ssize_t live, object last, double share, double tail, double deviations
+    )
     cdef reserve(self)
     cdef dict mix(self, Py_ssize_t live, object last, double share)
     cdef dict answer(self, list rows, bint is_labelled, Py_ssize_t live, object last, double share)

@@ -11,6 +11,7 @@ import numpy as np
 if not cython.compiled:
     from stream_bayes.core.encoding._vocabulary import Vocabulary
     from stream_bayes.core.mixtures._expert_mixture import ExpertMixture
+    from stream_bayes.core.readings._intervals import lower_end, upper_end
     from stream_bayes.core.readings._members import Members
 
 
@@ -43,26 +44,42 @@ class Panel:
         return self.answer(self.encoding.lookup(views), False, live, last, share)
 
     @cython.ccall
-    def predict_with_spread(self, views: dict, live: cython.Py_ssize_t, last, share: cython.double) -> dict:
-        """Return `{label: (probability, variance of its log-odds)}` of an event, arguments as `predict` takes them.
+    def predict_intervals(
+        self,
+        views: dict,
+        live: cython.Py_ssize_t,
+        last,
+        share: cython.double,
+        tail: cython.double,
+        deviations: cython.double,
+    ) -> dict:
+        """Return `{label: (low, high)}` of an event: the interval of each label's probability, which it holds.
 
         The weights of the experts and the correction are held. The expert that repeats the last label is certain.
+        `tail` is the share beyond an end, `deviations` those of a normal distribution up to it; the rest as in
+        `predict`.
         """
         readings: Members = self.encoding.readings
-        answer: dict = {}
+        intervals: dict = {}
         k: cython.Py_ssize_t
         steepness: cython.double
+        variance: cython.double
+        p: cython.double
         rows: list = self.encoding.lookup(views)
         self.reserve()
         readings.predict_with_spreads(rows, self.mixture.is_asleep, self.opinions, self.spreads)
-        mixed: dict = self.mix(live, last, share)
+        self.mix(live, last, share)
         if live:
             self.mixture.mix_spreads(self.spreads, self.variance)
         for k in range(live):
             steepness = self.recalibration.steepness(k)
-            label = self.labels.values[k]
-            answer[label] = (mixed[label], float(self.variance[k] * steepness * steepness))
-        return answer
+            variance = self.variance[k] * steepness * steepness
+            p = self.recalibration.answer[k]
+            intervals[self.labels.values[k]] = (
+                float(lower_end(p, 1.0 - p, variance, tail, deviations)),
+                float(upper_end(p, 1.0 - p, variance, tail, deviations)),
+            )
+        return intervals
 
     @cython.ccall
     def predict_learn(self, views: dict, y, w, live: cython.Py_ssize_t, last, share: cython.double) -> dict:

@@ -43,7 +43,7 @@ from stream_bayes.learners.base.base import BayesClassifier, X
 from stream_bayes.learners.base.batches import row_count
 from stream_bayes.learners.base.draws import HasNoDraws
 from stream_bayes.learners.base.explanation import explained_by_steps
-from stream_bayes.learners.base.intervals import Intervals, ends_of, odds_interval
+from stream_bayes.learners.base.intervals import Intervals, ends_of
 from stream_bayes.learners.base.predictions import labels_like, most_probable, probabilities_like
 from stream_bayes.learners.base.samples import intervals_of_rows, rows_of, samples_of
 
@@ -239,21 +239,16 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         level
             The probability of the interval.
         """
-        ends_of(level)
-        answer = self._answer_with_spread(x)
-        return {label: odds_interval(share, variance, level) for label, (share, variance) in answer.items()}
+        tail, deviations = ends_of(level)
+        panel, views = self._experts(), self._views(x)
+        intervals: dict[Any, tuple[float, float]] = panel.predict_intervals(
+            views, self._known, *self._memory.repetition(), tail, deviations
+        )
+        return intervals
 
     def predict_interval_many(self, X: Native, level: float = 0.95) -> Intervals:
         """Return the intervals of many rows: their lower and their upper ends, each as `predict_proba_many` answers."""
         return intervals_of_rows(self, X, level)
-
-    def _answer_with_spread(self, x: X) -> dict[Any, tuple[float, float]]:
-        """Return `{label: (probability, variance of its log-odds)}`; empty before any learning."""
-        panel, views = self._experts(), self._views(x)
-        answer: dict[Any, tuple[float, float]] = panel.predict_with_spread(
-            views, self._known, *self._memory.repetition()
-        )
-        return answer
 
     def explain_one(self, x: X) -> MixtureExplanation:
         """Return what each feature adds to log P(y | x), and what each expert answers.

@@ -618,19 +618,12 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
         >>> round(low, 4), round(high, 4)
         (0.6567, 0.8244)
         """
-        tail, deviations = ends_of(level)
-        labels = self._store.encoder.labels.values
-        ends = np.zeros((2, 1, max(len(labels), 1)))
         row = self._store.encoder.lookup(x)
-        if not any(self._store.tables.class_samples):
-            return {}
-        if not self._reading.write_interval(row, ends[0], ends[1], 0, tail, deviations):
-            self._write_prior_intervals(ends, [0], level)
-        return {
-            label: (float(ends[0, 0, code]), float(ends[1, 0, code]))
-            for code, label in enumerate(labels)
-            if self._is_live(code)
-        }
+        intervals: dict[Any, tuple[float, float]]
+        intervals, has_evidence = self._reading.interval_by_label(row, *ends_of(level))
+        if not has_evidence:
+            intervals |= self._prior_intervals(intervals, level)
+        return intervals
 
     def predict_interval_many(self, X: Native, level: float = 0.95) -> Intervals:
         """Return the intervals of many rows: their lower and their upper ends, each as `predict_proba_many` answers.
@@ -649,22 +642,27 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
         batch = encode_batch(self._store, X, None, None, None, learning=False)
         ends = np.zeros((2, row_count(X), max(self._store.tables.labels, 1)))
         without = self._reading.write_intervals(batch, ends[0], ends[1], tail, deviations)
-        self._write_prior_intervals(ends, without, level)
         live = {
             code: label for code, label in enumerate(self._store.encoder.labels.values) if self._is_live(code)
         }
+        if without:
+            certain = {label: (float(ends[0, without[0], code]), 0.0) for code, label in live.items()}
+            exact = self._prior_intervals(certain, level)
+            for code, label in live.items():
+                if label in exact:
+                    ends[:, without, code] = np.reshape(exact[label], (2, 1))
         return Intervals(*(probabilities_like(X, side, live) for side in ends))
 
-    def _write_prior_intervals(self, ends: NDArray[np.float64], rows: list[int], level: float) -> None:
-        """Write the exact intervals of P(y) into rows that have no evidence; a prior that was given is certain."""
-        prior = self._prior_parameters() if rows else None
-        if prior is None:
-            return
+    def _prior_intervals(
+        self, certain: Mapping[Any, tuple[float, float]], level: float
+    ) -> dict[Any, tuple[float, float]]:
+        """Return the exact intervals of P(y) where it is the answer, `certain`; a prior that was given is certain."""
+        prior = self._prior_parameters() or {}
         total = math.fsum(prior.values())
-        for label, weight in prior.items():
-            code = self._store.encoder.labels.find(label)
-            interval = beta_interval(weight, total - weight, level, float(ends[0, rows[0], code]))
-            ends[:, rows, code] = np.reshape(interval, (2, 1))
+        return {
+            label: beta_interval(weight, total - weight, level, certain[label][0])
+            for label, weight in prior.items()
+        }
 
     def _answer_with_spread(self, x: X) -> dict[Any, tuple[float, float]]:
         """Return `{label: (probability, variance of its log-odds)}`; empty before any learning."""

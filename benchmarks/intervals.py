@@ -1,0 +1,107 @@
+"""`python -m benchmarks.intervals`: the time of an interval against that of a prediction, for every classifier.
+
+Each has learned 500 events of 2 or 7 classes with 10 or 18 features, and answers about 100 of them; the fastest of 25
+passes of processor time counts. The target is 5 predictions, 1.5 of `AdaptiveBayes`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from rich.console import Console
+
+import stream_bayes
+from benchmarks.checks import Check, show
+from stream_bayes import HalfLifeChoice, NaiveBayes, SlidingWindow
+from stream_bayes.learners.catalogue import LEARNERS
+from stream_bayes.learners.factory import make_learner
+
+__all__ = ["main", "ratio"]
+
+EVENTS, ASKED, PASSES = 500, 100, 25
+SIZES = [(2, 10), (2, 18), (7, 10), (7, 18)]  # classes and features
+WRAPPED: dict[str, Callable[[], Any]] = {
+    "half-life-choice": lambda: HalfLifeChoice(NaiveBayes(), [None, 100.0], combine="mixture"),
+    "sliding-window": lambda: SlidingWindow(NaiveBayes(), 300),
+}
+
+Sample = tuple[dict[str, Any], str]
+
+
+def events(kind: str, classes: int, features: int) -> list[Sample]:
+    """Return events of names, numbers or words that tell something about the class."""
+    source, rows = random.Random(1), []
+    for _ in range(EVENTS):
+        y = source.randrange(classes)
+        x: dict[str, Any]
+        if kind == "names":
+            x = {
+                f"f{k}": "abcd"[y % 4] if source.random() < 0.4 else source.choice("abcd")
+                for k in range(features)
+            }
+        elif kind == "numbers":
+            x = {f"f{k}": source.gauss(y * 0.4 * (k % 3), 1 + k % 2) for k in range(features)}
+        else:
+            x = {
+                f"w{k}": source.randint(1, 3)
+                for k in range(4 * features)
+                if source.random() < 0.2 + 0.2 * ((k + y) % 3 == 0)
+            }
+        rows.append((x, f"class {y}"))
+    return rows
+
+
+def ratio(model: Any, samples: Sequence[Sample]) -> float:
+    """Return the time of an interval in predictions, after a model has learned samples."""
+    for x, y in samples:
+        model.learn_one(x, y)
+    asked = [x for x, _ in samples[:ASKED]]
+    fastest = []
+    for verb in (model.predict_interval_one, model.predict_proba_one):
+        passes = []
+        for _ in range(PASSES):
+            start = time.thread_time()
+            for x in asked:
+                verb(x)
+            passes.append(time.thread_time() - start)
+        fastest.append(min(passes))
+    return fastest[0] / fastest[1]
+
+
+def kinds_of(model: Any) -> list[str]:
+    """Return the kinds of features that a model takes."""
+    inputs = getattr(model, "inputs", {"nominal", "numeric"})
+    if inputs == {"bag"}:
+        return ["words"]
+    return [kind for kind, name in (("names", "nominal"), ("numbers", "numeric")) if name in inputs]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure the classifiers whose names match, and print what should hold."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.intervals", description=main.__doc__)
+    parser.add_argument("--model", default="", help="classifiers whose names match this regular expression")
+    options = parser.parse_args(arguments)
+    if not stream_bayes.compiled:
+        parser.error("this is the uncompiled build, whose times mean nothing")
+    checks = []
+    for name in LEARNERS:
+        if not re.search(options.model, name):
+            continue
+        arguments = {"parents": {"f1": "f0"}} if name == "ode" else {}
+        make = WRAPPED.get(name, partial(make_learner, name, arguments))
+        most = 1.5 if name == "adaptive" else 5.0
+        for kind in kinds_of(make()):
+            found = [ratio(make(), events(kind, *size)) for size in SIZES]
+            text = ", ".join(f"{each:.1f}" for each in found)
+            checks.append(Check(f"{name}, {kind}", f"at most {most:g} predictions", text, max(found) <= most))
+    show(checks, Console())
+
+
+if __name__ == "__main__":
+    main()
