@@ -39,12 +39,12 @@ __all__ = [
     "explain",
     "label_of",
     "log_likelihood",
+    "log_probability_of_evidence",
     "marginals",
     "most_probable",
     "name_of_state",
     "no_value_of",
     "probabilities",
-    "probability_of_evidence",
     "query",
 ]
 
@@ -113,9 +113,9 @@ def _variance(slopes: NDArray[np.float64], weights: NDArray[np.float64]) -> floa
     )
 
 
-def probability_of_evidence(live: LiveInference, evidence: X) -> float:
-    """Return the probability of evidence; likelihoods are not normalised."""
-    return math.exp(live.engine().log_probability(evidence_of(live.network(), evidence)))
+def log_probability_of_evidence(live: LiveInference, evidence: X) -> float:
+    """Return the logarithm of the probability of evidence; likelihoods are not normalised."""
+    return live.engine().log_probability(evidence_of(live.network(), evidence))
 
 
 def _within(network: CountedNetwork, x: X) -> dict[Any, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import partial
@@ -596,7 +597,11 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
 
     def probability_of_evidence(self, evidence: X) -> float:
         """Return the probability of evidence; likelihoods of soft evidence are not normalised."""
-        return answers.probability_of_evidence(self._live, evidence)
+        return math.exp(self.log_probability_of_evidence(evidence))
+
+    def log_probability_of_evidence(self, evidence: X) -> float:
+        """Return the logarithm of the probability of evidence, also where that is too small for a double."""
+        return answers.log_probability_of_evidence(self._live, evidence)
 
     def predict_proba_one(self, x: X, variable: Any, hidden: Container[Any] = ()) -> dict[Any, float]:
         """Return P(variable | the other values of an event), `{value: probability}`.

@@ -449,7 +449,11 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
 
     def probability_of_evidence(self, evidence: X) -> float:
         """Return the probability of evidence, which may include the class; likelihoods are not normalised."""
-        return self._engine().probability_of_evidence(self._evidence(evidence))
+        return math.exp(self.log_probability_of_evidence(evidence))
+
+    def log_probability_of_evidence(self, evidence: X) -> float:
+        """Return the logarithm of the probability of evidence, also where that is too small for a double."""
+        return self._engine().log_probability(self._evidence(evidence))
 
     def do(self, values: X) -> DiscreteNetwork:
         """Return the network as it is now after an intervention, for `Inference`."""

@@ -101,6 +101,11 @@ class NetworkView(LearnerView, NamedQuestions):
         answer: float = self._call("probability_of_evidence", evidence)
         return answer
 
+    def log_probability_of_evidence(self, evidence: X) -> float:
+        """Return the logarithm of the probability of evidence."""
+        answer: float = self._call("log_probability_of_evidence", evidence)
+        return answer
+
     def do(self, values: X) -> DiscreteNetwork:
         """Return the network after an intervention."""
         return self.to_network().do(values)

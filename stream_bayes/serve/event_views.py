@@ -88,12 +88,16 @@ class EventCopy(Copy):
                 f"a {type(self.model).__name__} has no most probable explanation here; leave it out"
             )
         if not isinstance(self.model, MixedNetwork):
-            return {"posteriors": self._forecasts(evidence, targets, level or LEVEL)}
+            return {"posteriors": self._forecasts(evidence, targets, level or LEVEL), "evidence": None}
         given = {name: self._observed(name, value) for name, value in evidence.items()}
         wanted = list(self.model.kinds) if targets is None else targets
-        return {
-            "posteriors": {label_name(name): self._posterior(name, given, level or LEVEL) for name in wanted}
+        posteriors = {label_name(name): self._posterior(name, given, level or LEVEL) for name in wanted}
+        numeric = [name for name in given if self.model.kinds.get(name) == "numeric"]
+        found = {
+            "log_probability": as_json(0.0 - self.model.score_one(given)) if given else 0.0,
+            "is_density": bool(numeric),  # of numbers there is a density alone
         }
+        return {"posteriors": posteriors, "evidence": found}
 
     def _posterior(self, name: Any, given: Mapping[Any, Any], level: float) -> dict[str, Any]:
         return self._described_answer(name, self.model.query(name, given), level)

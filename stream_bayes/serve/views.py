@@ -319,6 +319,10 @@ class Copy:
             }
             for name, posterior in posteriors.items()
         }
+        answer["evidence"] = {
+            "log_probability": as_json(model.log_probability_of_evidence(given)),
+            "is_density": False,
+        }
         return answer
 
     def _typed(self, evidence: Mapping[str, Any], states: Mapping[Any, Sequence[Any]]) -> dict[Any, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import signal
@@ -393,8 +394,28 @@ def test_a_click_on_a_bar_is_evidence_and_every_posterior_follows(driver: Any, t
         driver.execute_script("arguments[0].focus()", named["season is winter"])
         named["season is winter"].send_keys(Keys.ENTER)
         wait_until(lambda: "2 observed" in text(driver, "#panel-model"))
+        answer = client.post("/v1/query", {"evidence": {"lawn": "wet", "season": "winter"}})
+        p = math.exp(answer["evidence"]["log_probability"])
+        assert f"probability {100 * p:.1f}\N{NO-BREAK SPACE}%" in text(driver, "#panel-model .toolbar")
+        buttons = "[...document.querySelectorAll('#panel-model button')]"
+        keep = f"{buttons}.find((each) => each.textContent === 'Keep as scenario').click()"
+        driver.execute_script(keep)
         named["lawn is wet"].send_keys(Keys.SPACE)
         wait_until(lambda: "1 observed" in text(driver, "#panel-model"))
+        driver.execute_script(keep)
+        driver.execute_script(
+            "const field = document.getElementById('compared'); field.value = 'rain';"
+            "field.dispatchEvent(new Event('change'))"
+        )
+        scenarios = "[aria-label='rain in each scenario'] tr"
+        wait_until(lambda: len(driver.find_elements("css selector", f"{scenarios}:first-child th")) == 3)
+        rain = [
+            client.post("/v1/query", {"evidence": evidence})["posteriors"]["rain"]["probabilities"]["yes"]
+            for evidence in ({"lawn": "wet", "season": "winter"}, {"season": "winter"})
+        ]
+        rows = [row.text for row in driver.find_elements("css selector", scenarios)]
+        (row,) = [words for words in rows if words.startswith("rain is yes")]
+        assert all(f"{100 * p:.1f}" in row for p in rain)
         driver.find_element("id", "intervals").click()
         wait_until(lambda: " to " in named["rain is yes"].get_attribute("aria-label"))
         assert complaints(driver) == [] and errors(driver) == []

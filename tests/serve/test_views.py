@@ -142,4 +142,7 @@ def test_each_row_of_a_monitor_has_a_posterior_by_its_name_which_is_evidence_too
     for name, rows in monitors.items():
         for value in (row["value"] for row in rows if row["value"] is not None):
             assert posteriors[name]["probabilities"][value] > 0.0
-            assert copy.query({name: value}, [name])["posteriors"][name]["probabilities"][value] == 1.0
+            answer = copy.query({name: value}, [name])
+            assert answer["posteriors"][name]["probabilities"][value] == 1.0
+            alone = math.log(posteriors[name]["probabilities"][value])
+            assert answer["evidence"]["log_probability"] == pytest.approx(alone)

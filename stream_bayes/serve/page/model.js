@@ -2,6 +2,7 @@
 
 import { bar, el, figure, percent, replace, signedBar, table, throttled } from "./dom.js";
 import { Graph } from "./graph.js";
+import { likelihood, Scenarios } from "./scenarios.js";
 import { get, post } from "./service.js";
 
 const MOST_SHOWN = 40;
@@ -15,11 +16,12 @@ export class Model {
     this.asked = 0;
     this.facts = el("div");
     this.monitors = el("div");
+    this.scenarios = new Scenarios(report);
     this.form = el("div");
     this.answer = el("div", { role: "status" });
     this.features = el("div");
     this.structure = el("div");
-    panel.append(this.facts, this.monitors, el("div", { class: "columns trying" }, this.form, this.answer), this.structure, this.features);
+    panel.append(this.facts, this.monitors, this.scenarios.element, el("div", { class: "columns trying" }, this.form, this.answer), this.structure, this.features);
     this.refresh = throttled(() => this.update(), 1000);
     this.drawn = null;
   }
@@ -28,7 +30,7 @@ export class Model {
 
   // A newer copy of the model answers: numbers move, what was entered stays.
   async update() {
-    if (this.model && this.model.can.query) await this.query();
+    if (this.model && this.model.can.query) await Promise.all([this.query(), this.scenarios.refresh()]);
     if (this.form.firstChild) await this.ask();
     if (!this.described || performance.now() - this.described > 15000) await this.load();
   }
@@ -78,8 +80,10 @@ export class Model {
     replace(this.monitors, el("h2", {}, "Monitors"),
       el("div", { class: "toolbar" }, el("span", {}, "Click a bar to observe a value; click it again to take it back."),
         el("button", { class: "act", type: "button", onclick: () => { this.evidence.clear(); this.query(); } }, "Clear evidence"),
+        el("button", { class: "act", type: "button", onclick: () => this.scenarios.keep(this.evidence) }, "Keep as scenario"),
         el("span", {}, this.intervals, " ", el("label", { for: "intervals" }, "95 % intervals")), this.note),
       el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Monitors of all variables" }, this.graph.element));
+    this.scenarios.offer(model.graph.nodes.filter((node) => node.rows.length).map((node) => node.name));
     await this.query();
   }
 
@@ -99,7 +103,8 @@ export class Model {
       this.graph.show(answer.posteriors, this.evidence);
       const took = performance.now() - start;
       this.graph.element.dataset.milliseconds = took.toFixed(1);
-      this.note.textContent = `${this.evidence.size} observed; ${Object.keys(answer.posteriors).length} posteriors after ${figure(answer.model.processed)} events`;
+      const observed = this.evidence.size && answer.evidence ? ` (${likelihood(answer.evidence)})` : "";
+      this.note.textContent = `${this.evidence.size} observed${observed}; ${Object.keys(answer.posteriors).length} posteriors after ${figure(answer.model.processed)} events`;
       this.report(null);
     } catch (error) {
       if (number !== this.asked) return;
