@@ -409,13 +409,13 @@ def test_a_click_on_a_bar_is_evidence_and_every_posterior_follows(driver: Any, t
         )
         scenarios = "[aria-label='rain in each scenario'] tr"
         wait_until(lambda: len(driver.find_elements("css selector", f"{scenarios}:first-child th")) == 3)
-        rain = [
+        rainy = [
             client.post("/v1/query", {"evidence": evidence})["posteriors"]["rain"]["probabilities"]["yes"]
             for evidence in ({"lawn": "wet", "season": "winter"}, {"season": "winter"})
         ]
         rows = [row.text for row in driver.find_elements("css selector", scenarios)]
         (row,) = [words for words in rows if words.startswith("rain is yes")]
-        assert all(f"{100 * p:.1f}" in row for p in rain)
+        assert all(f"{100 * p:.1f}" in row for p in rainy)
         driver.find_element("id", "intervals").click()
         wait_until(lambda: " to " in named["rain is yes"].get_attribute("aria-label"))
         assert complaints(driver) == [] and errors(driver) == []
