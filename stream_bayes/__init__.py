@@ -24,7 +24,6 @@ if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
     from stream_bayes.learners.base.fourier_features import FourierFeatures
     from stream_bayes.learners.base.prior_tables import PriorTables
     from stream_bayes.learners.classifiers.discriminant import LDA, QDA
-    from stream_bayes.learners.classifiers.fourier_logistic import FourierLogistic
     from stream_bayes.learners.classifiers.kdb import KDB
     from stream_bayes.learners.classifiers.live_choice import LiveChoice
     from stream_bayes.learners.classifiers.logistic import BayesianLogistic
@@ -78,7 +77,6 @@ __all__ = [
     "DriftAdaptive",
     "DynamicNetwork",
     "FourierFeatures",
-    "FourierLogistic",
     "GaussianNB",
     "GaussianProcess",
     "HalfLifeChoice",

@@ -55,7 +55,6 @@ ORDERED = {
     "HalfLifeChoiceClassifier",
     "AdaptiveRegressor",
     "BayesianLogisticClassifier",
-    "FourierLogisticClassifier",
     "NearestNeighboursClassifier",
     "GaussianProcessRegressor",
 }

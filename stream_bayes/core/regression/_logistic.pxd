@@ -5,14 +5,28 @@ from stream_bayes.core.readings._reading cimport Reading
 
 cdef double log_sigmoid(double u) noexcept
 cpdef bint is_joint(Py_ssize_t columns, Py_ssize_t contrasts)
+cpdef double wave_scale(Py_ssize_t numbers, Py_ssize_t features)
 
 cdef class LogisticReading(Reading):
     cdef public double kept
     cdef public Py_ssize_t columns
     cdef public Py_ssize_t contrasts
     cdef public bint joint
+    cdef public Py_ssize_t groups
+    cdef public Py_ssize_t dense
     cdef public double[::1] mean
     cdef public double[::1] covariance
+    cdef public double[::1] tail
+    cdef public Py_ssize_t waves
+    cdef public double[::1] phases
+    cdef public object draw
+    cdef public double[::1] inverse_lengths
+    cdef public double[:, ::1] frequencies
+    cdef double[::1] angle
+    cdef public Py_ssize_t waved_numbers
+    cdef public set waved_features
+    cdef double[::1] moved
+    cdef bint is_projected
     cdef public dict column_of
     cdef public long long[::1] slot
     cdef public long long[::1] code
@@ -24,7 +38,6 @@ cdef class LogisticReading(Reading):
     cdef public double[::1] new_squares
     cdef public long long faded_at
     cdef public Py_ssize_t turn
-    cdef public long long[::1] order
     cdef public double[::1] z
     cdef public unsigned char[::1] there
     cdef unsigned char[::1] present
@@ -36,6 +49,7 @@ cdef class LogisticReading(Reading):
     cdef double[::1] latent
     cdef double[::1] share_at
     cdef double[::1] scatter
+    cdef double[::1] left
     cdef double[::1] weight
     cdef double[::1] noise
     cdef double[::1] system
@@ -43,13 +57,14 @@ cdef class LogisticReading(Reading):
     cdef double variance_of_tilt
     cdef double log_evidence_of_tilt
     cdef double prior(self, Py_ssize_t j) noexcept
-    cdef Py_ssize_t add_column(self, Py_ssize_t slot, Py_ssize_t code)
+    cpdef add_columns(self, list added)
     cpdef make_room(self, Py_ssize_t classes)
     cdef extend(self, Py_ssize_t columns, Py_ssize_t contrasts)
     cdef make_buffers(self)
     cdef begin_contrast(self, Py_ssize_t a)
     cdef write_latent(self, double[::1] u, Py_ssize_t contrasts)
     cdef read_row(self, Row row)
+    cdef write_waves(self)
     cdef double share_of(self, Py_ssize_t slot, Py_ssize_t code)
     cdef project(self)
     cdef add_noise(self)
@@ -62,15 +77,17 @@ cdef class LogisticReading(Reading):
     cdef double objective(self, double[::1] gradient, Row row)
     cdef write_weight(self, Row row)
     cdef solve(self)
+    cdef move_to_mean(self, Row row)
+    cdef write_left(self)
     cdef moderate_weight(self)
     cdef write_system(self, Py_ssize_t right)
     cdef mirror(self)
     cdef eliminate(self, Py_ssize_t right)
     cdef take_over(self)
+    cdef narrow(self, double factor)
     cpdef fade(self)
     cdef forget_all(self)
-    cdef give_back(self, Py_ssize_t j, double share)
-    cdef add_precision(self, Py_ssize_t i, double precision)
+    cdef add_precision(self, Py_ssize_t j, double precision)
     cdef measure(self, Py_ssize_t j, double number)
     cdef set_unit(self, Py_ssize_t j, double mean, double deviation)
     cdef begin_anew(self, Py_ssize_t j)

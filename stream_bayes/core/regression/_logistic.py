@@ -2,25 +2,30 @@
 
     P(y = k | z) = softmax(f)[k]     f = H u     u[a] = sum over columns j of coefficient[a, j] z[j]
 
-    z   1, a number in its unit, an indicator of a value                      (columns j)
-    H   the contrasts of classes: of class a + 1 with those before it         (Helmert, [class, contrast a])
+    z   1, waves cos(w x + phase) if there are any, a number x in its unit, an indicator of a value       (columns j)
+    H   the contrasts of classes: of class a + 1 with those before it                  (Helmert, [class, contrast a])
 
 H is scaled so that the log-odds of any two classes have coefficients ~ N(0, 1 / strength), and of two classes u is the
 log-odds itself. An event moves the posterior N(m, V) to the normal one nearest to posterior times likelihood. With the
 columns of the event, u ~ N(z m, S = z V z), so that only these few numbers are integrated over:
 
     two classes     mean and variance by the trapezoid rule          m += V z a     V -= V z b z V
-    more            mode and curvature, by Newton's steps
+    more            mode by Newton's steps, from there to the mean by third derivatives, and the curvature there
+
+While there are few coefficients, V has all of them (`joint`):     a block of [contrast, column] squared
+with more, all contrasts share that of their columns:              a block of [column] squared, moved by the mean over
+                                                                   the contrasts; of late columns variances alone
 
 A number's unit is set after 4 events, 8, 16, ..., to mean and deviation of those since the last time; the posterior is
-written in the new unit, and the prior set to it.
+written in the new unit, and the prior set to it. Waves are over the numbers in their units and the indicators, so that
+the regression is nearly a Gaussian process.
 """
 
 from __future__ import annotations
 
 import cython
 import numpy as np
-from cython.cimports.libc.math import exp, fabs, log, log1p, sqrt
+from cython.cimports.libc.math import cos, exp, fabs, log, log1p, sqrt
 
 if not cython.compiled:
     from stream_bayes.core.counts._tables import Tables
@@ -28,8 +33,14 @@ if not cython.compiled:
     from stream_bayes.core.encoding._rows import Row
     from stream_bayes.core.readings._reading import Reading
 
-MOST_JOINT = cython.declare(cython.Py_ssize_t, 192)  # coefficients with a full covariance
-MOST_CONTRASTS = cython.declare(cython.Py_ssize_t, 16)  # with a full covariance
+WAVES = 64
+LENGTHS = (0.5, 1.0, 2.0)  # of the waves, relative to the typical distance of two events
+MOST_WAVED = cython.declare(
+    cython.Py_ssize_t, 96
+)  # numbers and values that waves are over, the first that come
+MOST_JOINT = cython.declare(cython.Py_ssize_t, 192)  # coefficients with a covariance of all
+MOST_CONTRASTS = cython.declare(cython.Py_ssize_t, 16)  # with a covariance of all coefficients
+MOST_SHARED = cython.declare(cython.Py_ssize_t, 192)  # columns with a covariance that contrasts share
 FIRST_COUNT = cython.declare(cython.longlong, 4)  # events that give a number its first unit
 FARTHEST = cython.declare(cython.double, 10.0)  # deviations: what lies beyond counts as that
 CONSTANT = cython.declare(
@@ -46,9 +57,13 @@ MOST_TRAPEZOIDS = cython.declare(cython.double, 256.0)
 NEGLIGIBLE = cython.declare(cython.double, -37.0)  # log of what a double does not add to 1
 MOST_STEPS = cython.declare(cython.int, 50)  # of Newton
 NEAR = cython.declare(cython.double, 1e-10)
+LEAST_CURVATURE = cython.declare(
+    cython.double, 0.02
+)  # of a shared covariance, so that certain answers still tell of their columns
 LEAST_LEFT = cython.declare(cython.double, 1e-3)  # of a precision, when the prior is taken out of it
 OTHER_UNIT = cython.declare(cython.double, 30.0)  # times: what was learned of a number in such a unit is void
 BIAS = cython.declare(cython.Py_ssize_t, 0)  # the column that is 1 in all events
+WAVE = cython.declare(cython.longlong, -2)  # the code of a wave; that of a number is -1
 
 
 _BY_COLUMN = (
@@ -77,21 +92,40 @@ def is_joint(columns: cython.Py_ssize_t, contrasts: cython.Py_ssize_t) -> cython
     return columns * contrasts <= MOST_JOINT and contrasts <= MOST_CONTRASTS
 
 
+@cython.ccall
+def wave_scale(numbers: cython.Py_ssize_t, features: cython.Py_ssize_t) -> cython.double:
+    """Return the inverse of the typical distance of two events, over a root of 2: they differ by 2 in the squared
+    distance of a number, and by 1 in that of a nominal feature with two values that are equally frequent.
+    """
+    return 1.0 / sqrt(max(1.0, numbers + 0.5 * features))
+
+
+def block_columns(columns: int, contrasts: int) -> int:
+    """Return the number of columns with covariances."""
+    return columns if is_joint(columns, contrasts) else min(columns, MOST_SHARED)
+
+
 @cython.cclass
 class LogisticReading(Reading):
-    """The posterior of a logistic regression on the numbers and values of a store.
+    """The posterior of a logistic regression on the numbers and values of a store, and on waves over them.
 
     The counts of `tables` give missing values their shares. `strength` is the precision of the prior of a coefficient;
-    a `half_life` of 0 never forgets.
+    a `half_life` of 0 never forgets. There is a wave for each of `phases`; `draw(slot, code)` returns how often each
+    turns over a column.
     """
 
-    def __init__(self, tables, labels, strength: cython.double, half_life: cython.double):
+    def __init__(self, tables, labels, strength: cython.double, half_life: cython.double, phases, draw):
         Reading.__init__(self, tables, labels, strength)
         self.kept = 1.0 if half_life == 0.0 else 0.5 ** (1.0 / half_life)
+        self.phases, self.draw = np.array(phases, np.float64), draw
+        self.waves = len(phases)
+        self.inverse_lengths = 1.0 / np.resize(np.array(LENGTHS), self.waves)
+        self.frequencies, self.angle = np.zeros((0, self.waves)), np.zeros(self.waves)
+        self.waved_numbers, self.waved_features = 0, set()
         self.columns = 1
         self.contrasts = 0
-        self.joint = True
-        self.mean, self.covariance = np.zeros(0), np.zeros(0)
+        self.joint, self.groups, self.dense = True, 0, 1
+        self.mean, self.covariance, self.tail = np.zeros(0), np.zeros(0), np.zeros(0)
         self.column_of = {}
         self.slot, self.code = np.full(8, -1, np.longlong), np.full(8, -1, np.longlong)
         self.center, self.unit = np.zeros(8), np.zeros(8)
@@ -101,9 +135,9 @@ class LogisticReading(Reading):
         self.present = np.zeros(8, np.uint8)
         self.faded_at = 0
         self.turn = 0
-        self.order = np.zeros(1, np.longlong)
+        self.is_projected = False
         self.u, self.latent = np.zeros(0), np.zeros(1)
-        self.extend(1, 0)
+        self.add_columns([(k, WAVE) for k in range(self.waves)])
         self.make_room(labels.declared)
 
     # -- columns and contrasts ----------------------------------------------------------------------------------------
@@ -114,34 +148,43 @@ class LogisticReading(Reading):
         """Return the prior's precision of a column."""
         return 1.0 / EVEN_VARIANCE if j == BIAS else self.strength
 
-    @cython.cfunc
-    def add_column(self, slot: cython.Py_ssize_t, code: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """Give the next column to a value, or with the code -1 to a number."""
+    @cython.ccall
+    def add_columns(self, added: list):
+        """Give the next columns to values, numbers (code -1) or waves, as pairs of slot and code, with the prior."""
         j: cython.Py_ssize_t = self.columns
-        if j == self.slot.shape[0]:
+        waved: cython.Py_ssize_t = self.frequencies.shape[0]
+        if j + len(added) > self.slot.shape[0]:
+            more: cython.Py_ssize_t = len(added) + j
             for name in _BY_COLUMN:
                 old = np.asarray(getattr(self, name))
-                setattr(self, name, np.concatenate([old, np.zeros(j, old.dtype)]))
-        self.slot[j], self.code[j] = slot, code
-        self.center[j] = self.unit[j] = 0.0
-        self.count[j] = 0
-        self.new_weight[j] = self.new_mean[j] = self.new_squares[j] = 0.0
-        self.column_of[slot, code] = j
-        self.extend(j + 1, self.contrasts)
-        return j
+                setattr(self, name, np.concatenate([old, np.zeros(more, old.dtype)]))
+        drawn = []
+        for slot, code in added:
+            self.slot[j], self.code[j] = slot, code
+            j += 1
+            if code == WAVE:
+                continue
+            self.column_of[slot, code] = j - 1
+            if self.waves and waved + len(drawn) < MOST_WAVED:
+                drawn.append(self.draw(slot, code))
+                if code >= 0:
+                    self.waved_features.add(slot)
+                else:
+                    self.waved_numbers += 1
+        if drawn:
+            self.frequencies = np.concatenate([self.frequencies, np.array(drawn)])
+        self.extend(j, self.contrasts)
 
-    def arrange_columns(self):
-        """Write to `order` the columns in an order that does not depend on which came first."""
+    def in_order(self, added: list) -> list:
+        """Return columns that come with one event in an order that does not depend on that of its features."""
         raise NotImplementedError
 
-    def add_column_of(self, slot: cython.Py_ssize_t, code: cython.Py_ssize_t):
-        """Give the next column to a value, or with the code -1 to a number, that a state holds."""
-        self.add_column(slot, code)
-
-    def restore(self, joint: cython.bint, mean, covariance):
+    def restore(self, joint: cython.bint, mean, covariance, tail):
         """Take over the posterior of a state."""
         self.joint = joint
-        self.mean, self.covariance = mean, covariance
+        self.mean, self.covariance, self.tail = mean, covariance, tail
+        self.dense = self.columns if joint else min(self.columns, MOST_SHARED)
+        self.groups = self.contrasts if joint else 1
         self.make_buffers()
 
     @cython.ccall
@@ -161,18 +204,27 @@ class LogisticReading(Reading):
         rows: cython.Py_ssize_t = self.contrasts
         mean = np.zeros((contrasts, columns))
         mean[:rows, :before] = np.asarray(self.mean).reshape(rows, before)
-        variance = np.full((contrasts, columns), 1.0 / self.strength)
-        variance[:, BIAS] = 1.0 / self.prior(BIAS)
-        old = np.asarray(self.covariance)
-        if self.joint and not is_joint(columns, contrasts):
-            self.joint = False
-            old = np.diagonal(old.reshape(rows * before, rows * before))
+        variance = np.full(columns, 1.0 / self.strength)
+        variance[BIAS] = 1.0 / self.prior(BIAS)
+        block = np.asarray(self.covariance)
+        tail: cython.Py_ssize_t = self.tail.shape[0]
+        kept: cython.Py_ssize_t = self.dense
+        was_joint: cython.bint = self.joint
+        self.joint = (was_joint or rows == 0) and is_joint(columns, contrasts)
+        self.dense = columns if self.joint else min(columns, MOST_SHARED)
+        self.groups = contrasts if self.joint else 1
         if self.joint:
-            covariance = np.diag(variance.ravel()).reshape(contrasts, columns, contrasts, columns)
-            covariance[:rows, :before, :rows, :before] = old.reshape(rows, before, rows, before)
+            covariance = np.diag(np.tile(variance, contrasts)).reshape(contrasts, columns, contrasts, columns)
+            covariance[:rows, :before, :rows, :before] = block.reshape(rows, before, rows, before)
         else:
-            covariance = variance
-            covariance[:rows, :before] = old.reshape(rows, before)
+            covariance = np.diag(variance[: self.dense])
+            if rows:
+                if was_joint:  # the mean over the contrasts is shared by them
+                    block = np.einsum("ajak->jk", block.reshape(rows, before, rows, before)) / rows
+                covariance[:kept, :kept] = block.reshape(kept, kept)
+            variance = variance[self.dense :].copy()
+            variance[:tail] = self.tail
+        self.tail = np.zeros(0) if self.joint else variance
         self.columns, self.contrasts = columns, contrasts
         self.mean, self.covariance = mean.ravel(), np.ascontiguousarray(covariance).ravel()
         self.make_buffers()
@@ -181,19 +233,23 @@ class LogisticReading(Reading):
     def make_buffers(self):
         """Make room for what an event is projected to."""
         contrasts: cython.Py_ssize_t = self.contrasts
-        self.projected = np.zeros(self.columns * contrasts * (contrasts if self.joint else 1))
+        groups: cython.Py_ssize_t = self.groups
+        self.is_projected = False
+        self.projected, self.moved = np.zeros(groups * groups * self.dense), np.zeros(self.tail.shape[0])
         if self.u.shape[0] < contrasts or self.u.shape[0] == 0:
             most: cython.Py_ssize_t = 2 * contrasts + 2
             self.u, self.at, self.tried, self.gradient = (np.zeros(most) for _ in range(4))
             self.latent, self.share_at = np.zeros(most + 1), np.zeros(most + 1)
-        square: cython.Py_ssize_t = contrasts * contrasts if self.joint else contrasts
-        self.scatter, self.weight, self.noise = np.zeros(square), np.zeros(square), np.zeros(square)
+        square: cython.Py_ssize_t = max(contrasts, groups * groups)
+        self.scatter, self.left = np.zeros(groups * groups), np.zeros(square)
+        self.weight, self.noise = np.zeros(square), np.zeros(square)
         self.system = np.zeros(contrasts * (2 * contrasts + 1) if self.joint else contrasts)
 
     @cython.cfunc
     def begin_contrast(self, a: cython.Py_ssize_t):
         """Set the log-odds of a class that none of the events so far had, so that they are those of a
-        Beta(1 + 1/2, events + 1/2) after the first event that has it: in its tail a normal moves by its variance.
+        Beta(1 + 1/2, events + 1/2) after the first event that has it: in its tail a normal moves by its variance. Where
+        contrasts share their covariance, it begins with that one.
         """
         tables: Tables = self.tables
         i: cython.Py_ssize_t = a * self.columns + BIAS
@@ -217,8 +273,8 @@ class LogisticReading(Reading):
             total += exp(self.latent[y] - best)
         variance = ONE_VARIANCE + 1.0 / (events + 0.5)
         self.mean[i] = (ONE_ODDS - variance - log(events + 0.5) + best + log(total)) / scale
-        variance /= scale * scale
-        self.covariance[i * self.columns * self.contrasts + i if self.joint else i] = variance
+        if self.joint:
+            self.covariance[i * self.columns * self.contrasts + i] = variance / (scale * scale)
 
     @cython.cfunc
     def write_latent(self, u: cython.double[::1], contrasts: cython.Py_ssize_t):
@@ -247,7 +303,9 @@ class LogisticReading(Reading):
         for j in range(self.columns):
             self.z[j] = 0.0
             self.there[j] = 0
-        self.z[BIAS], self.there[BIAS] = 1.0, 1
+        self.z[BIAS] = 1.0
+        for j in range(1 + self.waves):
+            self.there[j] = 1
         for k in range(row.numbers):
             column = self.column_of.get((row.numeric_feature[k], -1))
             if column is not None:
@@ -261,11 +319,31 @@ class LogisticReading(Reading):
                 j = column
                 self.z[j] = 1.0
                 self.present[row.feature[k]] = 1
-        for j in range(1, self.columns):
+        for j in range(1 + self.waves, self.columns):
             if self.code[j] >= 0:
                 self.there[j] = self.present[self.slot[j]]
                 if not self.there[j]:
                     self.z[j] = self.share_of(self.slot[j], self.code[j])
+        if self.waves:
+            self.write_waves()
+
+    @cython.cfunc
+    def write_waves(self):
+        """Write the waves over the numbers and values that are written."""
+        k: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        turn: cython.double
+        scale: cython.double = wave_scale(self.waved_numbers, len(self.waved_features))
+        angle: cython.double[::1] = self.angle
+        for k in range(self.waves):
+            angle[k] = 0.0
+        for j in range(self.frequencies.shape[0]):
+            turn = scale * self.z[1 + self.waves + j]
+            if turn != 0.0:
+                for k in range(self.waves):
+                    angle[k] += turn * self.frequencies[j, k]
+        for k in range(self.waves):
+            self.z[1 + k] = cos(angle[k] * self.inverse_lengths[k] + self.phases[k])
 
     @cython.cfunc
     def share_of(self, slot: cython.Py_ssize_t, code: cython.Py_ssize_t) -> cython.double:
@@ -285,52 +363,53 @@ class LogisticReading(Reading):
     def project(self):
         """Write mean and covariance of `u`, and the covariance of `u` with the coefficients."""
         n: cython.Py_ssize_t = self.columns
-        m: cython.Py_ssize_t = self.contrasts
-        size: cython.Py_ssize_t = n * m
+        dense: cython.Py_ssize_t = self.dense
+        groups: cython.Py_ssize_t = self.groups
+        size: cython.Py_ssize_t = dense * groups
         a: cython.Py_ssize_t
         b: cython.Py_ssize_t
         i: cython.Py_ssize_t
         j: cython.Py_ssize_t
+        first: cython.Py_ssize_t
         total: cython.double
         z: cython.double[::1] = self.z
         covariance: cython.double[::1] = self.covariance
-        for a in range(m):
+        projected: cython.double[::1] = self.projected
+        for a in range(self.contrasts):
             total = 0.0
             for j in range(n):
                 total += self.mean[a * n + j] * z[j]
             self.u[a] = total
-        if self.joint:
-            for i in range(size):
-                for b in range(m):
-                    total = 0.0
-                    for j in range(n):
-                        total += covariance[i * size + b * n + j] * z[j]
-                    self.projected[i * m + b] = total
-            for a in range(m):
-                for b in range(m):
-                    total = 0.0
-                    for j in range(n):
-                        total += self.projected[(a * n + j) * m + b] * z[j]
-                    self.scatter[a * m + b] = total
-        else:
-            for a in range(m):
+        for i in range(size * groups):
+            projected[i] = 0.0
+        for b in range(groups):
+            for j in range(dense):
+                total = z[j]
+                if total != 0.0:
+                    first = (b * dense + j) * size
+                    for i in range(size):
+                        projected[b * size + i] += total * covariance[first + i]
+        for a in range(groups):
+            for b in range(groups):
                 total = 0.0
-                for j in range(n):
-                    self.projected[a * n + j] = covariance[a * n + j] * z[j]
-                    total += self.projected[a * n + j] * z[j]
-                self.scatter[a] = total
+                for j in range(dense):
+                    total += projected[b * size + a * dense + j] * z[j]
+                self.scatter[a * groups + b] = total
+        for j in range(dense, n):
+            self.moved[j - dense] = self.tail[j - dense] * z[j]
+            self.scatter[0] += self.moved[j - dense] * z[j]
         self.add_noise()
 
     @cython.cfunc
     def add_noise(self):
-        """Add to the covariance of `u` what the features add that the event lacks."""
+        """Add to the covariance of `u` what the features add that the event lacks; waves take them at their means."""
         n: cython.Py_ssize_t = self.columns
         m: cython.Py_ssize_t = self.contrasts
         a: cython.Py_ssize_t
         b: cython.Py_ssize_t
         j: cython.Py_ssize_t
         variance: cython.double
-        for j in range(1, n):
+        for j in range(1 + self.waves, n):
             if self.there[j]:
                 continue
             # Values of one feature are taken as independent of each other.
@@ -339,7 +418,7 @@ class LogisticReading(Reading):
                 continue
             for a in range(m):
                 if not self.joint:
-                    self.scatter[a] += variance * self.mean[a * n + j] * self.mean[a * n + j]
+                    self.scatter[0] += variance * self.mean[a * n + j] * self.mean[a * n + j] / m
                     continue
                 for b in range(m):
                     self.scatter[a * m + b] += variance * self.mean[a * n + j] * self.mean[b * n + j]
@@ -360,6 +439,7 @@ class LogisticReading(Reading):
             return True
         self.read_row(row)
         self.project()
+        self.is_projected = True
         if self.contrasts == 1:
             y = 0 if self.u[0] > 0.0 else 1
             self.tilt(-fabs(self.u[0]), self.scatter[0], 1.0)
@@ -396,6 +476,8 @@ class LogisticReading(Reading):
         """Return the variance of the difference of two classes' scores."""
         m: cython.Py_ssize_t = self.contrasts
         a: cython.Py_ssize_t
+        if not self.joint:  # the contrasts are scaled so
+            return self.scatter[0]
         for a in range(m):
             self.at[a] = self.contrast(x, a) - self.contrast(y, a)
         return self.variance_along_at()
@@ -409,7 +491,7 @@ class LogisticReading(Reading):
         total: cython.double = 0.0
         for a in range(m):
             if not self.joint:
-                total += self.at[a] * self.at[a] * self.scatter[a]
+                total += self.at[a] * self.at[a] * self.scatter[0]
                 continue
             for b in range(m):
                 total += self.at[a] * self.at[b] * self.scatter[a * m + b]
@@ -445,31 +527,43 @@ class LogisticReading(Reading):
     @cython.ccall
     def learn(self, row: Row):
         """Learn a row whose codes have room in the tables."""
+        self.is_projected = False
+        self.learn_scored(row)
+
+    @cython.cfunc
+    def learn_scored(self, row: Row):
+        """Learn a row. If it was scored just now, it is projected already, unless it adds columns or events fade."""
         k: cython.Py_ssize_t
         j: cython.Py_ssize_t
         if row.weight > 0.0:
-            columns: cython.Py_ssize_t = self.columns
             self.make_room(row.label + 1)
+            added: list = []
             for k in range(row.numbers):
                 if (row.numeric_feature[k], -1) not in self.column_of:
-                    self.add_column(row.numeric_feature[k], -1)
+                    added.append((row.numeric_feature[k], -1))
             for k in range(row.entries):
                 if (row.feature[k], row.code[k]) not in self.column_of:
-                    self.add_column(row.feature[k], row.code[k])
-            if self.columns > columns:
-                self.arrange_columns()
+                    added.append((row.feature[k], row.code[k]))
+            if added:
+                self.add_columns(self.in_order(added))
+            if self.contrasts > 0 and not self.is_projected:
+                self.read_row(row)
         self.tables.add(row)
-        self.fade()
+        if self.kept < 1.0:
+            self.fade()
+            self.is_projected = False
+        self.faded_at = self.tables.clock
         if row.weight == 0.0:
             return
         if self.contrasts > 0:
-            self.read_row(row)
-            self.project()
+            if not self.is_projected:
+                self.project()
             if self.contrasts == 1:
                 self.learn_of_two(row)
             else:
                 self.learn_of_more(row)
             self.take_over()
+        self.is_projected = False
         for k in range(row.numbers):
             j = self.column_of[row.numeric_feature[k], -1]
             self.measure(j, row.number[k])
@@ -539,7 +633,7 @@ class LogisticReading(Reading):
 
     @cython.cfunc
     def learn_of_more(self, row: Row):
-        """Write by how much mean and covariance of `u` move: to the mode, and to the curvature there."""
+        """Write by how much mean and covariance of `u` move."""
         m: cython.Py_ssize_t = self.contrasts
         a: cython.Py_ssize_t
         reached: cython.double
@@ -569,8 +663,77 @@ class LogisticReading(Reading):
             reached = value
             if change * share <= NEAR:
                 break
-        self.write_weight(row)
+        self.move_to_mean(row)
         self.moderate_weight()
+
+    @cython.cfunc
+    def move_to_mean(self, row: Row):
+        """Move u from the mode by half the third derivatives times the covariance that is left there, as the mean is
+        nearly, but by no more than a deviation; write the curvature at that point.
+        """
+        m: cython.Py_ssize_t = self.contrasts
+        a: cython.Py_ssize_t
+        b: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        total: cython.double
+        mean: cython.double = 0.0
+        self.write_weight(row)
+        self.write_left()
+        for y in range(m + 1):  # the variance of each class's score less the mean over the classes
+            total = 0.0
+            for a in range(m):
+                self.tried[a] = self.contrast(y, a) - self.noise[a]
+            for a in range(m):
+                if self.joint:
+                    for b in range(m):
+                        total += self.tried[a] * self.left[a * m + b] * self.tried[b]
+                else:
+                    total += self.left[a] * self.tried[a] * self.tried[a]
+            self.latent[y] = total
+            mean += self.share_at[y] * total
+        for a in range(m):
+            total = 0.0
+            for y in range(m + 1):
+                total += self.share_at[y] * (self.latent[y] - mean) * self.contrast(y, a)
+            self.tried[a] = -0.5 * row.weight * total
+        total = 1.0
+        for a in range(m):
+            if self.joint:
+                for b in range(m):
+                    total += self.tried[a] * self.left[a * m + b] * self.tried[b]
+            else:
+                total += self.left[a] * self.tried[a] * self.tried[a]
+        for a in range(m):
+            self.tried[a] /= sqrt(total)
+        self.solve()
+        for a in range(m):
+            self.gradient[a] += self.tried[a]
+        self.objective(self.gradient, row)
+        self.write_weight(row)
+
+    @cython.cfunc
+    def write_left(self):
+        """Write the covariance of u that the event leaves: scatter (1 + weight scatter)^-1."""
+        m: cython.Py_ssize_t = self.contrasts
+        a: cython.Py_ssize_t
+        b: cython.Py_ssize_t
+        c: cython.Py_ssize_t
+        total: cython.double
+        if not self.joint:
+            for a in range(m):
+                self.left[a] = self.scatter[0] / (1.0 + self.weight[a] * self.scatter[0])
+            return
+        self.write_system(m)
+        for a in range(m):
+            for b in range(m):
+                self.system[a * 2 * m + m + b] = 1.0 if a == b else 0.0
+        self.eliminate(m)
+        for a in range(m):
+            for b in range(m):
+                total = 0.0
+                for c in range(m):
+                    total += self.scatter[a * m + c] * self.system[c * 2 * m + m + b]
+                self.left[a * m + b] = total
 
     @cython.cfunc
     def objective(self, gradient: cython.double[::1], row: Row) -> cython.double:
@@ -589,7 +752,7 @@ class LogisticReading(Reading):
                 for b in range(m):
                     total += self.scatter[a * m + b] * gradient[b]
             else:
-                total = self.scatter[a] * gradient[a]
+                total = self.scatter[0] * gradient[a]
             square += total * gradient[a]
             self.at[a] = self.u[a] + total
         self.write_latent(self.at, m)
@@ -645,7 +808,7 @@ class LogisticReading(Reading):
         a: cython.Py_ssize_t
         if not self.joint:
             for a in range(m):
-                self.tried[a] /= 1.0 + self.weight[a] * self.scatter[a]
+                self.tried[a] /= 1.0 + self.weight[a] * self.scatter[0]
             return
         self.write_system(1)
         for a in range(m):
@@ -656,13 +819,16 @@ class LogisticReading(Reading):
 
     @cython.cfunc
     def moderate_weight(self):
-        """Replace `weight` by (1 + weight scatter)^-1 weight."""
+        """Replace `weight` by (1 + weight scatter)^-1 weight; where the covariance is shared, by the mean of that."""
         m: cython.Py_ssize_t = self.contrasts
         a: cython.Py_ssize_t
         b: cython.Py_ssize_t
+        total: cython.double = 0.0
         if not self.joint:
             for a in range(m):
-                self.weight[a] /= 1.0 + self.weight[a] * self.scatter[a]
+                total += self.weight[a] / (1.0 + self.weight[a] * self.scatter[0])
+            total = max(total / m, LEAST_CURVATURE / (1.0 + LEAST_CURVATURE * self.scatter[0]))
+            self.weight[0] = total
             return
         self.write_system(m)
         for a in range(m):
@@ -722,7 +888,8 @@ class LogisticReading(Reading):
         """Move mean and covariance of the coefficients by what those of `u` moved."""
         n: cython.Py_ssize_t = self.columns
         m: cython.Py_ssize_t = self.contrasts
-        size: cython.Py_ssize_t = n * m
+        dense: cython.Py_ssize_t = self.dense
+        size: cython.Py_ssize_t = dense * self.groups
         i: cython.Py_ssize_t
         k: cython.Py_ssize_t
         a: cython.Py_ssize_t
@@ -730,31 +897,52 @@ class LogisticReading(Reading):
         total: cython.double
         covariance: cython.double[::1] = self.covariance
         projected: cython.double[::1] = self.projected
-        if not self.joint:
+        if self.groups == 1:
             for a in range(m):
-                for i in range(a * n, a * n + n):
-                    self.mean[i] += projected[i] * self.gradient[a]
-                    covariance[i] -= projected[i] * projected[i] * self.weight[a]
+                for i in range(dense):
+                    self.mean[a * n + i] += projected[i] * self.gradient[a]
+                for i in range(dense, n):
+                    self.mean[a * n + i] += self.moved[i - dense] * self.gradient[a]
+            self.narrow(self.weight[0])
+            for i in range(n - dense):
+                self.tail[i] -= self.weight[0] * self.moved[i] * self.moved[i]
             return
         for i in range(size):
             total = 0.0
             for a in range(m):
-                total += projected[i * m + a] * self.gradient[a]
+                total += projected[a * size + i] * self.gradient[a]
             self.mean[i] += total
             for b in range(m):
                 total = 0.0
                 for a in range(m):
-                    total += projected[i * m + a] * self.weight[a * m + b]
+                    total += projected[a * size + i] * self.weight[a * m + b]
                 if total == 0.0:
                     continue
                 for k in range(i + 1):
-                    covariance[i * size + k] -= total * projected[k * m + b]
+                    covariance[i * size + k] -= total * projected[b * size + k]
         self.mirror()
+
+    @cython.cfunc
+    def narrow(self, factor: cython.double):
+        """Take a multiple of the square of the first row of `projected` from the covariance."""
+        size: cython.Py_ssize_t = self.dense * self.groups
+        i: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        part: cython.double
+        covariance: cython.double[::1] = self.covariance
+        projected: cython.double[::1] = self.projected
+        for i in range(size):
+            part = projected[i]
+            if part != 0.0:
+                for k in range(
+                    size
+                ):  # the product is the same for i, k and k, i: the covariance stays symmetric
+                    covariance[i * size + k] -= factor * (part * projected[k])
 
     @cython.cfunc
     def mirror(self):
         """Copy the lower triangle of the covariance to the upper one."""
-        size: cython.Py_ssize_t = self.columns * self.contrasts
+        size: cython.Py_ssize_t = self.dense * self.groups
         i: cython.Py_ssize_t
         k: cython.Py_ssize_t
         covariance: cython.double[::1] = self.covariance
@@ -776,17 +964,20 @@ class LogisticReading(Reading):
         if self.kept == 1.0 or events == 0 or self.contrasts == 0:
             return
         left = self.kept ** float(events)
-        for k in range(self.covariance.shape[0]):
-            self.covariance[k] = min(self.covariance[k] / left, 1e300) if left > 0.0 else 0.0
         if left <= 1e-12:
             self.forget_all()
             return
+        for k in range(self.covariance.shape[0]):
+            self.covariance[k] /= left
+        for k in range(self.tail.shape[0]):
+            self.tail[k] /= left
+        self.is_projected = False
         # At one event, what the prior lost is given back to some columns, each in its turn.
         some = self.columns
         if events == 1:
             some = min(some, 1 + cython.cast(cython.Py_ssize_t, 4.0 * some * (1.0 - left)))
         for _ in range(some):
-            self.give_back(self.order[self.turn], (1.0 - left) * self.columns / some)
+            self.add_precision(self.turn, (1.0 - left) * self.columns / some * self.prior(self.turn))
             self.turn += 1
             if self.turn == self.columns:
                 self.turn = 0
@@ -796,40 +987,42 @@ class LogisticReading(Reading):
         """Return to the prior."""
         columns: cython.Py_ssize_t = self.columns
         contrasts: cython.Py_ssize_t = self.contrasts
-        self.columns, self.contrasts = 1, 0
-        self.mean, self.covariance, self.joint = np.zeros(0), np.zeros(0), True
+        self.columns, self.contrasts, self.dense = 1, 0, 1
+        self.mean, self.covariance, self.tail = np.zeros(0), np.zeros(0), np.zeros(0)
         self.extend(columns, contrasts)
 
     @cython.cfunc
-    def give_back(self, j: cython.Py_ssize_t, share: cython.double):
-        """Add a share of the prior of a column."""
+    def add_precision(self, j: cython.Py_ssize_t, precision: cython.double):
+        """Learn that the coefficients of a column are 0, with a precision; one below 0 takes that back."""
+        n: cython.Py_ssize_t = self.columns
+        dense: cython.Py_ssize_t = self.dense
+        size: cython.Py_ssize_t = dense * self.groups
+        g: cython.Py_ssize_t
         a: cython.Py_ssize_t
-        for a in range(self.contrasts):
-            self.add_precision(a * self.columns + j, share * self.prior(j))
-
-    @cython.cfunc
-    def add_precision(self, i: cython.Py_ssize_t, precision: cython.double):
-        """Learn that a coefficient is 0, with a precision; one below 0 takes that back."""
-        size: cython.Py_ssize_t = self.columns * self.contrasts
+        i: cython.Py_ssize_t
         k: cython.Py_ssize_t
-        p: cython.Py_ssize_t
-        variance: cython.double = self.covariance[i * size + i if self.joint else i]
+        variance: cython.double
         factor: cython.double
         step: cython.double
-        precision = max(precision, (LEAST_LEFT - 1.0) / variance)
-        factor = precision / (1.0 + precision * variance)
-        step = factor * self.mean[i]
-        if not self.joint:
-            self.covariance[i] = variance - variance * variance * factor
-            self.mean[i] -= variance * step
+        if j >= dense:
+            variance = self.tail[j - dense]
+            factor = 1.0 / (1.0 + max(precision, (LEAST_LEFT - 1.0) / variance) * variance)
+            self.tail[j - dense] = variance * factor
+            for a in range(self.contrasts):
+                self.mean[a * n + j] *= factor
             return
-        for k in range(size):
-            self.projected[k] = self.covariance[k * size + i]
-        for k in range(size):
-            self.mean[k] -= self.projected[k] * step
-            for p in range(k + 1):
-                self.covariance[k * size + p] -= factor * self.projected[k] * self.projected[p]
-        self.mirror()
+        for g in range(self.groups):
+            i = g * dense + j
+            variance = self.covariance[i * size + i]
+            factor = max(precision, (LEAST_LEFT - 1.0) / variance)
+            factor /= 1.0 + factor * variance
+            for k in range(size):
+                self.projected[k] = self.covariance[i * size + k]
+            for a in range(self.contrasts if self.groups == 1 else 1):
+                step = factor * self.mean[a * n + i]
+                for k in range(size):
+                    self.mean[a * n + k] -= self.projected[k] * step
+            self.narrow(factor)
 
     @cython.cfunc
     def measure(self, j: cython.Py_ssize_t, number: cython.double):
@@ -862,17 +1055,17 @@ class LogisticReading(Reading):
     @cython.cfunc
     def begin_anew(self, j: cython.Py_ssize_t):
         """Return the coefficients of a column to the prior."""
-        n: cython.Py_ssize_t = self.columns
-        size: cython.Py_ssize_t = n * self.contrasts
+        size: cython.Py_ssize_t = self.dense * self.groups
         a: cython.Py_ssize_t
         i: cython.Py_ssize_t
         k: cython.Py_ssize_t
         for a in range(self.contrasts):
-            i = a * n + j
-            self.mean[i] = 0.0
-            if not self.joint:
-                self.covariance[i] = 1.0 / self.prior(j)
-                continue
+            self.mean[a * self.columns + j] = 0.0
+        if j >= self.dense:
+            self.tail[j - self.dense] = 1.0 / self.prior(j)
+            return
+        for a in range(self.groups):
+            i = a * self.dense + j
             for k in range(size):
                 self.covariance[i * size + k] = self.covariance[k * size + i] = 0.0
             self.covariance[i * size + i] = 1.0 / self.prior(j)
@@ -881,24 +1074,24 @@ class LogisticReading(Reading):
     def rescale(self, j: cython.Py_ssize_t, factor: cython.double, shift: cython.double):
         """Write the posterior for z' in place of z = factor z' + shift."""
         n: cython.Py_ssize_t = self.columns
-        size: cython.Py_ssize_t = n * self.contrasts
+        size: cython.Py_ssize_t = self.dense * self.groups
         a: cython.Py_ssize_t
         i: cython.Py_ssize_t
         k: cython.Py_ssize_t
         bias: cython.Py_ssize_t
         for a in range(self.contrasts):
-            i, bias = a * n + j, a * n + BIAS
-            self.mean[bias] += shift * self.mean[i]
-            self.mean[i] *= factor
-            if self.joint:
-                for k in range(size):
-                    self.covariance[bias * size + k] += shift * self.covariance[i * size + k]
-                    self.covariance[i * size + k] *= factor
-                for k in range(size):
-                    self.covariance[k * size + bias] += shift * self.covariance[k * size + i]
-                    self.covariance[k * size + i] *= factor
-            else:
-                self.covariance[bias] += shift * shift * self.covariance[i]
-                self.covariance[i] *= factor * factor
-        for a in range(self.contrasts):
-            self.add_precision(a * n + j, self.prior(j) * (1.0 - 1.0 / (factor * factor)))
+            self.mean[a * n + BIAS] += shift * self.mean[a * n + j]
+            self.mean[a * n + j] *= factor
+        if j >= self.dense:
+            self.covariance[BIAS * size + BIAS] += shift * shift * self.tail[j - self.dense]
+            self.tail[j - self.dense] *= factor * factor
+        for a in range(self.groups if j < self.dense else 0):
+            i, bias = a * self.dense + j, a * self.dense + BIAS
+            for k in range(size):
+                self.covariance[bias * size + k] += shift * self.covariance[i * size + k]
+                self.covariance[i * size + k] *= factor
+            for k in range(size):
+                self.covariance[k * size + bias] += shift * self.covariance[k * size + i]
+                self.covariance[k * size + i] *= factor
+        self.mirror()  # an asymmetry that rounding leaves would grow while events fade
+        self.add_precision(j, self.prior(j) * (1.0 - 1.0 / (factor * factor)))

@@ -12,10 +12,11 @@ from stream_bayes.data.schema import Nominal, Numeric, Schema
 from stream_bayes.learners.adaptive.inputs import trend_name
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.binning import Binning
+from stream_bayes.learners.base.fourier_features import FOURIER
 from stream_bayes.learners.classifiers.discriminant import LDA
-from stream_bayes.learners.classifiers.fourier_logistic import FourierLogistic
 from stream_bayes.learners.classifiers.kdb import KDB
 from stream_bayes.learners.classifiers.live_choice import LiveChoice
+from stream_bayes.learners.classifiers.logistic import BayesianLogistic
 from stream_bayes.learners.classifiers.naive_bayes import NaiveBayes
 from stream_bayes.learners.classifiers.neighbours import NearestNeighbours
 
@@ -131,7 +132,16 @@ def stores(schema: Schema | None, label_names: Sequence[str], memory: int) -> li
         pairs("20 bins, last labels", ("nb", "aode"), LABELS, 4, binning=FINE),
         pairs("10 bins, trends", ("aode",), DEPARTURES, 4, binning=MIDDLE),
         pairs("20 bins, trends and last labels", ("aode",), TRENDS, 5, binning=FINE),
-        store(("Fourier logistic, half-life 500",), FourierLogistic, FEATURES, 4, half_life=500.0),
+        store(
+            ("Fourier logistic, half-life 500",),
+            BayesianLogistic,
+            FEATURES,
+            4,
+            features=FOURIER,
+            strength=0.1,
+            half_life=500.0,
+            max_values=MOST_PAIRED_VALUES,
+        ),
         store(("neighbours",), NearestNeighbours, FEATURES, 4),
     ]
     return made if label_names else [each for each in made if each.inputs not in (LABELS, TRENDS)]

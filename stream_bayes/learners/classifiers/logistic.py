@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_bayes.core.counts.memory_use import ReadingBytes
 from stream_bayes.core.counts.store import CountStore
-from stream_bayes.core.regression.logistic import Coefficients, Logistic, posterior_bytes
-from stream_bayes.core.values.values import OTHER, is_missing
+from stream_bayes.core.regression._logistic import wave_scale
+from stream_bayes.core.regression.logistic import WAVES, Coefficients, Logistic, posterior_bytes
+from stream_bayes.core.values.values import OTHER, is_missing, shown
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import NotLearned
-from stream_bayes.learners.base.arguments import check_number
+from stream_bayes.errors import BadValue, NotLearned
+from stream_bayes.learners.base.arguments import check_number, check_seed
 from stream_bayes.learners.base.base import X
+from stream_bayes.learners.base.fourier_features import FOURIER, uniform_numbers
 from stream_bayes.learners.base.predictions import most_probable
 from stream_bayes.learners.classifiers.ordered import OrderedClassifier
 
@@ -29,6 +33,14 @@ class Coefficient(NamedTuple):
     deviation: float
 
 
+class DrawnWaves(NamedTuple):
+    """Waves over numbers in their units and values, with a coefficient of each for every class."""
+
+    phases: NDArray[np.float64]
+    frequencies: dict[Any, NDArray[np.float64]]  # by a number's name, or that of a feature and a value
+    scores: dict[Any, NDArray[np.float64]]
+
+
 @dataclass(frozen=True)
 class LogisticFunction:
     """A function from an event to the probabilities of classes, as a posterior draws it.
@@ -40,26 +52,37 @@ class LogisticFunction:
     0.731
     """
 
-    start: dict[Any, float]  # the score of each class where every feature is missing
+    start: dict[Any, float]  # the score of each class where every feature is missing, before waves
     # Of each numeric feature: where it adds nothing, the deviation that is one unit, and by class what a unit adds.
     slopes: dict[Any, tuple[float, float, dict[Any, float]]]
     effects: dict[Any, dict[Any, dict[Any, float]]]  # what each value of a nominal feature adds to each class
+    waves: DrawnWaves | None = None
 
     def predict_proba_one(self, x: X) -> dict[Any, float]:
         """Return the probability of each class; what is missing or was never learned adds nothing."""
         parts = {label: [score] for label, score in self.start.items()}
+        angles = np.zeros(0) if self.waves is None else self.waves.phases.copy()
         for name, value in x.items():
             if is_missing(value):
                 continue
-            size, added = 1.0, None
+            size, added, column = 1.0, None, name
             if name in self.slopes:
                 center, unit, added = self.slopes[name]
                 size = max(-FARTHEST, min(FARTHEST, (value - center) / unit))
             elif name in self.effects:
                 values = self.effects[name]
-                added = values.get(value, values.get(OTHER))
+                added, column = (
+                    values.get(value, values.get(OTHER)),
+                    (name, value if value in values else OTHER),
+                )
             for label, slope in (added or {}).items():
                 parts[label].append(size * slope)
+            if self.waves is not None and column in self.waves.frequencies:
+                angles += size * self.waves.frequencies[column]
+        if self.waves is not None:
+            heights = np.cos(angles)
+            for label, score in self.waves.scores.items():
+                parts[label].append(float(score @ heights))
         scores = {label: math.fsum(part) for label, part in parts.items()}
         best = max(scores.values())
         weights = {label: math.exp(score - best) for label, score in scores.items()}
@@ -83,7 +106,9 @@ class BayesianLogistic(OrderedClassifier):
     less certain than the plug-in of a maximum a posteriori fit.
 
     Strings, bytes, bools and tuples are nominal: each value has a coefficient. A missing feature is integrated out, as
-    if it were independent of the others.
+    if it were independent of the others. With `features="fourier"` there are also random waves over the features: it is
+    then nearly a Gaussian process for classes, whose borders may be curved, and numbers may need each other, such as
+    for the sign of a product.
 
     Parameters
     ----------
@@ -91,6 +116,10 @@ class BayesianLogistic(OrderedClassifier):
         The precision of the prior: the log-odds of any two classes have coefficients ~ N(0, 1 / strength), for a number
         those of its deviation. Of two classes it is 1 / C of scikit-learn's `LogisticRegression` on standardised
         numbers, of more 1 / 2C.
+    features
+        None: the features as they are. `"fourier"`: also 64 waves over them.
+    seed
+        The seed of the waves.
     half_life
         The number of learned events after which one weighs half; None never forgets. The prior never fades.
     schema
@@ -117,8 +146,12 @@ class BayesianLogistic(OrderedClassifier):
     comes after others begins with the log-odds of its share.
 
     Up to 192 coefficients (those of a class less the first: columns times classes less one) and 17 classes, V is the
-    whole covariance, and an event costs its size, times the classes less one; beyond, V is diagonal: coefficients are
-    taken as independent of each other. `is_joint_` says which.
+    whole covariance, and an event costs its size, times the classes less one. Beyond (`is_joint_` is False), one
+    covariance of the columns holds for every class less the first, and an event costs the square of the columns. Past
+    192 columns, those that come last are independent of all others.
+
+    Waves have lengths of half, one and two times the typical distance of two events. They are over the first 96 numbers
+    and values that come; a missing feature stands there at its mean.
 
     Promises: the same events from the same state give the same answers. It cannot unlearn, or be merged: a normal
     distribution that was fitted to an event is no sum. `LDA` has linear boundaries, and does.
@@ -143,21 +176,30 @@ class BayesianLogistic(OrderedClassifier):
     def __init__(
         self,
         strength: float = 1.0,
+        features: str | None = None,
+        seed: int = 0,
         half_life: float | None = None,
         schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = None,
     ) -> None:
         self.strength = strength
+        self.features = features
+        self.seed = seed
         check_number("strength", strength, above=True)
+        check_seed(seed)
+        if features not in (None, FOURIER):
+            raise BadValue(f"features: expected None or {FOURIER!r}, got {shown(features)}")
         super().__init__(half_life, schema, max_values, memory_budget)
 
     def _reading_bytes(self) -> ReadingBytes:
-        return posterior_bytes
+        waves = 0 if self.features is None else WAVES
+        return partial(posterior_bytes, waves=waves)
 
     def _make_reading(self, store: CountStore, class_prior: str) -> Logistic:
         half_life = 0.0 if self.half_life is None else float(self.half_life)
-        return Logistic(store.tables, store.encoder, float(self.strength), half_life)
+        seed = None if self.features is None else int(self.seed)
+        return Logistic(store.tables, store.encoder, float(self.strength), half_life, seed, uniform_numbers)
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -170,7 +212,7 @@ class BayesianLogistic(OrderedClassifier):
 
     @property
     def is_joint_(self) -> bool:
-        """True while the covariance of all coefficients is kept, False once they are too many."""
+        """True while the covariance of all coefficients is kept, False once classes share it."""
         return bool(self._reading.joint)
 
     @property
@@ -189,14 +231,14 @@ class BayesianLogistic(OrderedClassifier):
         posterior = self._posterior()
         if posterior is None:
             return {}
-        deviations = np.sqrt((posterior.factor**2).sum(axis=1)).reshape(posterior.mean.shape)
+        deviations = posterior.deviations()
         return {
             label: {
                 self._reading.name_of(slot, code): Coefficient(
                     float(posterior.mean[y, j]), float(deviations[y, j])
                 )
                 for j, (slot, code) in enumerate(posterior.columns)
-                if j and (code >= 0 or posterior.units[j, 1] > 0.0)
+                if code >= 0 or posterior.units[j, 1] > 0.0
             }
             for y, label in enumerate(self.classes_)
         }
@@ -221,22 +263,34 @@ class BayesianLogistic(OrderedClassifier):
         posterior = self._posterior()
         if posterior is None:
             raise NotLearned("two classes are needed first: learn more events")
-        drawn = posterior.factor @ rng.normal(size=posterior.factor.shape[1])
-        scores = posterior.mean + drawn.reshape(posterior.mean.shape)
-        labels, encoder = self.classes_, self._store.encoder
+        scores = posterior.drawn(rng)
+        labels, encoder, first = self.classes_, self._store.encoder, 1 + int(self._reading.waves)
         slopes: dict[Any, tuple[float, float, dict[Any, float]]] = {}
         effects: dict[Any, dict[Any, dict[Any, float]]] = {}
         for j, (slot, code) in enumerate(posterior.columns):
             by_class = dict(zip(labels, scores[:, j].tolist(), strict=True))
             if j == 0:
                 start = by_class
+            elif j < first:
+                continue
             elif code >= 0:
                 feature = encoder.nominal[slot]
                 effects.setdefault(feature.name, {})[feature.vocabulary.values[code]] = by_class
             elif posterior.units[j, 1] > 0.0:
                 center, unit = posterior.units[j].tolist()
                 slopes[encoder.numeric[slot].name] = (center, unit, by_class)
-        return LogisticFunction(start, slopes, effects)
+        waves = self._drawn_waves(dict(zip(labels, scores[:, 1:first], strict=True))) if first > 1 else None
+        return LogisticFunction(start, slopes, effects, waves)
+
+    def _drawn_waves(self, scores: dict[Any, NDArray[np.float64]]) -> DrawnWaves:
+        """Return the waves, with a coefficient of each by class."""
+        reading = self._reading
+        scale = wave_scale(reading.waved_numbers, len(reading.waved_features))
+        turns = scale * np.asarray(reading.frequencies) * np.asarray(reading.inverse_lengths)
+        first = 1 + int(reading.waves)
+        columns = [(int(reading.slot[j]), int(reading.code[j])) for j in range(first, first + len(turns))]
+        frequencies = {reading.name_of(*column): turns[k] for k, column in enumerate(columns)}
+        return DrawnWaves(np.array(reading.phases), frequencies, scores)
 
     def _shares_in_a_world(self, x: X, rng: np.random.Generator) -> dict[Any, float]:
         return self.draw(rng).predict_proba_one(x)  # the features alone say nothing of the weights

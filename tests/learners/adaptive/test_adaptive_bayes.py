@@ -280,7 +280,7 @@ def test_clusters_that_move_are_found_by_the_neighbours_and_a_product_by_the_wav
     for _ in range(1200):
         x = {name: float(rng.normal()) for name in "ab"}
         model.learn_one(x, "yes" if x["a"] * x["b"] + 0.3 * x["a"] > 0.0 else "no")
-    assert "Fourier logistic, half-life 500" in list(model.weights_)[:6]
+    assert "Fourier logistic, half-life 500" in list(model.weights_)[:7]
 
 
 def stationary(kind: str, count: int) -> Iterator[tuple[dict[str, Any], str]]:

@@ -13,7 +13,7 @@ import pytest
 from stream_bayes import AdaptiveBayes, Date, Nominal, Numeric, Schema, load, save
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.errors import BadValue, UnknownFeature
-from stream_bayes.learners.adaptive.experts import DEPARTURES, FEATURES, MOST_PAIRED, MOST_PAIRED_VALUES
+from stream_bayes.learners.adaptive.experts import DEPARTURES, FEATURES, MOST_PAIRED
 from stream_bayes.learners.adaptive.information import _of_numbers, by_information
 from stream_bayes.learners.adaptive.inputs import trend_name
 from stream_bayes.learners.classifiers.naive_bayes import NaiveBayes
@@ -95,7 +95,7 @@ def test_an_identifier_costs_what_a_category_costs() -> None:
         model.learn_one({"id": f"i{n}", "sky": source.choice(["grey", "blue"])}, n % 3)
     for member, store in zip(model.members, model._stores, strict=True):
         values = len(member._store.encoder.features["id"].vocabulary)
-        assert values == (600 if store.inputs == FEATURES else MOST_PAIRED_VALUES + 1)
+        assert values == min(600, store.arguments["max_values"] + 1)
     assert model.left_out_ == ()
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+import zlib
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from stream_bayes import BayesianLogistic, DriftAdaptive, Nominal, Numeric, Schema, SlidingWindow
 from stream_bayes.errors import BadValue, NotSupported
+from stream_bayes.learners.base.fourier_features import uniform_numbers
 from stream_bayes.mail import SpamFilter
 from stream_bayes.streams.served_models.corrections import unlearning_fault
 
@@ -51,14 +53,28 @@ def loss(model: Any, rows: list[dict[str, float]], labels: list[int]) -> float:
     )
 
 
-def test_two_classes_have_the_moments_of_each_tilted_posterior() -> None:
+def waves_of(indicators: Floats, columns: list[Any]) -> Floats:
+    """Return the waves over indicators of values of two features, as the module's text states them."""
+    angles = np.zeros(64)
+    for indicator, column in zip(indicators, columns, strict=True):
+        drawn = uniform_numbers([0, zlib.crc32(repr(column).encode())], 128)
+        angles += indicator * np.sqrt(-2.0 * np.log(drawn[:64])) * np.cos(2.0 * math.pi * drawn[64:])
+    waves: Floats = np.cos(angles / np.resize([0.5, 1.0, 2.0], 64) + 2.0 * math.pi * uniform_numbers([0], 64))
+    return waves
+
+
+@pytest.mark.parametrize("features", [None, "fourier"])
+def test_two_classes_have_the_moments_of_each_tilted_posterior(features: str | None) -> None:
     rng = np.random.default_rng(1)
     columns = ["bias", *((name, value) for name, values in VALUES.items() for value in values)]
-    mean, covariance = np.zeros(len(columns)), np.diag([BIAS_VARIANCE] + [2.0] * (len(columns) - 1))
-    model = BayesianLogistic(strength=0.5, schema=SCHEMA)
+    size = len(columns) + (64 if features else 0)
+    mean, covariance = np.zeros(size), np.diag([BIAS_VARIANCE] + [2.0] * (size - 1))
+    model = BayesianLogistic(strength=0.5, features=features, schema=SCHEMA)
     grid = np.linspace(-60.0, 60.0, 120_001)
     for number, (x, y) in enumerate(names(rng, 40)):
         z = np.array([1.0, *(float(x[name] == value) for name, value in columns[1:])])
+        if features:
+            z = np.concatenate([z, waves_of(z[1:], columns[1:])])
         at, spread = z @ mean, z @ covariance @ z
         normal = np.exp(-0.5 * (grid - at) ** 2 / spread) / math.sqrt(2.0 * math.pi * spread)
         rain = normal / (1.0 + np.exp(-grid))
@@ -78,6 +94,48 @@ def test_two_classes_have_the_moments_of_each_tilted_posterior() -> None:
     for k, name in enumerate(columns[1:], 1):
         assert 2.0 * coefficients[name].mean == pytest.approx(mean[k], rel=1e-6)
         assert 2.0 * coefficients[name].deviation == pytest.approx(math.sqrt(covariance[k, k]), rel=1e-6)
+
+
+def test_three_classes_have_nearly_the_mean_of_the_tilted_posterior() -> None:
+    grid = np.stack(np.meshgrid(np.linspace(-12.0, 12.0, 241), np.linspace(-12.0, 12.0, 241)), axis=-1)
+    contrasts = np.array([[-1.0, -1.0], [1.0, -1.0], [0.0, 2.0]]) / np.array([2.0, math.sqrt(12.0)])
+    model = BayesianLogistic(schema=Schema({"a": Nominal(["x"])}, classes=[0, 1, 2]))
+    density = np.ones(grid.shape[:2])  # of the contrasts of the bias and the one value together
+    density *= np.exp(-0.5 * (grid**2).sum(axis=-1) / (BIAS_VARIANCE + 1.0))
+    shares = np.exp(grid @ contrasts.T)
+    shares /= shares.sum(axis=-1, keepdims=True)
+    for y in (0, 2, 2, 1, 2, 0, 2):
+        model.learn_one({"a": "x"}, y)
+        density *= shares[..., y]
+    expected = (density[..., None] * shares).sum(axis=(0, 1)) / density.sum()
+    answer = model.predict_proba_one({"a": "x"})
+    assert [answer[y] for y in range(3)] == pytest.approx(expected.tolist(), abs=0.04)
+
+
+def test_handwritten_digits_are_learned_though_classes_share_a_covariance() -> None:
+    numbers, labels = load_digits(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(labels))
+    rows, labels = rows_of(numbers[order]), labels[order].tolist()
+    model = BayesianLogistic()
+    for x, y in zip(rows[:1200], labels[:1200], strict=True):
+        model.learn_one(x, y)
+    assert not model.is_joint_
+    assert loss(model, rows[1200:], labels[1200:]) < 0.2
+
+
+def test_with_waves_a_border_that_no_line_draws_is_learned() -> None:
+    rng = np.random.default_rng(3)
+    curved, straight = BayesianLogistic(features="fourier"), BayesianLogistic()
+    right = [0, 0]
+    for number in range(1500):
+        x = {name: float(rng.normal()) for name in "ab"}
+        y = x["a"] * x["b"] > 0.0
+        for k, model in enumerate((curved, straight)):
+            right[k] += number >= 1000 and model.predict_one(x) == y
+            model.learn_one(x, y)
+    assert right[0] > 460 and right[1] < 300
+    draws = [curved.draw(rng).predict_proba_one({"a": 1.0, "b": 1.0})[True] for _ in range(100)]
+    assert np.mean(draws) == pytest.approx(curved.predict_proba_one({"a": 1.0, "b": 1.0})[True], abs=0.03)
 
 
 def test_the_loss_of_one_pass_is_close_to_that_of_a_batch_fit() -> None:
@@ -167,8 +225,8 @@ def test_a_class_that_comes_late_begins_with_its_share() -> None:
     assert 0.0005 < model.predict_proba_one({"a": 0.0})["third"] < 0.02
 
 
-def test_many_coefficients_are_independent_of_each_other_and_still_learned() -> None:
-    rng = np.random.default_rng(7)
+def test_columns_past_those_with_covariances_are_still_learned() -> None:
+    rng = np.random.default_rng(8)
     model = BayesianLogistic()
     weights = rng.normal(size=250) / 4.0
     hits = 0
