@@ -23,7 +23,6 @@ from stream_bayes import (
     Binning,
     Costs,
     DecidingClassifier,
-    FourierLogistic,
     GaussianNB,
     LiveChoice,
     NaiveBayes,
@@ -155,7 +154,7 @@ def test_what_has_no_value_is_refused() -> None:
                 AdaptiveBayes(),
                 LiveChoice(),
                 NearestNeighbours(),
-                FourierLogistic(),
+                BayesianLogistic(features="fourier"),
                 BayesianLogistic(),
                 SlidingWindow(LiveChoice(), 9),
             )
