@@ -197,6 +197,13 @@ class DataOptions(CSVOptions):
         list[str],
         typer.Option("--nominal", help="Numeric column to treat as nominal, such as a code. Repeatable."),
     ] = field(default_factory=list)
+    numeric: Annotated[
+        list[str],
+        typer.Option(
+            "--numeric",
+            help="Column to treat as numbers; cells that hold none count as missing, and are counted. Repeatable.",
+        ),
+    ] = field(default_factory=list)
     ignore: Annotated[
         list[str], typer.Option("--ignore", help="Column to leave out of the features. Repeatable.")
     ] = field(default_factory=list)
@@ -308,15 +315,14 @@ class DataFile:
             lines.append(f"  missing ({', '.join(marks)}): {listed(counts)}")
         for name, each in shown.items():
             misfits, examples = each.kind.misfits
-            if not self.is_numeric(name) and name not in dates:
-                continue
-            if misfits:
+            if misfits and (self.is_numeric(name) or name in dates):
                 kind = "dates" if name in dates else "numbers"
                 lines.append(
                     f"  {name}: {misfits:,} of {each.values:,} values are not {kind} and count as missing, such as "
                     f"{examples[0]!r}"
                 )
-            lines += [f"  {name}: {warning}" for warning in each.kind.warnings]
+            if self.schema is None or self.schema.columns.get(name) == each.kind.column:
+                lines += [f"  {name}: {warning}" for warning in each.kind.warnings]
         if empty := [name for name, each in shown.items() if not each.values]:
             lines.append(f"  without any value: {listed(empty)}")
         codes = [name for name, each in shown.items() if self.is_numeric(name) and each.may_be_codes]
@@ -411,14 +417,15 @@ def open_table(file: Path, target: str | None, options: DataOptions) -> DataFile
     kind = format_of(file)
     if kind != "csv":
         options.refuse(file)
-        if options.nominal and kind == "jsonl":
-            raise BadValue("--nominal is for tables; in JSON, strings are nominal and numbers are numeric")
+        if (options.nominal or options.numeric) and kind == "jsonl":
+            option = "--nominal" if options.nominal else "--numeric"
+            raise BadValue(f"{option} is for tables; in JSON, strings are nominal and numbers are numeric")
     ignore = list(options.ignore)
     fields = Fields(target=target, time=options.time, ignore=tuple(ignore))
     left_out: dict[str, str] = {}
     form = None
     if kind == "csv":
-        form = options.form_of(file, [*fields.roles.values(), *ignore, *options.nominal])
+        form = options.form_of(file, [*fields.roles.values(), *ignore, *options.nominal, *options.numeric])
         with closing(CSVSource(file, fields, form=form)) as opened:  # refuses what is not there
             if "" in opened.columns and "" not in (target, *ignore):
                 left_out[""] = "an index that pandas or R wrote"
@@ -429,7 +436,7 @@ def open_table(file: Path, target: str | None, options: DataOptions) -> DataFile
     else:
         with closing(_source(kind, file, fields, None)) as typed:
             profiles = _profiles_of(first_records(file, typed), file, target)
-    kept = {*fields.roles.values(), *ignore, *left_out, *options.nominal}
+    kept = {*fields.roles.values(), *ignore, *left_out, *options.nominal, *options.numeric}
     suspects = [name for name, profile in profiles.items() if profile.is_id and name not in kept]
     measured: dict[str, PrequentialGain] = {}
     blanks: dict[str, PrequentialGain] = {}
@@ -447,7 +454,7 @@ def open_table(file: Path, target: str | None, options: DataOptions) -> DataFile
             with closing(_source(kind, file, fields, schema, form)) as unread:
                 suspected = [name for name in schema.columns if name in profiles and profiles[name].missing]
                 blanks = _telling_blanks(unread, schema, suspected)
-        declared = with_nominal(schema, options.nominal)
+        declared = with_kinds(schema, options.nominal, options.numeric)
         schema = Schema(declared.columns, schema.classes, schema.target, schema.unknown, blanks=[*blanks])
     source = _source(kind, file, fields, schema, form)
     leaks: dict[Any, bool] = {}
@@ -630,14 +637,28 @@ def first_records(file: Path, source: Source, rows: int = FIRST_ROWS) -> list[Re
     return records
 
 
-def with_nominal(schema: Schema, names: Sequence[str]) -> Schema:
-    """Return the schema with some features declared nominal."""
-    unknown = [name for name in names if name not in schema.columns]
-    if unknown:
-        raise BadValue(
-            f"--nominal {unknown[0]}: no such feature; the features are {', '.join(schema.columns)}"
-        )
-    declared = {name: Nominal() if name in names else spec for name, spec in schema.columns.items()}
+def with_kinds(schema: Schema, nominal: Sequence[str] = (), numeric: Sequence[str] = ()) -> Schema:
+    """Return the schema with some columns declared nominal, and some as numbers, where they are not yet.
+
+    Raises
+    ------
+    BadValue
+        If there is no such column, or one is to be both.
+    """
+    for option, names in (("nominal", nominal), ("numeric", numeric)):
+        for name in names:
+            if name not in schema.columns:
+                features = ", ".join(schema.columns)
+                raise BadValue(
+                    f"--{option} {name}: no such feature{closest(name, schema.columns)} The features are {features}"
+                )
+    if both := set(nominal) & set(numeric):
+        raise BadValue(f"{min(both)} is both --nominal and --numeric; give one of them")
+    declared: dict[str, Any] = {
+        **schema.columns,
+        **dict.fromkeys(nominal, Nominal()),
+        **{name: Amount() for name in numeric if not isinstance(schema.columns[name], (Amount, Numeric))},
+    }
     return Schema(declared, schema.classes, schema.target, schema.unknown, [*schema.missing_features])
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from stream_bayes.core.values.values import shown
 from stream_bayes.data.amounts import (
     Amount,
     WrittenNumber,
@@ -43,6 +44,7 @@ UNIT = ""  # of a number without one
 LEAST_LETTERS, MOST_UNITS = 2, 5  # 10A and 12B are codes; so are numbers before many different words
 LEAST_TEXTS, LEAST_DIFFERENT = 20, 1 / 3  # cells, and the share of different ones, of a column of text
 WORDS, MANY_WORDS = 4.0, 8.0  # a cell, on average: of texts, and of texts that may repeat more often
+LEAST_DIFFERENT_NUMBERS = 10  # before a column that is mostly numbers is told from one of codes
 LEAST_FREQUENT = 10  # words that many cells hold, or these are no texts to learn from
 FLAGS = ({"yes", "no"}, {"y", "n"}, {"true", "false"}, {"t", "f"}, {"on", "off"}, {"0", "1"}, {"0.0", "1.0"})
 
@@ -339,7 +341,30 @@ def _category(texts: Counter[str]) -> InferredKind:
     reason = f"not {LEAST_SHARE:.0%} of another kind"
     if _has_codes(texts):
         reason = f"codes with leading zeros, {next(filter(_is_code, texts))}"
-    return InferredKind("category", Nominal(), reason, {}, warnings=_unread_units(texts))
+    warnings = [*_unread_units(texts), *_mostly_numbers(texts)]
+    return InferredKind("category", Nominal(), reason, {}, warnings=warnings)
+
+
+def _mostly_numbers(texts: Counter[str]) -> list[str]:
+    """Return a warning of numbers that stay names because too many other texts stand among them."""
+    numbers = [text for text in texts if _is_number(text)]
+    count, total = sum(texts[text] for text in numbers), texts.total()
+    if not 0.5 * total <= count < LEAST_SHARE * total or len(numbers) < LEAST_DIFFERENT_NUMBERS:
+        return []
+    other = next(text for text in texts if not _is_number(text))
+    return [
+        f"{count:,} of {total:,} values are numbers, others are not, such as {shown(other)}, so each is a name; if "
+        "those may count as missing, declare it numeric, on the command line by --numeric"
+    ]
+
+
+def _is_number(text: str) -> bool:
+    """Return True for the text of a number that is no code."""
+    try:
+        number(text)
+    except ValueError:
+        return False
+    return not _is_code(text)
 
 
 def _unread_units(texts: Counter[str]) -> list[str]:

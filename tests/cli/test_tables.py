@@ -92,6 +92,26 @@ def test_only_columns_that_tell_nothing_are_identifiers(tmp_path: Path) -> None:
     assert "person, an entity: 1,200 values in 3,000 rows; they save" in notes
 
 
+def test_columns_that_stay_names_say_why_and_numeric_makes_numbers_of_one(tmp_path: Path) -> None:
+    table, model = tmp_path / "terms.csv", tmp_path / "terms.zip"
+    days = [
+        f"{1 + n % 28}/{1 + n % 12}/2020" if n % 2 else f"{1 + n % 12}/{1 + n % 28}/2020" for n in range(120)
+    ]
+    rows = [(day, f"{n * 7}{' combined' * (n % 6 == 0)}") for n, day in enumerate(days)]
+    table.write_text(
+        "begun,days,y\n" + "".join(f"{day},{days},{'ab'[n % 2]}\n" for n, (day, days) in enumerate(rows))
+    )
+    train = ["train", str(table), "--target", "y", "--model", "nb", "--out", str(model)]
+    said = run(*train).stderr
+    assert "begun: dates of mixed order" in said
+    assert "days: 100 of 120 values are numbers, others are not, such as '0 combined'" in said
+    said = run(*train, "--numeric", "days").stderr
+    assert "days: 100 of 120" not in said
+    assert "column days: 20 cells are not of its kind and count as missing" in said
+    assert "did you mean 'days'?" in run(*train, "--numeric", "day").stderr
+    assert "both" in run(*train, "--numeric", "days", "--nominal", "days").stderr
+
+
 def test_what_is_guessed_is_printed_before_the_first_event(people: Path, tmp_path: Path) -> None:
     result = run("compare", people, "--target", "stays", "--model", "nb")
     lines = result.stderr.splitlines()

@@ -18,7 +18,7 @@ import typer
 from numpy.typing import NDArray
 
 from stream_bayes.cli.commands.snapshots import Key, key_of
-from stream_bayes.cli.data_file import CSVOptions, File, warn_of_misfits, with_nominal
+from stream_bayes.cli.data_file import CSVOptions, File, warn_of_misfits, with_kinds
 from stream_bayes.cli.decision_rules import UNSURE, DecisionOptions, MistakeCosts
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, checked_output, note, print_json
@@ -259,7 +259,7 @@ def _source_of_network(
     if schema is None:
         # Cells of a variable with texts alone are texts; the kinds of other columns are inferred from the rows.
         texts = [name for name in only if all(isinstance(value, str) for value in network.states[name])]
-        schema = with_nominal(inferred_schema(file, Fields(key=key, only=only), form=form), texts)
+        schema = with_kinds(inferred_schema(file, Fields(key=key, only=only), form=form), texts)
     return CSVSource(file, Fields(key=key, only=only), schema, form=form, misfits="missing")
 
 

@@ -67,8 +67,11 @@ class CSVColumns:
         decimal: str = ".",
         thousands: str = "",
         misfits: dict[str, Misfits] | None = None,
+        heading: Sequence[str] = (),
     ) -> None:
         self.names = tuple(names)
+        # The row of names as it stands in the file. One name alone may well be a value, too.
+        self._heading = [*heading] if len(heading) > 1 else []
         self.fields = fields.with_schema(schema)
         self._place = {name: place for place, name in enumerate(names)}  # there may be 10,000 of them
         if len(self._place) < len(names):
@@ -141,6 +144,8 @@ class CSVColumns:
         self, cells: list[str], positions: Sequence[int], lengths: Sequence[int], partition: Partition
     ) -> list[Event]:
         width, count = len(self.names), len(positions)
+        if self._heading and self._heading[0] in cells[::width]:
+            self._check_not_heading(cells)
         for index in self._required:
             if not self._missing.isdisjoint(cells[index::width]):
                 name = shortened(self.names[index])
@@ -161,6 +166,12 @@ class CSVColumns:
         return list(
             map(Event, xs, labels, keys, times, positions, weights, kinds, repeat(partition), lengths)
         )
+
+    def _check_not_heading(self, cells: list[str]) -> None:
+        """Raise `Undecodable` if a row is the heading again."""
+        width = len(self.names)
+        if any(cells[start : start + width] == self._heading for start in range(0, len(cells), width)):
+            raise undecodable(DecodeReason.REPEATED_HEADING, "the row is the names of the columns again")
 
     def _check_there(self, what: str, wanted: Iterable[str]) -> None:
         for name in wanted:

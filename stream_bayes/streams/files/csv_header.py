@@ -85,8 +85,12 @@ def column_names(cells: Sequence[str], lacking: str = "") -> tuple[tuple[str, ..
     return tuple(names), tuple(said)
 
 
-def units_in(rows: Sequence[Sequence[str]], absent: frozenset[str]) -> int:
-    """Return the number of first rows that hold no number in any column of numbers, and nothing that comes again."""
+def units_in(names: Sequence[str], rows: Sequence[Sequence[str]], absent: frozenset[str]) -> int:
+    """Return the number of first rows that hold no number in any column of numbers, and nothing that comes again; or 1
+    where the first row is a second heading, as pivot tables have it.
+    """
+    if len(rows) > 3 and _is_second_heading(names, rows[0], rows[1:]):
+        return 1
     count = 0
     while count < MOST_UNITS and len(rows) - count > 3 and _is_units(rows[count], rows[count + 1 :], absent):
         count += 1
@@ -98,6 +102,17 @@ def units_in(rows: Sequence[Sequence[str]], absent: frozenset[str]) -> int:
     ):
         return 2  # the second row keeps the first from standing above numbers alone
     return count
+
+
+def _is_second_heading(names: Sequence[str], row: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
+    """Return True if a row repeats some of the names, and no cell of it comes again in its column."""
+    if len(names) != len(row):  # there is a column without a name
+        return False
+    repeated = sum(bool(name) and name == cell for name, cell in zip(names, row, strict=True))
+    columns = zip(*rest, strict=True)
+    return repeated > 1 and not any(
+        cell and cell in column for cell, column in zip(row, columns, strict=True)
+    )
 
 
 def _is_units(row: Sequence[str], rest: Sequence[Sequence[str]], absent: frozenset[str]) -> bool:

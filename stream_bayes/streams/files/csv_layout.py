@@ -115,7 +115,7 @@ def guessed_layout(
         lacking = "first" if any(cells[-1] for cells in wide) else "last"
         said.append(f"the header has no name for the {lacking} column")
     if units is None:
-        units = units_in(wide, absent) if body[:MOST_UNITS] == wide[:MOST_UNITS] else 0
+        units = units_in(begin.cells, wide, absent) if body[:MOST_UNITS] == wide[:MOST_UNITS] else 0
         if units:
             texts = first_texts([cell for cell in wide[0] if cell])
             said.append(

@@ -144,7 +144,7 @@ class CSVSource(FileSource):
             raise SourceError(f"{self.path}: the line with the columns' names cannot be read: {cells}")
         try:
             names, self.notes = (self._named, ()) if self._named is not None else self.format.names_of(cells)
-            self._name_columns(names)
+            self._name_columns(names, cells if self._has_header else ())
         except SchemaError as error:
             hint = (
                 ""
@@ -154,7 +154,7 @@ class CSVSource(FileSource):
             raise SchemaError(f"{self.path}: {error}{hint}") from None
         return skipped + (rows[:wanted][-1].end if self._has_header else 0)
 
-    def _name_columns(self, names: Sequence[str]) -> None:
+    def _name_columns(self, names: Sequence[str], heading: Sequence[str] = ()) -> None:
         self._columns = CSVColumns(
             names,
             self.fields,
@@ -163,6 +163,7 @@ class CSVSource(FileSource):
             self.format.decimal,
             self.format.thousands,
             self.misfits if self._misfits_are_missing else None,
+            heading,
         )
         self._quick = QuickCells(self.format, len(names), self.max_record_bytes)
 

@@ -48,6 +48,9 @@ class DecodeReason(Enum):
     RAGGED = "ragged"
     """A row with more or fewer cells than there are columns."""
 
+    REPEATED_HEADING = "repeated_heading"
+    """A row that is the names of the columns again, as in files that were put together."""
+
     WRONG_TYPE = "wrong_type"
     """A field of another type than declared, or of one that an event cannot hold."""
 

@@ -110,6 +110,11 @@ def test_rows_that_only_look_like_a_header_or_units_are_data(tmp_path: Path) -> 
     # The first row has a text in each column of numbers, but its other cells are values of their columns.
     path.write_text("town,pay,size\nUlm,**,**\nUlm,1,2\nUlm,3,4\nBonn,5,6\nUlm,7,8\n")
     assert guessed_format(path).units == 0
+    # A second row of names, as of a pivot table, is no data; answers that are named as their questions are, are.
+    path.write_text("town,side,size,mass\ntown,side,1,2\n" + "Ulm,east,1.5,20\nBonn,west,2.5,30\n" * 9)
+    assert guessed_format(path).units == 1
+    path.write_text("mail,phone,sex\nmail,phone,f\n,phone,m\nmail,,f\n,,m\n")
+    assert guessed_format(path).units == 0
     # Files that were put together repeat their header.
     path.write_text("state,share\nNY,47%\nNJ,28%\nstate,share\nNY,4%\nNJ,2%\nstate,share\nCT,1%\n")
     assert guessed_format(path).header

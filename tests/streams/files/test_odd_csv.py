@@ -95,6 +95,21 @@ class Counted(str):
         return super().__eq__(other)
 
 
+@pytest.mark.parametrize("block_bytes", [16, 65536])
+def test_a_heading_that_comes_again_is_no_row(tmp_path: Path, block_bytes: int) -> None:
+    path = tmp_path / "parts.csv"
+    path.write_text('sky,rain\ngrey,yes\nsky,rain\nblue,no\nsky,no\n"sky",rain\n')
+    source = CSVSource(path, Fields(target="rain"), block_bytes=block_bytes)
+    records = whole(source)
+    source.close()
+    reasons = [record.reason if isinstance(record, BadRecord) else record.x["sky"] for record in records]
+    assert reasons == ["grey", "repeated_heading", "blue", "sky", "repeated_heading"]
+    path.write_text("sky\ngrey\nsky\n")  # of one column the name may be a value
+    source = CSVSource(path)
+    assert [record.x for record in whole(source)] == [{"sky": "grey"}, {"sky": "sky"}]
+    source.close()
+
+
 def test_thousands_of_columns_are_not_each_looked_for_among_all() -> None:
     names = [Counted(f"c{number}") for number in range(2000)]
     schema = Schema({str(name): features.Nominal() for name in names})
