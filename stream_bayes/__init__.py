@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
     from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
     from stream_bayes.networks.dynamic_network import DynamicNetwork
     from stream_bayes.networks.files.bif import read_bif, write_bif
+    from stream_bayes.networks.latent_class import LatentClass
     from stream_bayes.networks.mixed_network import MixedNetwork
     from stream_bayes.saving.model_files import load, save
 
@@ -81,6 +82,7 @@ __all__ = [
     "GaussianProcess",
     "HalfLifeChoice",
     "HiddenMarkov",
+    "LatentClass",
     "LiveChoice",
     "MarkovChain",
     "MixedNetwork",

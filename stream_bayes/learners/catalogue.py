@@ -531,6 +531,7 @@ UNLABELLED = {
     "BayesNet": "stream_bayes.networks.bayes_net:BayesNet",
     "DynamicNetwork": "stream_bayes.networks.dynamic_network:DynamicNetwork",
     "HiddenMarkov": "stream_bayes.learners.sequences.hidden_markov:HiddenMarkov",
+    "LatentClass": "stream_bayes.networks.latent_class:LatentClass",
     "MixedNetwork": "stream_bayes.networks.mixed_network:MixedNetwork",
     "MarkovChain": "stream_bayes.learners.sequences.markov_chain:MarkovChain",
 }
@@ -539,6 +540,7 @@ UNLABELLED = {
 _OF_EVENTS = {
     "dynamic-network": UNLABELLED["DynamicNetwork"],
     "hidden-markov": UNLABELLED["HiddenMarkov"],
+    "latent-class": UNLABELLED["LatentClass"],
     "markov-chain": UNLABELLED["MarkovChain"],
     "mixed-network": UNLABELLED["MixedNetwork"],
 }

@@ -4,6 +4,7 @@ Learn and query
     BayesNet                a joint model of all variables, learned one event at a time
     DynamicNetwork          a joint model of events and the newest ones before them: forecasts
     MixedNetwork            a joint model of names and numbers: densities, forecasts, anomalies
+    LatentClass             groups that nobody named, in names and numbers
     BayesNetClassifier      River's classifier over a graph that contains the class
     ConditionalTable        P(variable | parents) with credible intervals, from `BayesNet.cpt`
 
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
     from stream_bayes.networks.files.bif import read_bif, write_bif
     from stream_bayes.networks.files.network_files import read_network, write_network
     from stream_bayes.networks.files.other_tools import from_pgmpy, from_pyagrum, to_pgmpy, to_pyagrum
+    from stream_bayes.networks.latent_class import LatentClass
     from stream_bayes.networks.mixed_network import MixedNetwork
     from stream_bayes.networks.mixed_search import mixed_structure
     from stream_bayes.networks.samples import sample_of
@@ -117,6 +119,7 @@ __all__ = [
     "Inference",
     "InfluenceDiagram",
     "K2Search",
+    "LatentClass",
     "LogLikelihood",
     "MixedNetwork",
     "MostProbable",
@@ -231,6 +234,7 @@ __getattr__, __dir__ = front(
         "networks.bayes_net_classifier": ("BayesNetClassifier",),
         "networks.conditional_table": ("ConditionalTable",),
         "networks.dynamic_network": ("DynamicNetwork",),
+        "networks.latent_class": ("LatentClass",),
         "networks.mixed_network": ("MixedNetwork",),
         "networks.mixed_search": ("mixed_structure",),
         "networks.samples": ("sample_of",),

@@ -554,6 +554,11 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         """The number of events learned."""
         return self._store.clock
 
+    def names_of(self, variable: Any) -> list[Any]:
+        """Return the names of a variable that were declared or learned; none of one with numbers."""
+        self._check_variable(variable)
+        return [*self._families.states(variable)] if self._store.kinds.get(variable) is False else []
+
     @property
     def kinds(self) -> dict[Any, str]:
         """`"nominal"` or `"numeric"` for each variable that was declared or learned."""

@@ -12,12 +12,11 @@ from stream_bayes.errors import BadValue, NotSupported, NoValueKnown, UnknownFea
 from stream_bayes.learners.sequences.hidden_markov import HiddenMarkov
 from stream_bayes.names import closest
 from stream_bayes.networks.dynamic_network import DynamicNetwork
-from stream_bayes.networks.mixed_network import MixedNetwork
 from stream_bayes.serve.graphs import graph_of
 from stream_bayes.serve.plain_values import as_json, by_text, label_name
 from stream_bayes.serve.surprises import described_surprise
 from stream_bayes.serve.views import MOST_VALUES, Copy
-from stream_bayes.streams.served_models.events import EventModel, ServedEvents, variables_of
+from stream_bayes.streams.served_models.events import TIMELESS, EventModel, ServedEvents, variables_of
 from stream_bayes.streams.served_models.regressor import LEVEL
 
 __all__ = ["EventCopy"]
@@ -63,7 +62,7 @@ class EventCopy(Copy):
         self, x: Mapping[str, Any], *, ignore_unknown: bool = False, is_read: bool = False
     ) -> dict[str, Any]:
         """Return how unexpected each value of an event is; a model of sequences does not tell values apart."""
-        if not isinstance(self.model, MixedNetwork):
+        if not isinstance(self.model, TIMELESS):
             raise NotSupported(
                 f"a {type(self.model).__name__} scores an event as a whole; the history has its surprise"
             )
@@ -87,7 +86,7 @@ class EventCopy(Copy):
             raise NotSupported(
                 f"a {type(self.model).__name__} has no most probable explanation here; leave it out"
             )
-        if not isinstance(self.model, MixedNetwork):
+        if not isinstance(self.model, TIMELESS):
             return {"posteriors": self._forecasts(evidence, targets, level or LEVEL), "evidence": None}
         given = {name: self._observed(name, value) for name, value in evidence.items()}
         wanted = list(self.model.kinds) if targets is None else targets
@@ -122,7 +121,7 @@ class EventCopy(Copy):
         """Return evidence with its type: a bar of a number is observed at its middle."""
         model = self.model
         if model.kinds.get(name) != "numeric":
-            states = model._families.states(name) if name in model.kinds else ()
+            states = model.names_of(name) if name in model.kinds else ()
             return by_text(value, states) if isinstance(value, str) else value
         if not isinstance(value, str):
             return value
@@ -167,14 +166,14 @@ class EventCopy(Copy):
     # -- describing ---------------------------------------------------------------------------------------------------
 
     def _graph(self, edges: Sequence[Sequence[str]]) -> dict[str, Any] | None:
-        if not isinstance(self.model, MixedNetwork):
+        if not isinstance(self.model, TIMELESS):
             return graph_of([(one, other) for one, other in edges])
         values = {each["name"]: each["values"] for each in self._features_described()}
         return graph_of([(one, other) for one, other in edges], values)
 
     def _features_described(self) -> list[dict[str, Any]]:
         model = self.model
-        if not isinstance(model, MixedNetwork):
+        if not isinstance(model, TIMELESS):
             kinds = model.kinds if isinstance(model, HiddenMarkov) else {}
             return [
                 {"name": label_name(v), "kind": kinds.get(v, "nominal"), "values": []}
@@ -183,7 +182,7 @@ class EventCopy(Copy):
         features = []
         for v, kind in model.kinds.items():
             try:
-                values = model._families.states(v) if kind == "nominal" else _texts(self._edges_of(v))
+                values = model.names_of(v) if kind == "nominal" else _texts(self._edges_of(v))
             except NoValueKnown:
                 values = []
             features.append(
@@ -193,7 +192,7 @@ class EventCopy(Copy):
 
     def _described(self) -> dict[str, Any]:
         model = self.model
-        structure = model.structure if isinstance(model, (MixedNetwork, DynamicNetwork)) else None
+        structure = model.structure if isinstance(model, (*TIMELESS, DynamicNetwork)) else None
         edges = [] if structure is None else structure.edges
         return {
             "learner": type(model).__name__,
@@ -206,8 +205,8 @@ class EventCopy(Copy):
             "edges_are": "structure",
             "can": {
                 "predict": False,
-                "explain": isinstance(model, MixedNetwork),
-                "query": isinstance(model, MixedNetwork),
+                "explain": isinstance(model, TIMELESS),
+                "query": isinstance(model, TIMELESS),
                 "check": False,
             },
             "events": model.clock,

@@ -76,7 +76,7 @@ def replay(
     """Predict each event of a file, then learn it, and report the accuracy of the predictions.
 
     Without --target, a bayes-net scores each event: its mean surprise is in nats an event. So do mixed-network,
-    dynamic-network, markov-chain and hidden-markov, for numbers and for events in time.
+    latent-class, dynamic-network, markov-chain and hidden-markov, for numbers and for events in time.
     """
     with exit_on_error():
         check_target(file, target, [model or ""], options, runs=True)

@@ -51,6 +51,11 @@ class HiddenBank:
         emission = self.chains[0].emissions[variable]
         return None if emission is None else isinstance(emission, NumberEmission)
 
+    def add_variable(self) -> None:
+        """Add a variable, of which no event has had a value."""
+        for chain in self.chains:
+            chain.add_variable()
+
     def begin(self, variable: int, has_numbers: bool) -> None:
         """Let a variable have numbers, or names, unless it has these already."""
         for chain in self.chains:
@@ -72,6 +77,11 @@ class HiddenBank:
         """Count all events in the windows of a sequence that ended."""
         for chain, window in zip(self.chains, windows, strict=True):
             chain.count(window)
+
+    def count_each(self, sequences: Sequence[Sequence[HiddenWindow]]) -> None:
+        """Count all events in the windows of several sequences that ended."""
+        for k, chain in enumerate(self.chains):
+            chain.count_each(windows[k] for windows in sequences)
 
     # -- keeping ------------------------------------------------------------------------------------------------------
 

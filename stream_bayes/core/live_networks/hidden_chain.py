@@ -11,7 +11,7 @@ was explained by a poor model, weighs (its number / t) squared in the end, and a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -28,6 +28,7 @@ from stream_bayes.core.live_networks.hidden_emissions import (
     Seen,
     shares_of_rows,
 )
+from stream_bayes.core.measures.student_mixture import StudentMixture
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.errors import CannotMerge
 
@@ -95,6 +96,10 @@ class HiddenChain:
             if emission is not None:
                 emission.derive()
         self.best = int(self.scores.argmax())
+
+    def add_variable(self) -> None:
+        """Add a variable, of which no event has had a value."""
+        self.emissions.append(None)
 
     def begin(self, variable: int, has_numbers: bool) -> None:
         """Let a variable have numbers, or names, unless it has these already."""
@@ -188,6 +193,24 @@ class HiddenChain:
             states.append(state)
         return states[::-1]
 
+    def shown_by(self, variable: int, belief: Floats) -> dict[Any, float] | StudentMixture:
+        """Return what a belief over the states of the best copy shows of a variable; empty before any value."""
+        emission = self.emissions[variable]
+        if isinstance(emission, NameEmission):
+            return dict(zip(emission.codes, (belief @ emission.table[self.best]).tolist(), strict=True))
+        if emission is None or emission.is_empty:
+            return {}
+        return StudentMixture(belief.tolist(), emission.students(self.best))
+
+    def shown_in_states(self, variable: int) -> list[Any]:
+        """Return what each state of the best copy shows of a variable: `{name: share}`, or a `StudentT`."""
+        emission = self.emissions[variable]
+        if emission is None:
+            return [{} for _ in range(self.states)]
+        if isinstance(emission, NumberEmission):
+            return [*emission.students(self.best)]
+        return [dict(zip(emission.codes, row, strict=True)) for row in emission.table[self.best].tolist()]
+
     # -- learning -----------------------------------------------------------------------------------------------------
 
     def learn(self, window: HiddenWindow, seen: tuple[Seen, ...]) -> None:
@@ -210,16 +233,28 @@ class HiddenChain:
 
     def count(self, window: HiddenWindow, events: int | None = None) -> None:
         """Count the oldest events of a window, by default all, and remove them except the last one, which is next."""
-        if not window.steps:
-            return
-        beliefs, pairs = self.smooth(window)
+        if window.steps:
+            self._fade()
+            self._count(window, len(window.steps) - 1 if events is None else events)
+            self._derive()
+
+    def count_each(self, windows: Iterable[HiddenWindow]) -> None:
+        """Count all events in the windows of several sequences."""
+        self._fade()
+        for window in windows:
+            self._count(window, len(window.steps) - 1)
+        self._derive()
+
+    def _fade(self) -> None:
         self.starts *= self.kept
         self.moves *= self.kept
         for emission in self.emissions:
             if emission is not None:
                 emission.fade(self.kept)
         self.kept = 1.0
-        until = len(window.steps) - 1 if events is None else events
+
+    def _count(self, window: HiddenWindow, until: int) -> None:
+        beliefs, pairs = self.smooth(window)
         if not window.is_counted:
             self.starts += beliefs[0]
             self._show(window.steps[0].seen, beliefs[0])
@@ -228,7 +263,6 @@ class HiddenChain:
             self._show(window.steps[k + 1].seen, beliefs[k + 1])
         del window.steps[:until]
         window.is_counted = True
-        self._derive()
 
     def _show(self, seen: tuple[Seen, ...], belief: Floats) -> None:
         for emission, value in zip(self.emissions, seen, strict=True):

@@ -9,25 +9,28 @@ from typing import Any
 import numpy as np
 
 from stream_bayes.core.live_networks.hidden_bank import HiddenBank
-from stream_bayes.core.live_networks.hidden_chain import HiddenChain, HiddenStep, HiddenWindow
-from stream_bayes.core.live_networks.hidden_emissions import NameEmission, NumberEmission, Seen
+from stream_bayes.core.live_networks.hidden_chain import HiddenChain, HiddenWindow
+from stream_bayes.core.live_networks.hidden_emissions import NameEmission, Seen
 from stream_bayes.core.measures.student_mixture import StudentMixture
-from stream_bayes.core.measures.student_t import StudentT
 from stream_bayes.core.values.checks import expect
-from stream_bayes.core.values.inputs import no_features, read_number
-from stream_bayes.core.values.values import Value, canonical, is_missing, shown
-from stream_bayes.errors import BadValue, KindChanged, UnknownFeature
+from stream_bayes.core.values.inputs import no_features
+from stream_bayes.core.values.values import Value, shown
+from stream_bayes.errors import BadValue, UnknownFeature
 from stream_bayes.learners.base.absent_variables import AbsentVariables
-from stream_bayes.learners.base.arguments import check_count, check_name, check_number
+from stream_bayes.learners.base.arguments import check_count, check_number
 from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences, timed_events
+from stream_bayes.learners.sequences.shown_values import (
+    loaded_windows,
+    names_of,
+    read_states,
+    saved_windows,
+    value_in,
+)
 
 __all__ = ["HiddenMarkov"]
 
 X = Mapping[Any, Any]
-LEARN = "learn"
-LARGEST_NUMBER = 1e100  # its square, times any weight, is still finite
-LEARNED_STATES = range(1, 7)
 
 
 class HiddenMarkov(CountLearner):
@@ -140,8 +143,8 @@ class HiddenMarkov(CountLearner):
         self.max_sequences = max_sequences
         self.seed = seed
         self.numbers = numbers
-        self._names = _names("variables", variables)
-        numbers_of_states = _numbers_of(states)
+        self._names = names_of("variables", variables)
+        numbers_of_states = read_states("states", states)
         for name in ("lag", "restarts"):
             check_count(name, getattr(self, name))
         if half_life is not None:
@@ -166,7 +169,7 @@ class HiddenMarkov(CountLearner):
                 for number in numbers_of_states
             ]
         )
-        for name in _names("numbers", numbers) if not _is_empty(numbers) else ():
+        for name in names_of("numbers", numbers, may_be_empty=True):
             self._store.begin(self._column(name), True)
         self._absent = AbsentVariables(self._names)
         self._sequences: KeyedSequences[list[HiddenWindow]] = KeyedSequences(
@@ -220,7 +223,7 @@ class HiddenMarkov(CountLearner):
         if not isinstance(x, Mapping):
             raise no_features(x)
         name = self._sequences.name_of(x)
-        values = [_value_in(x, v, kind) for v, kind in zip(self._names, kinds, strict=True)]
+        values = [value_in(x, v, kind) for v, kind in zip(self._names, kinds, strict=True)]
         for k, value in enumerate(values):
             if value is not None:
                 kinds[k] = isinstance(value, float)
@@ -314,12 +317,7 @@ class HiddenMarkov(CountLearner):
         column = self._column(variable)
         chain, window = self._answering(x, at)
         belief = chain.ahead(window, k + self._missed_before(x, at))[chain.best]
-        emission = chain.emissions[column]
-        if isinstance(emission, NameEmission):
-            return dict(zip(emission.codes, (belief @ emission.table[chain.best]).tolist(), strict=True))
-        if emission is None or emission.is_empty:
-            return {}
-        return StudentMixture(belief.tolist(), emission.students(chain.best))
+        return chain.shown_by(column, belief)
 
     def log_likelihood_one(self, x: X, at: float | None = None) -> float:
         """Return the logarithm of the probability of an event's names, and of the density of its numbers, in its
@@ -373,14 +371,7 @@ class HiddenMarkov(CountLearner):
 
     def emissions(self, variable: Any = None) -> list[Any]:
         """Return the distribution of a variable in each state: `{name: probability}`, or a `StudentT` of numbers."""
-        chain, column = self._best, self._column(variable)
-        emission = chain.emissions[column]
-        if isinstance(emission, NumberEmission):
-            students: list[StudentT] = emission.students(chain.best)
-            return students
-        if emission is None:
-            return [{} for _ in range(chain.states)]
-        return [dict(zip(emission.codes, row, strict=True)) for row in emission.table[chain.best].tolist()]
+        return self._best.shown_in_states(self._column(variable))
 
     def _column(self, variable: Any) -> int:
         if variable is None and len(self._names) == 1:
@@ -416,87 +407,16 @@ class HiddenMarkov(CountLearner):
     # -- keeping ------------------------------------------------------------------------------------------------------
 
     def _derived(self) -> dict[str, Any]:
-        return self._sequences.state(_saved)
+        return self._sequences.state(saved_windows)
 
     def _load_derived(self, derived: Mapping[str, Any]) -> None:
         self._sequences.load(derived, self._loaded)
 
     def _loaded(self, saved: Any) -> list[HiddenWindow]:
-        expect(len(saved) == len(self._store.chains), "a sequence has windows of other chains")
-        return [self._window_of(chain, each) for chain, each in zip(self._store.chains, saved, strict=True)]
-
-    def _window_of(self, chain: HiddenChain, saved: Any) -> HiddenWindow:
-        steps = [HiddenStep(tuple(seen), np.array(belief, np.float64)) for seen, belief in saved["steps"]]
-        expect(
-            len(steps) <= 2 * self.lag and type(saved["is_counted"]) is bool, "a window has another length"
-        )
-        for seen, belief in steps:
-            expect(belief.shape == (self.restarts, chain.states), "a belief has another shape")
-            expect(bool(((belief >= 0.0) & (belief <= 1.0)).all()), "a belief holds no probabilities")
-            pairs = zip(seen, chain.emissions, strict=True)
-            fits = all(value is None or (each is not None and each.fits(value)) for value, each in pairs)
-            expect(fits, "a window holds what its variables cannot have shown")
-        return HiddenWindow(steps, saved["is_counted"])
-
-
-def _value_in(x: Mapping[Any, Any], v: Any, has_numbers: bool | None) -> Value | None:
-    """Return an event's value of a variable: a float for a number, None if it is missing."""
-    value = x.get(v)
-    if is_missing(value):
-        return None
-    if has_numbers or (has_numbers is None and isinstance(value, float)):
-        number = read_number(v, value, declared=False)
-        if not -LARGEST_NUMBER <= number <= LARGEST_NUMBER:
-            raise BadValue(f"feature {shown(v)}: expected a number of at most 1e100, got {number!r}")
-        return number
-    name = canonical(value, feature=v)
-    if isinstance(name, float):
-        raise KindChanged(
-            f"feature {shown(v)} has names, whole numbers among them, but got the number {name!r}; make the model with "
-            f"numbers=[{shown(v)}] if all of its values are numbers"
-        )
-    return name
-
-
-def _is_empty(names: Any) -> bool:
-    return names is None or (isinstance(names, (list, tuple)) and not names)
-
-
-def _numbers_of(states: object) -> list[int]:
-    """Read the argument `states`: the numbers to choose from."""
-    if isinstance(states, str) and states == LEARN:
-        return [*LEARNED_STATES]
-    is_list = isinstance(states, Sequence) and not isinstance(states, (str, bytes))
-    numbers: list[Any] = [*states] if is_list else [states]  # type: ignore[misc]
-    if not numbers:
-        raise BadValue(f"states must be a number, several, as [2, 3, 4], or {LEARN!r}, not {shown(states)}")
-    for number in numbers:
-        check_count("states", number)
-    if len(set(numbers)) < len(numbers):
-        raise BadValue(f"states names a number twice: {shown(states)}")
-    return numbers
+        windows = loaded_windows(self._store, saved)
+        expect(all(len(each.steps) <= 2 * self.lag for each in windows), "a window has another length")
+        return windows
 
 
 def _by_state(chain: HiddenChain, belief: Any) -> dict[int, float]:
     return dict(enumerate(belief[chain.best].tolist()))
-
-
-def _names(argument: str, given: Any) -> list[Any]:
-    listed = [*given] if isinstance(given, (list, tuple)) else [given]
-    for name in listed:
-        check_name(argument, name)
-    if not listed or None in listed or len(set(listed)) < len(listed):
-        raise BadValue(
-            f"{argument} must be a feature's name, or a list of different names, not {shown(given)}"
-        )
-    return listed
-
-
-def _saved(windows: Sequence[HiddenWindow]) -> list[dict[str, Any]]:
-    return [
-        {
-            "steps": [[[*step.seen], step.belief.tolist()] for step in window.steps],
-            "is_counted": window.is_counted,
-        }
-        for window in windows
-    ]

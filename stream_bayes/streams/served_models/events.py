@@ -35,12 +35,14 @@ from stream_bayes.learners.sequences.hidden_markov import HiddenMarkov
 from stream_bayes.learners.sequences.markov_chain import MarkovChain
 from stream_bayes.names import closest
 from stream_bayes.networks.dynamic_network import DynamicNetwork
+from stream_bayes.networks.latent_class import LatentClass
 from stream_bayes.networks.mixed_network import MixedNetwork
 from stream_bayes.streams.served_models.answers import Answer, Decide
 from stream_bayes.streams.served_models.regressor import LEVEL, mean_of
 
 __all__ = [
     "EVENT_CLASSES",
+    "TIMELESS",
     "EventAnswers",
     "EventModel",
     "ServedEvents",
@@ -52,9 +54,11 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
-EventModel = MixedNetwork | DynamicNetwork | MarkovChain | HiddenMarkov
-EVENT_CLASSES = (MixedNetwork, DynamicNetwork, MarkovChain, HiddenMarkov)
-STATE = "state"  # the hidden state of an event
+EventModel = MixedNetwork | LatentClass | DynamicNetwork | MarkovChain | HiddenMarkov
+EVENT_CLASSES = (MixedNetwork, LatentClass, DynamicNetwork, MarkovChain, HiddenMarkov)
+TIMELESS = (MixedNetwork, LatentClass)  # models of single events, whose order tells nothing
+OF_NUMBERS = (MixedNetwork, LatentClass, HiddenMarkov)  # models that predict numbers, too
+STATE = "state"  # the hidden state of an event, or its latent class
 
 
 class EventAnswers:
@@ -209,8 +213,8 @@ class Anticipated(NamedTuple):
 
 
 class ServedEvents(UnlabelledModel):
-    """A `MixedNetwork`, `DynamicNetwork`, `MarkovChain` or `HiddenMarkov`. Each event is scored and learned. Loading a
-    state replaces `model`. `level` is that of the intervals of numbers.
+    """A model of `EVENT_CLASSES`. Each event is scored and learned. Loading a state replaces `model`. `level` is the
+    level of the intervals of numbers.
 
     Examples
     --------
@@ -227,7 +231,7 @@ class ServedEvents(UnlabelledModel):
     def __init__(self, model: EventModel, predict: Sequence[Any] = (), level: float | None = None) -> None:
         self.name = type(model).__name__
         self.model: Any = model
-        if isinstance(model, (MixedNetwork, HiddenMarkov)):
+        if isinstance(model, OF_NUMBERS):
             self.level = LEVEL if level is None else level
             ends_of(self.level)
         elif level is not None:
@@ -287,15 +291,15 @@ class ServedEvents(UnlabelledModel):
 
     def _time(self, at: float | None) -> tuple[float | None, ...]:
         """Return the time of an event as an argument, to a model that has sequences."""
-        return () if isinstance(self.model, MixedNetwork) else (at,)
+        return () if isinstance(self.model, TIMELESS) else (at,)
 
     def learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> None:
-        if not isinstance(self.model, HiddenMarkov):
+        if not isinstance(self.model, (HiddenMarkov, LatentClass)):
             self.model.learn_one(x, w, *self._time(at))
             return
         if w != 1.0:
-            raise BadWeight(f"a HiddenMarkov learns each event once, and this one has the weight {w!r}")
-        self.model.learn_one(x, at)
+            raise BadWeight(f"a {self.name} learns each event once, and this one has the weight {w!r}")
+        self.model.learn_one(x, *self._time(at))
 
     def _predict(self, x: Any, wanted: Anticipated, at: float | None) -> Answer:
         """Return the answer for a variable of an event that is not learned yet; empty if nothing is known."""
@@ -304,7 +308,7 @@ class ServedEvents(UnlabelledModel):
             return {}
         rest = {v: value for v, value in x.items() if v not in self._hidden} if isinstance(x, Mapping) else x
         try:
-            if isinstance(model, MixedNetwork):
+            if isinstance(model, TIMELESS):
                 return self._of_mixed(model, rest, variable)
             if isinstance(model, DynamicNetwork):
                 return model.predict_proba_one(rest, variable, at)
@@ -324,7 +328,9 @@ class ServedEvents(UnlabelledModel):
     ) -> Mapping[Any, float] | StudentMixture:
         """Return the distribution that `forecast` answers from."""
         if wanted.is_state:
-            return {str(state): p for state, p in self.model.filter_one(x, at).items()}
+            is_timeless = isinstance(self.model, LatentClass)
+            states = self.model.classify_one(x) if is_timeless else self.model.filter_one(x, at)
+            return {str(state): p for state, p in states.items()}
         if not self._has_come(wanted):
             return {}
         try:
@@ -351,13 +357,16 @@ class ServedEvents(UnlabelledModel):
         )
         return answer
 
-    def _of_mixed(self, model: MixedNetwork, x: Mapping[Any, Any], variable: Any) -> Answer:
+    def _of_mixed(self, model: Any, x: Mapping[Any, Any], variable: Any) -> Answer:
         if variable not in model.kinds:
             return {}
         if model.kinds[variable] == "nominal":
-            return model.predict_proba_one(x, variable)
-        assert self.level is not None
-        low, high = model.predict_interval_one(x, variable, self.level)
+            shares: Answer = model.predict_proba_one(x, variable)
+            return shares
+        interval = model.predict_interval_one(x, variable, self.level)
+        if interval is None:
+            return {}
+        low, high = interval
         return PredictedNumber(mean=model.predict_one(x, variable), low=low, high=high)
 
     def _number_of(self, forecast: StudentMixture) -> PredictedNumber:
@@ -367,7 +376,7 @@ class ServedEvents(UnlabelledModel):
 
     def _is_number(self, wanted: Anticipated) -> bool:
         """Return True if a variable of the event is a number, as far as is known."""
-        has_kinds = isinstance(self.model, (MixedNetwork, HiddenMarkov))
+        has_kinds = isinstance(self.model, OF_NUMBERS)
         return has_kinds and self.model.kinds.get(wanted.variable) == "numeric"
 
     def _truth(self, x: Mapping[Any, Any], wanted: Anticipated) -> Any:
@@ -402,13 +411,13 @@ class ServedEvents(UnlabelledModel):
 def _anticipated(model: EventModel, name: Any) -> Anticipated:
     """Read what is to be predicted. Raise `BadValue` if the model cannot predict that."""
     variables = variables_of(model)
-    if name == STATE and isinstance(model, HiddenMarkov) and STATE not in variables:
+    if name == STATE and isinstance(model, (HiddenMarkov, LatentClass)) and STATE not in variables:
         return Anticipated(name, None, 1, True)
     variable, _, ahead = name.rpartition("@+") if isinstance(name, str) else ("", "", "")
     variable, k = (variable, int(ahead)) if variable and ahead.isdecimal() and int(ahead) else (name, 0)
-    if k and isinstance(model, MixedNetwork):
+    if k and isinstance(model, TIMELESS):
         raise BadValue(
-            f"predict: {shown(name)} is a later event, and a MixedNetwork does not follow events in time"
+            f"predict: {shown(name)} is a later event, and a {type(model).__name__} does not follow events in time"
         )
     if variable not in variables and not getattr(model, "is_growing", False):
         raise BadValue(
@@ -424,7 +433,7 @@ def variables_of(model: EventModel) -> Sequence[Any]:
         return [model.variable]
     if isinstance(model, HiddenMarkov):
         return model._names
-    return [*model.structure] if isinstance(model, MixedNetwork) else model.variables
+    return [*model.structure] if isinstance(model, TIMELESS) else model.variables
 
 
 def parameters_of(model: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from stream_bayes import DynamicNetwork, HiddenMarkov, MarkovChain, MixedNetwork
+from stream_bayes import DynamicNetwork, HiddenMarkov, LatentClass, MarkovChain, MixedNetwork
 from stream_bayes.cli.progress import summary
 from stream_bayes.core.measures.number_losses import NumberLosses
 from stream_bayes.errors import BadConfig, BadValue, StreamBayesError
@@ -201,6 +201,7 @@ def test_labels_drift_and_weights_have_no_place(tmp_path: Path) -> None:
 def test_every_model_of_events_that_is_listed_is_served() -> None:
     made = {
         "mixed-network": MixedNetwork(),
+        "latent-class": LatentClass(),
         "dynamic-network": DynamicNetwork({"sky": [1]}),
         "markov-chain": MarkovChain("sky"),
         "hidden-markov": HiddenMarkov("sky"),

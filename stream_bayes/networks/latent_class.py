@@ -1,0 +1,490 @@
+"""Latent classes: groups of events that nobody named, learned from names and numbers one event at a time."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from river import base
+
+from stream_bayes.core.live_networks.hidden_bank import HiddenBank
+from stream_bayes.core.live_networks.hidden_chain import HiddenChain, HiddenWindow
+from stream_bayes.core.live_networks.hidden_emissions import NameEmission, Seen
+from stream_bayes.core.measures.student_mixture import StudentMixture
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.values.checks import expect, refusing_bad_state
+from stream_bayes.core.values.inputs import feature_name, no_features
+from stream_bayes.core.values.values import Value, is_missing, shown, tagged, untagged
+from stream_bayes.errors import BadValue, FeaturesIgnored, UnknownFeature
+from stream_bayes.learners.base.absent_variables import AbsentVariables
+from stream_bayes.learners.base.arguments import check_count, check_number
+from stream_bayes.learners.base.state import CountLearner
+from stream_bayes.learners.sequences.shown_values import (
+    loaded_windows,
+    names_of,
+    read_states,
+    saved_windows,
+    value_in,
+)
+from stream_bayes.names import closest
+from stream_bayes.networks.ignored_features import check_has_variable
+from stream_bayes.networks.surprise import Surprise
+
+__all__ = ["LatentClass"]
+
+X = Mapping[Any, Any]
+MOST_VARIABLES = 64
+TOGETHER = 10  # events that are counted together
+
+
+class LatentClass(CountLearner, base.AnomalyDetector):
+    """A latent class model, or mixture: each event belongs to a class that nobody sees, and that shows in its values.
+
+    Within a class variables are independent: names have their shares, numbers a mean and a deviation. So an event is
+    unexpected where its values do not go together in any class.
+
+    Parameters
+    ----------
+    variables
+        The features of events to describe: a name, or a list of names. Default: all features as they come, at most 64.
+        The first value of a feature decides its kind: a float is a number, anything else a name, whole numbers
+        included.
+    classes
+        The number of classes; or several, `[2, 3, 4]`, each with a model of its own that learns all events: the
+        smallest that predicts as well as any answers. `"learn"`, the default, is 1 to 6.
+    restarts
+        The number of models with different random priors that learn side by side. The one that predicted best answers.
+    half_life
+        The number of events after which one weighs at most half. None: a third of all events count, the newer ones
+        more.
+    max_values
+        The number of values of a feature after which new ones share one. Default: no limit.
+    seed
+        The seed of the random priors.
+    numbers
+        The variables, a name or a list of names, that have numbers even where the first of them are whole.
+
+    Notes
+    -----
+    Learning is online EM: an event is counted in each class by the probability that it belongs there, and counts fade
+    by 1 - 2 / (t + 2) with the t-th event. Replaying the same events gives the same bytes. Unlearning and merging are
+    not possible: the classes of two models are not the same classes. A larger number of classes has to gain 10 nats in
+    the fading sum of log-densities of events before each was learned. Class numbers change when another number or
+    restart answers.
+
+    Missing values are summed out. Memory: for each number of classes, `restarts` times classes times values numbers.
+
+    Examples
+    --------
+    >>> from stream_bayes.networks import LatentClass
+    >>> model = LatentClass(classes=[1, 2, 3], restarts=4)
+    >>> for k in range(900):
+    ...     is_night = k * k % 7 < 3
+    ...     model.learn_one({"load": (5.0 if is_night else 60.0) + k % 11, "light": "off" if is_night else "on"})
+    >>> model.best_classes, sorted(round(share, 1) for share in model.class_shares)
+    (2, [0.3, 0.7])
+    >>> round(max(model.classify_one({"load": 64.0}).values()), 3), model.predict_one({"load": 64.0}, "light")
+    (1.0, 'on')
+    >>> round(model.predict_one({"light": "off"}, "load"))
+    10
+    >>> usual, odd = {"load": 64.0, "light": "on"}, {"load": 64.0, "light": "off"}
+    >>> model.score_one(odd) - model.score_one(usual) > 4
+    True
+    """
+
+    _store: HiddenBank
+
+    def __init__(
+        self,
+        variables: Any = None,
+        classes: int | Sequence[int] | str = "learn",
+        restarts: int = 8,
+        half_life: float | None = None,
+        max_values: int | None = None,
+        seed: int = 0,
+        numbers: Any = (),
+    ) -> None:
+        self.variables = variables
+        self.classes = classes
+        self.restarts = restarts
+        self.half_life = half_life
+        self.max_values = max_values
+        self.seed = seed
+        self.numbers = numbers
+        self._takes_all = variables is None
+        self._names: list[Any] = [] if variables is None else names_of("variables", variables)
+        self._numbers = names_of("numbers", numbers, may_be_empty=True)
+        if not self._takes_all and (foreign := [v for v in self._numbers if v not in self._names]):
+            raise UnknownFeature(f"numbers names {shown(foreign)}, which variables does not")
+        check_count("restarts", restarts)
+        if half_life is not None:
+            check_number("half_life", half_life, above=True)
+        if max_values is not None:
+            check_count("max_values", max_values)
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise BadValue(f"seed is a whole number of at least 0, not {shown(seed)}")
+        self._store = HiddenBank(
+            [
+                HiddenChain(number, len(self._names), restarts, half_life, max_values, 1, self._rng_of)
+                for number in read_states("classes", classes)
+            ]
+        )
+        self._begin_numbers()
+        self._pending: list[list[HiddenWindow]] = []  # of events that are not counted yet, by chain
+        self._is_full = False
+        self._absent = AbsentVariables(self._names)
+
+    def _rng_of(self, numbers: tuple[int, ...]) -> np.random.Generator:
+        return np.random.default_rng([self.seed, *numbers])
+
+    def _begin_numbers(self) -> None:
+        for v in self._numbers:
+            if v in self._names:
+                self._store.begin(self._names.index(v), True)
+
+    # -- learning -----------------------------------------------------------------------------------------------------
+
+    def learn_one(self, x: X) -> None:
+        """Learn an event: all of it, or nothing if any part is refused.
+
+        Parameters
+        ----------
+        x
+            The event, `{variable: value}`. An absent value, None or NaN is missing.
+
+        Raises
+        ------
+        BadValue
+            If a number is infinite or beyond 1e100.
+        KindChanged
+            If a variable with numbers gets a name, or one with names a number that is not whole.
+        """
+        values, new = self._read(x), self._new_in(x)
+        self._add_variables(new)
+        values |= {v: value for v in new if (value := self._value(x, v)) is not None}
+        for v, value in values.items():
+            self._store.begin(self._names.index(v), isinstance(value, float))
+        seen = tuple(self._store.seen(k, values.get(v)) for k, v in enumerate(self._names))
+        windows = self._store.fresh()
+        self._store.learn(windows, seen)
+        self._pending.append(windows)
+        if len(self._pending) >= TOGETHER:
+            self._store.count_each(self._pending)
+            self._pending = []
+        if not self._takes_all:
+            self._absent.look(x)
+
+    def learn_many(self, X: Iterable[X]) -> None:
+        """Learn many events in their order; stop at the first that is refused."""
+        for x in X:
+            self.learn_one(x)
+
+    def _new_in(self, x: X) -> list[Any]:
+        """Return the features of an event that become variables. Raise for a value that none can have."""
+        if not self._takes_all or self._is_full:
+            return []
+        new = [feature_name(v) for v, value in x.items() if v not in self._names and not is_missing(value)]
+        for v in new:
+            self._value(x, v)
+        return new
+
+    def _add_variables(self, new: list[Any]) -> None:
+        left = MOST_VARIABLES - len(self._names)
+        if len(new) > left:
+            self._is_full = True
+            warnings.warn(
+                f"there are more than {MOST_VARIABLES} features; {shown(new[left:])} and any later ones are ignored. "
+                "Name those that matter in variables",
+                FeaturesIgnored,
+                stacklevel=3,
+            )
+            del new[left:]
+        for v in new:
+            self._names.append(v)
+            self._store.add_variable()
+        if new:
+            self._begin_numbers()
+            for windows in self._pending:  # what is new was missing in them
+                for window in windows:
+                    window.steps = [
+                        step._replace(seen=step.seen + (None,) * len(new)) for step in window.steps
+                    ]
+
+    def _read(self, x: X) -> dict[Any, Value]:
+        """Return the values of an event's variables that are not missing: floats, and names."""
+        if not isinstance(x, Mapping):
+            raise no_features(x)
+        return {v: value for v in self._names if (value := self._value(x, v)) is not None}
+
+    def _value(self, x: X, v: Any) -> Value | None:
+        has_numbers = self._store.has_numbers(self._names.index(v)) if v in self._names else None
+        return value_in(x, v, True if v in self._numbers else has_numbers)
+
+    def _seen(self, values: Mapping[Any, Value]) -> tuple[Seen, ...]:
+        return tuple(self._best.seen(k, values.get(v)) for k, v in enumerate(self._names))
+
+    # -- answers ------------------------------------------------------------------------------------------------------
+
+    def classify_one(self, x: X | None = None) -> dict[int, float]:
+        """Return the probability of each class of an event; without one, of the next."""
+        chain = self._best
+        belief, _ = chain.step(HiddenWindow(), self._seen(self._read({} if x is None else x)))
+        return dict(enumerate(belief[chain.best].tolist()))
+
+    def query(self, target: Any, evidence: X | None = None) -> Any:
+        """Return the distribution of a variable given others.
+
+        Parameters
+        ----------
+        target
+            The variable.
+        evidence
+            `{variable: value}`; None and NaN count as not observed.
+
+        Returns
+        -------
+        `{value: probability}` for names; a `StudentMixture` for numbers, with `mean`, `interval` and `log_density`.
+        Before any value it is empty.
+
+        Raises
+        ------
+        UnknownFeature
+            If the model has no such variable.
+        BadValue
+            If the evidence has a name that was never learned.
+        """
+        given = {} if evidence is None else evidence
+        if not isinstance(given, Mapping):
+            raise BadValue(f"evidence comes as a dict {{variable: value}}, not as {shown(given)}")
+        for v in given:
+            self._column(v)
+        values = self._read(given)
+        for v, value in self._novel(values).items():
+            raise BadValue(f"variable {shown(v)}: {shown(value)} was never learned; nothing follows from it")
+        return self._answer(target, values)
+
+    def predict_proba_one(self, x: X, variable: Any) -> dict[Any, float]:
+        """Return P(variable | the other values of an event) of a variable with names; new names count as missing."""
+        if self._store.has_numbers(self._column(variable)):
+            raise BadValue(
+                f"{shown(variable)} has numbers: predict_one and predict_interval_one forecast them"
+            )
+        shares: dict[Any, float] = self._answer(variable, self._read(x))
+        return shares
+
+    def predict_one(self, x: X, variable: Any) -> Any:
+        """Return the most probable name, or the mean, of a variable given the other values; None before any value."""
+        answer = self._answer(variable, self._read(x))
+        if isinstance(answer, StudentMixture):
+            return answer.mean
+        return max(answer, key=answer.__getitem__) if answer else None
+
+    def predict_interval_one(self, x: X, variable: Any, level: float = 0.95) -> tuple[float, float] | None:
+        """Return the interval that holds a number with a probability, given the other values; None before any."""
+        check_number("level", level, above=True)
+        if level >= 1.0:
+            raise BadValue(f"level lies between 0 and 1, not {level!r}")
+        answer = self._answer(variable, self._read(x))
+        if isinstance(answer, StudentMixture):
+            return answer.interval(level)
+        if not answer:
+            return None
+        raise BadValue(f"{shown(variable)} has names: predict_proba_one forecasts them")
+
+    def _answer(self, target: Any, values: Mapping[Any, Value]) -> Any:
+        column, chain = self._column(target), self._best
+        rest = self._seen({v: value for v, value in values.items() if v != target})
+        belief = chain.step(HiddenWindow(), rest)[0][chain.best]
+        return chain.shown_by(column, belief)
+
+    def log_density_one(self, x: X) -> float:
+        """Return the logarithm of the density of an event: of its names the probability, of its numbers the density.
+
+        Missing values are summed out. A name that never came counts with the share of names that came once, at least
+        half a one, among all. Densities depend on the units of numbers: events with the same variables compare.
+
+        Raises
+        ------
+        UnknownFeature
+            If the event is not empty and has none of the model's variables.
+        """
+        return self._judge(x)[0]
+
+    def _judge(self, x: X) -> tuple[float, Iterable[Any]]:
+        """Return the log-density of an event, and the variables whose name was never learned."""
+        values = self._read(x)
+        if not self._takes_all:
+            check_has_variable(x, self._names)
+        novel, chain = self._novel(values), self._best
+        log = math.fsum(self._log_novel(v) for v in novel)
+        return log + float(chain.step(HiddenWindow(), self._seen(values))[1][chain.best]), novel
+
+    def score_one(self, x: X) -> float:
+        """Return minus the log-density of an event, in nats: the larger, the more unexpected."""
+        return 0.0 - self._judge(x)[0]
+
+    def score_learn_one(self, x: X) -> float:
+        """Return `score_one` of an event, then learn it."""
+        score = self.score_one(x)
+        self.learn_one(x)
+        return score
+
+    def explain_one(self, x: X) -> Surprise:
+        """Return the surprise of each value of an event given those before it; they add up to `score_one(x)`.
+
+        `excess` compares each with the mean surprise of its variable there, so names and numbers compare.
+        """
+        values = self._read(x)
+        novel = self._novel(values)
+        nats: dict[Any, float] = {}
+        expected: dict[Any, float] = {}
+        before: dict[Any, Value] = {}
+        for v, value in values.items():
+            answer = self._answer(v, before)
+            if v in novel:
+                nats[v], expected[v] = 0.0 - self._log_novel(v), 0.0
+            elif isinstance(answer, StudentMixture):
+                nats[v], expected[v] = -answer.log_density(float(value)), answer.entropy  # type: ignore[arg-type]
+            elif answer:
+                nats[v] = -math.log(answer[self._name_of(v, value)])
+                expected[v] = -math.fsum(p * math.log(p) for p in answer.values() if p > 0.0)
+            else:
+                nats[v] = expected[v] = 0.0  # nothing is known of the variable yet
+            before[v] = value
+        return Surprise(nats, expected, tuple(novel))
+
+    def _name_of(self, v: Any, value: Any) -> Any:
+        """Return a name as it is counted: of those past max_values, the one that they share."""
+        emission = self._best.emissions[self._names.index(v)]
+        assert isinstance(emission, NameEmission)
+        code = emission.code_of(value)
+        return next(name for name, each in emission.codes.items() if each == code)
+
+    def _novel(self, values: Mapping[Any, Value]) -> dict[Any, Value]:
+        seen = zip(self._names, self._seen(values), self._best.emissions, strict=True)
+        return {
+            v: values[v]
+            for v, code, emission in seen
+            if v in values and code is None and emission is not None
+        }
+
+    def _log_novel(self, v: Any) -> float:
+        emission = self._best.emissions[self._names.index(v)]
+        return math.log(emission.novel_share) if isinstance(emission, NameEmission) else 0.0
+
+    def sample(self, n: int, rng: np.random.Generator) -> list[dict[Any, Any]]:
+        """Draw events from what is predicted of the next one: a class, and each variable given that."""
+        check_count("n", n)
+        shares = self.class_shares
+        columns = {
+            v: self.emissions(v) for k, v in enumerate(self._names) if self._best.emissions[k] is not None
+        }
+        drawn = []
+        for each in rng.choice(len(shares), n, p=shares).tolist():
+            event = {}
+            for v, by_class in columns.items():
+                shown_there = by_class[each]
+                if isinstance(shown_there, dict):
+                    names = [*shown_there]
+                    event[v] = (
+                        names[int(rng.choice(len(names), p=[*shown_there.values()]))] if names else None
+                    )
+                else:
+                    event[v] = float(
+                        shown_there.location + shown_there.scale * rng.standard_t(shown_there.degrees)
+                    )
+            drawn.append(event)
+        return drawn
+
+    @property
+    def is_growing(self) -> bool:
+        """True if further features become variables as they come."""
+        return self._takes_all
+
+    # -- the model ----------------------------------------------------------------------------------------------------
+
+    @property
+    def structure(self) -> Structure:
+        """The variables; the hidden class, the only parent of each, has no name and is left out."""
+        return Structure(dict.fromkeys(self._names, ()))
+
+    @property
+    def kinds(self) -> dict[Any, str]:
+        """`"nominal"` or `"numeric"` for each variable that has come, or is declared to have numbers."""
+        kinds = {v: self._store.has_numbers(k) for k, v in enumerate(self._names)}
+        return {v: "numeric" if kind else "nominal" for v, kind in kinds.items() if kind is not None}
+
+    @property
+    def best_classes(self) -> int:
+        """The number of classes of the model that answers."""
+        return self._best.states
+
+    @property
+    def scores(self) -> dict[int, float]:
+        """The fading sum of log-densities of events by each number of classes; see the notes."""
+        return dict(zip((chain.states for chain in self._store.chains), self._store.scores, strict=True))
+
+    @property
+    def class_shares(self) -> list[float]:
+        """The probability of each class."""
+        shares: list[float] = self._best.start[self._best.best].tolist()
+        return shares
+
+    def emissions(self, variable: Any) -> list[Any]:
+        """Return the distribution of a variable in each class: `{name: probability}`, or a `StudentT` of numbers."""
+        return self._best.shown_in_states(self._column(variable))
+
+    def names_of(self, variable: Any) -> list[Any]:
+        """Return the names of a variable that have come; none of one with numbers."""
+        emission = self._best.emissions[self._column(variable)]
+        return [*emission.codes] if isinstance(emission, NameEmission) else []
+
+    @property
+    def clock(self) -> int:
+        """The number of events learned."""
+        return self._store.events
+
+    @property
+    def _best(self) -> HiddenChain:
+        return self._store.chains[self._store.number]
+
+    def _column(self, v: Any) -> int:
+        if v not in self._names:
+            raise UnknownFeature(
+                f"the model has no variable {shown(v)}{closest(str(v), map(str, self._names))} It has "
+                f"{shown(self._names)}"
+            )
+        return self._names.index(v)
+
+    # -- keeping ------------------------------------------------------------------------------------------------------
+
+    def _derived(self) -> dict[str, Any]:
+        return {
+            "names": [tagged(v) for v in self._names],
+            "pending": [saved_windows(windows) for windows in self._pending],
+            "is_full": self._is_full,
+        }
+
+    def _load(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
+        with refusing_bad_state():
+            expect(set(derived) == {"names", "pending", "is_full"}, "it has no variables")
+            names = [untagged(v) for v in derived["names"]]
+            expect(len(set(names)) == len(names), "it names a variable twice")
+            if self._takes_all:
+                expect(len(names) <= MOST_VARIABLES, "it has more variables than 64")
+                for _ in names:
+                    self._store.add_variable()
+                self._names = names
+                self._begin_numbers()
+            expect(names == self._names, "it has other variables")
+        super()._load(store, derived)
+
+    def _load_derived(self, derived: Mapping[str, Any]) -> None:
+        expect(type(derived["is_full"]) is bool, "it does not say whether there is room for variables")
+        self._is_full = derived["is_full"]
+        self._pending = [loaded_windows(self._store, saved) for saved in derived["pending"]]
+        is_short = all(len(window.steps) == 1 for windows in self._pending for window in windows)
+        expect(is_short and len(self._pending) < TOGETHER, "it holds too many events that are not counted")
