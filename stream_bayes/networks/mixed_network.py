@@ -17,6 +17,7 @@ from stream_bayes.core.live_networks.mixed_counts import Declared, MixedCounts
 from stream_bayes.core.live_networks.mixed_draws import completed
 from stream_bayes.core.live_networks.mixed_families import MixedFamilies
 from stream_bayes.core.live_networks.mixed_inference import MixedInference, no_value
+from stream_bayes.core.live_networks.normal_scores import NormalScores, ScoredMixture
 from stream_bayes.core.measures.student_mixture import StudentMixture
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.hill_climbing import HillClimbing
@@ -27,7 +28,7 @@ from stream_bayes.core.values.payloads import tagged_payload, untagged_payload
 from stream_bayes.core.values.values import is_missing, shown
 from stream_bayes.data.schema import Nominal, Numeric, Schema
 from stream_bayes.errors import BadValue, CannotMerge, FeaturesIgnored, NotSupported, UnknownFeature
-from stream_bayes.learners.base.arguments import check_count, check_number
+from stream_bayes.learners.base.arguments import check_choice, check_count, check_number
 from stream_bayes.learners.base.draws import checked_rng
 from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.names import closest
@@ -43,6 +44,7 @@ FIRST_SEARCH = 50  # events
 LEAST_ROWS = 20  # rows with all variables, for a search
 MOST_VARIABLES = 64
 QUANTILE_EVENTS = 200
+RANKS = "ranks"
 SEARCH = HillClimbing(max_parents=3, restarts=0)
 
 
@@ -74,6 +76,12 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
     window
         With `structure="learn"`: the number of newest events that are searched, and cut for names below numbers. Such
         networks do not unlearn or merge.
+    transform
+        `"ranks"` makes each number the normal score of its rank before it is linear in others: a Gaussian copula, for
+        heavy tails and skewed numbers. The ranks are those of the newest `window` events, found after 50, and after
+        twice as many each time; all is counted over the window then. With a given structure they stay after `window`
+        events. Densities are those of the numbers, so losses compare. Such networks do not unlearn or merge, and take
+        no cuts. None takes numbers as they are.
 
     Notes
     -----
@@ -115,11 +123,13 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         schema: Schema | None = None,
         max_values: int | None = None,
         window: int = 2_000,
+        transform: str | None = None,
     ) -> None:
         self.strength = strength
         self.schema = schema
         self.max_values = max_values
         self.window = window
+        self.transform = transform
         self.is_growing = isinstance(structure, str) and structure == LEARN
         if not (self.is_growing or isinstance(structure, (Structure, Mapping))):
             raise BadValue(
@@ -130,7 +140,12 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         check_number("strength", strength, above=True)
         if max_values is not None:
             check_count("max_values", max_values)
+        check_choice("transform", transform, (None, RANKS))
         declared = declared_variables(schema)
+        if transform == RANKS and declared.cuts:
+            raise BadValue(
+                f"transform={RANKS!r} finds cuts among ranks; declare {shown([*declared.cuts])} without any, Numeric()"
+            )
         if self.is_growing:
             structure = dict.fromkeys(declared.kinds, ())
         graph = structure if isinstance(structure, Structure) else Structure(structure)
@@ -140,7 +155,8 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         self._families = MixedFamilies(self._store, float(strength))
         self._inference = MixedInference(self._families)
         self._recent: deque[tuple[dict[Any, Any], float]] = deque(maxlen=window)  # events and weights
-        self._next_search = FIRST_SEARCH
+        self._ranks: dict[Any, NormalScores] = {}
+        self._next_search = FIRST_SEARCH if self.is_growing else min(FIRST_SEARCH, window)
         self._is_full = False
         self._quantiles: tuple[int, frozenset[Any], list[float]] = (-1, frozenset(), [])
 
@@ -172,11 +188,11 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         if self.is_growing:
             self._take_variables(x)
         values = self._store.read(x)
-        self._store.add(values, weight)
-        if self.is_growing:
+        self._store.add(self._scored(values), weight)
+        if self.is_growing or self._ranks_change:
             self._recent.append((values, weight))
             if self.clock >= self._next_search:
-                self._search()
+                self._derive_anew()
         if len(values) != len(x):
             self._ignored.warn(x)
 
@@ -202,11 +218,52 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         parents = {v: self._store.structure.parents(v) for v in known}
         self._store.reshape(Structure({**parents, **dict.fromkeys(new, ())}))
 
+    @property
+    def _ranks_change(self) -> bool:
+        """True while the ranks of numbers are to be found: for good with a structure that is learned."""
+        return self.transform == RANKS and (self.is_growing or self._next_search <= self.window)
+
+    def _derive_anew(self) -> None:
+        """Find ranks and structure anew over the window."""
+        clock = self.clock
+        self._next_search = 2 * clock if clock < self.window else clock + self.window
+        if not self.is_growing and clock < self.window:
+            self._next_search = min(self._next_search, self.window)  # for good over the whole window
+        if self.transform == RANKS:
+            self._rank()
+        if self.is_growing:
+            self._search()
+        elif not self._ranks_change:
+            self._recent.clear()
+        self._quantiles = (-1, frozenset(), [])
+
+    def _rank(self) -> None:
+        """Rank numbers by those of the window, and count the window by these ranks."""
+        before, kinds = self._ranks, self._store.kinds
+        self._ranks = {}
+        for v in (v for v, is_number in kinds.items() if is_number):
+            there = [(x[v], weight) for x, weight in self._recent if v in x and weight > 0.0]
+            if len(there) >= LEAST_ROWS:
+                self._ranks[v] = NormalScores.of(*np.array(there).T)
+            elif v in before:
+                self._ranks[v] = before[v]
+
+        def moved(v: Any, cut: float) -> float:
+            number = before[v].number(cut) if v in before else cut
+            return self._ranks[v].score(number) if v in self._ranks else number
+
+        self._store.recount(((self._scored(values), weight) for values, weight in self._recent), moved)
+
+    def _scored(self, values: Mapping[Any, Any]) -> dict[Any, Any]:
+        """Return values with the scores of numbers that are ranked."""
+        ranks = self._ranks
+        return {v: ranks[v].score(x) if v in ranks else x for v, x in values.items()}
+
     def _search(self) -> None:
         """Change to the structure with the highest score over the window, among variables that most events have."""
-        clock, kinds = self.clock, self._store.kinds
-        self._next_search = 2 * clock if clock < self.window else clock + self.window
-        events = [values for values, _ in self._recent]
+        kinds = self._store.kinds
+        recent = [(self._scored(values), weight) for values, weight in self._recent]
+        events = [values for values, _ in recent]
         often = {v: kind for v, kind in kinds.items() if 2 * sum(v in x for x in events) > len(events)}
         rows = [x for x in events if often.keys() <= x.keys()]
         if len(rows) < LEAST_ROWS or len(often) < 2:
@@ -221,7 +278,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             for p, v in found.edges
             if kinds[p] and not kinds[v] and before.parents(v) != found.parents(v)
         }
-        self._store.reshape(Structure(parents), self._recent, cuts)
+        self._store.reshape(Structure(parents), recent, cuts)
 
     def learn_many(self, X: Iterable[X]) -> None:
         """Learn many events in their order; stop at the first that is refused."""
@@ -238,6 +295,10 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         if self.is_growing:
             raise NotSupported(
                 f"structure={LEARN!r} counts new families over a window: events cannot be unlearned"
+            )
+        if self.transform == RANKS:
+            raise NotSupported(
+                f"transform={RANKS!r} counts by the ranks of a window: events cannot be unlearned"
             )
         weight = read_weight(w)
         self._store.subtract(self._store.read(x), weight)
@@ -277,11 +338,17 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         values = self._store.read(given)
         for v, value in self._novel(values).items():
             raise BadValue(f"variable {shown(v)}: {shown(value)} was never learned; nothing follows from it")
+        scored = self._scored(values)
         if self._store.kinds.get(target) is False:
-            return self._inference.shares(target, values)
+            return self._inference.shares(target, scored)
         if self._families.unit(target).weight <= 0.0:
             raise no_value(target)
-        return self._inference.number(target, values)
+        return self._number(target, scored)
+
+    def _number(self, target: Any, scored: Mapping[Any, Any]) -> StudentMixture:
+        """Return the distribution of a number given values, the numbers among them by their scores."""
+        forecast = self._inference.number(target, scored)
+        return ScoredMixture(forecast, self._ranks[target]) if target in self._ranks else forecast
 
     def predict_proba_one(self, x: X, variable: Any) -> dict[Any, float]:
         """Return P(variable | the other values of an event) of a variable with names; new names count as missing."""
@@ -333,7 +400,10 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
 
     def _score(self, read: Mapping[Any, Any]) -> float:
         values = self._known(read)
-        return 0.0 - self._inference.log_density(values) if values else 0.0
+        if not values:
+            return 0.0
+        slopes = math.fsum(ranks.log_slope(values[v]) for v, ranks in self._ranks.items() if v in values)
+        return 0.0 - self._inference.log_density(self._scored(values)) - slopes
 
     def _judge(self, x: X) -> tuple[float, Iterable[Any]]:
         """Return the log-density of an event, and the variables whose name was never learned."""
@@ -411,6 +481,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         nats: dict[Any, float] = {}
         expected: dict[Any, float] = {}
         before: dict[Any, Any] = {}
+        scored = self._scored(values)
         for v in self._store.structure.topological_order:
             if v not in values:
                 continue
@@ -420,19 +491,19 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
                 continue
             rest = self._inference.bounded(before, v)
             if self._store.kinds[v]:
-                forecast = self._inference.number(v, rest)
+                forecast = self._number(v, rest)
                 nats[v], expected[v] = -forecast.log_density(values[v]), forecast.entropy
             else:
                 shares = self._inference.shares(v, rest)
                 nats[v] = -math.log(shares[values[v]])
                 expected[v] = -math.fsum(p * math.log(p) for p in shares.values() if p > 0.0)
-            before[v] = values[v]
+            before[v] = scored[v]
         return Surprise(nats, expected, tuple(novel))
 
     def sample(self, n: int, rng: np.random.Generator) -> list[dict[Any, Any]]:
         """Draw events, each variable given its parents, from what is predicted of the next event."""
         check_count("n", n)
-        return [completed(self._inference, {}, rng) for _ in range(n)]
+        return [self._as_numbers(completed(self._inference, {}, rng)) for _ in range(n)]
 
     def draw(self, rng: np.random.Generator) -> DrawnMixedNetwork:
         """Return a network with tables drawn from their posterior: what the truth may be, given the events.
@@ -472,11 +543,16 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         values, rng = self._read(x) if x else {}, checked_rng(rng)
         for v, value in self._novel(values).items():
             raise BadValue(f"variable {shown(v)}: {shown(value)} was never learned; nothing follows from it")
-        world = self._twin()
+        world, scored = self._twin(), self._scored(values)
         if values:
-            world._store.add_to_families(completed(self._inference, values, rng), 1.0)
+            world._store.add_to_families(completed(self._inference, scored, rng), 1.0)
         drawn = DrawnMixedNetwork(world, rng)
-        return [completed(drawn._inference, values, rng) for _ in range(n)]
+        return [self._as_numbers(completed(drawn._inference, scored, rng)) | values for _ in range(n)]
+
+    def _as_numbers(self, scored: Mapping[Any, Any]) -> dict[Any, Any]:
+        """Return values with numbers in place of their scores: the inverse of `_scored`."""
+        ranks = self._ranks
+        return {v: ranks[v].number(x) if v in ranks else x for v, x in scored.items()}
 
     def _known(self, values: Mapping[Any, Any]) -> dict[Any, Any]:
         """Return the values of variables of which a value was learned; nothing is known about the others."""
@@ -501,6 +577,8 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
 
         Raises `CannotMerge` if the two differ, or their structures are learned.
         """
+        if self.transform == RANKS:
+            raise CannotMerge(f"transform={RANKS!r}: two networks rank numbers differently; leave it out")
         if self.is_growing:
             raise CannotMerge(
                 f"structure={LEARN!r}: two networks may have different structures; give the structure"
@@ -512,7 +590,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         return params | {"structure": LEARN} if self.is_growing else params
 
     def _derived(self) -> dict[str, Any]:
-        if not self.is_growing:
+        if not self.is_growing and self.transform is None:
             return {}
         recent = [[tagged_payload(list(values.items())), weight] for values, weight in self._recent]
         return {
@@ -520,6 +598,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             "recent": recent,
             "next_search": self._next_search,
             "is_full": self._is_full,
+            "ranks": [[tagged_payload([v]), ranks.to_json()] for v, ranks in self._ranks.items()],
         }
 
     def _load(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
@@ -534,10 +613,14 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         super()._load(store, derived)
 
     def _load_derived(self, derived: Mapping[str, Any]) -> None:
-        if not self.is_growing:
+        if not self.is_growing and self.transform is None:
             super()._load_derived(derived)
             return
-        expect(set(derived) == {"structure", "recent", "next_search", "is_full"}, "it has no window")
+        expect(set(derived) == {"structure", "recent", "next_search", "is_full", "ranks"}, "it has no window")
+        for name, saved in derived["ranks"]:
+            (v,) = untagged_payload(name)
+            expect(self.transform == RANKS and self._store.kinds.get(v) is True, "it ranks what is no number")
+            self._ranks[v] = NormalScores.from_json(saved)
         for saved, weight in derived["recent"]:
             values = dict(map(tuple, untagged_payload(saved)))
             expect(self._store.read(values) == values, "its window holds other values than were learned")

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -179,6 +179,20 @@ class MixedCounts:
             for v, x, configuration in self._rows(values, lost):
                 self.families[v].learn(x, configuration, weight)
         self.changes += 1
+
+    def recount(self, rows: Iterable[tuple[Values, float]], moved: Callable[[Value, float], float]) -> None:
+        """Count all families again, over events and weights in other units: `moved` returns a cut in these.
+
+        Cuts that are found among a name's events are found again. The clock stays.
+        """
+        clock = self.clock
+        self.cuts = {edge: tuple(moved(edge[0], cut) for cut in each) for edge, each in self.cuts.items()}
+        self.alone = CountStore(RowEncoder(Vocabulary(((),), None, True), None, False))
+        self.families, self._to_cut = {}, {}
+        self._set_kinds({})
+        for values, weight in rows:
+            self.add(values, weight)
+        self.alone.advance(clock - self.clock)
 
     # -- events -------------------------------------------------------------------------------------------------------
 
