@@ -34,6 +34,10 @@ TABLE: dict[str, Any] = {
         "stream_bayes.mail.commands.learn:learn",
         "Learn a few messages, and save each at once. For folders use `train`.",
     ),
+    "sent": (
+        "stream_bayes.mail.commands.sent:sent",
+        "Learn from mails that were sent to whom they were written: mail from these people is then evidence.",
+    ),
     "correct": (
         "stream_bayes.mail.commands.learn:correct",
         "Set the true label of messages. What they added under another label is removed exactly.",

@@ -30,6 +30,7 @@ from stream_bayes.mail.filter.scorer import MessageScore, Scorer
 from stream_bayes.mail.filter.state import load_state, save_settings, save_state
 from stream_bayes.mail.filter.token_scorer import TokenScorer, checked_counts
 from stream_bayes.mail.filter.training import TRAINING, Training
+from stream_bayes.mail.text.correspondents import Correspondents
 from stream_bayes.mail.text.limits import Limits
 from stream_bayes.mail.text.tokens import UNREAD, Bag
 from stream_bayes.mail.text.transformer import EmailTokens
@@ -178,11 +179,23 @@ class SpamFilter(base.Classifier):
         if key is not None and salt is not None:
             raise BadValue("tokens are hashed with a key or with a salt; give one of them")
         self._tokens = EmailTokens(parser=parser, pairs=pairs, limits=limits, authserv_id=authserv_id)
-        self._unread = frozenset(self.stored_bag(dict.fromkeys(UNREAD, 1)))
+        self._begin_tokens()
         self.set_costs(costs)
         self._contests = self._make_contests()
         # A cache: a message that is predicted and then learned is parsed once. It is not a part of the state.
         self._last_scored: _Scored | None = None
+
+    def _begin_tokens(self) -> None:
+        """Begin what depends on the hashes of tokens."""
+        self._unread = frozenset(self.stored_bag(dict.fromkeys(UNREAD, 1)))
+        self._tokens.correspondents = Correspondents(self.token_key)
+
+    @property
+    def correspondents(self) -> Correspondents:
+        """Whom one has written to."""
+        found = self._tokens.correspondents
+        assert found is not None
+        return found
 
     def _make_contests(self) -> tuple[Contest, ...]:
         """Return the contests, which have learned nothing: of all unwanted classes together, and of more than one each
@@ -313,6 +326,25 @@ class SpamFilter(base.Classifier):
         """Evict tokens where there are too many."""
         for contest in self._contests:
             contest.scorer.evict_tokens(self.max_tokens, contest.receipts)
+
+    def learn_sent(self, mail: bytes) -> int:
+        r"""Learn from a mail that was sent to whom it was written. Return the number of addresses that were new.
+
+        A mail from one of them is then evidence, if its sender is proved by the results of the server `authserv_id`,
+        and so is an answer that names the id of a mail that was sent. Addresses and ids are kept as hashes, the newest
+        100,000.
+
+        Examples
+        --------
+        >>> model = SpamFilter(authserv_id="mx.example.org")
+        >>> model.learn_sent(b"To: ann@example.com\nMessage-ID: <1@example.org>\n\nlunch?")
+        1
+        >>> results = b"Authentication-Results: mx.example.org; dmarc=pass\n"
+        >>> "sender:written-to" in model.bag_of(results + b"From: ann@example.com\n\nyes").tokens
+        True
+        """
+        self._last_scored = None
+        return self.correspondents.add(mail)
 
     def replay(self) -> None:
         """Learn all messages that have a receipt again, mixed by a hash of their ids, and calibrate on them again.
@@ -660,7 +692,7 @@ class SpamFilter(base.Classifier):
             source.close_gaps(theirs.receipts)
             scorer.add_prior(source, weight)
         self.salt = other.salt
-        self._unread = frozenset(self.stored_bag(dict.fromkeys(UNREAD, 1)))
+        self._begin_tokens()
         self._last_scored = None
         return self
 
@@ -689,6 +721,7 @@ class SpamFilter(base.Classifier):
         for contest, theirs in zip(self._contests, other._contests, strict=True):
             theirs.scorer.close_gaps(theirs.receipts)
             contest.scorer.merge(theirs.scorer, contest.receipts, theirs.receipts.by_id)
+        self.correspondents.merge(other.correspondents)
         self._drop_receipts()
         self._evict_tokens()
         for contest in self._contests:
@@ -701,7 +734,7 @@ class SpamFilter(base.Classifier):
 
     def state(self) -> dict[str, Any]:
         """Return the whole filter without its key: JSON values, and arrays under "arrays"."""
-        return save_state(self._arguments(), self._contests)
+        return save_state(self._arguments(), self._contests, self.correspondents)
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], key: bytes | None = None) -> Self:
@@ -719,7 +752,7 @@ class SpamFilter(base.Classifier):
         BadState
             If anything is wrong with the state.
         """
-        return load_state(cls, lambda model: model._contests, state, key)
+        return load_state(cls, lambda model: (model._contests, model.correspondents), state, key)
 
     def _arguments(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ARGUMENTS}

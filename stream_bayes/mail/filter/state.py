@@ -13,6 +13,7 @@ r"""A spam filter's state as JSON and arrays, and back, with everything checked.
                 "receipt_doubts": (receipts,),
                 "receipt_bags": (all bytes,), "receipt_bag_sizes", "receipt_clocks": (receipts,),   for a learner
                 "calibration_scores", "calibration_labels": (scores,),
+                "correspondents": (hashes,),
                 "kind1_counts": ...},                            the same of each other contest
      "checksum": 1733}
 
@@ -51,6 +52,7 @@ from stream_bayes.mail.filter.messages import checked_bag
 from stream_bayes.mail.filter.receipts import Receipt
 from stream_bayes.mail.filter.scorer import Scorer
 from stream_bayes.mail.filter.token_scorer import TokenScorer
+from stream_bayes.mail.text.correspondents import Correspondents
 from stream_bayes.mail.text.limits import Limits
 
 __all__ = ["load_state", "save_settings", "save_state"]
@@ -66,11 +68,13 @@ _MAX = 2**60  # of any whole number: sums of two still fit
 # -- saving -----------------------------------------------------------------------------------------------------------
 
 
-def save_state(arguments: Mapping[str, Any], contests: Sequence[Contest]) -> dict[str, Any]:
-    """Return the state of a filter with these arguments and contests."""
+def save_state(
+    arguments: Mapping[str, Any], contests: Sequence[Contest], correspondents: Correspondents
+) -> dict[str, Any]:
+    """Return the state of a filter with these arguments and parts."""
     key = arguments["key"]
     first, *kinds = map(_saved_contest, contests)
-    arrays = dict(first.arrays)
+    arrays = {**first.arrays, "correspondents": correspondents.array()}
     for number, kind in enumerate(kinds, 1):
         arrays |= {f"{KIND}{number}_{name}": array for name, array in kind.arrays.items()}
     state: dict[str, Any] = {
@@ -163,12 +167,13 @@ def _tables(size: int, scorer: TokenScorer | None) -> dict[str, Any]:
 
 def load_state(
     make: Callable[..., Model],
-    contests_of: Callable[[Model], Sequence[Contest]],
+    parts_of: Callable[[Model], tuple[Sequence[Contest], Correspondents]],
     state: Mapping[str, Any],
     key: bytes | None,
 ) -> Model:
-    """Return the filter of a state. `make` makes a filter from its arguments, and `contests_of` returns its contests,
-    which are then filled. `state` is as `save_state` returns it. `key` is that of its tokens, if they are hashed.
+    """Return the filter of a state. `make` makes a filter from its arguments, and `parts_of` returns its contests and
+    correspondents, which are then filled. `state` is as `save_state` returns it. `key` is that of its
+    tokens, if they are hashed.
 
     Raises
     ------
@@ -200,7 +205,8 @@ def load_state(
             )
         except (StreamBayesError, TypeError) as error:
             raise BadState(f"the state's parameters do not make a SpamFilter: {error}") from error
-        first, *kinds = contests_of(model)
+        (first, *kinds), correspondents = parts_of(model)
+        correspondents.load(arrays["correspondents"])
         _load_contest(first, store, state["reading"], arrays)
         expect(len(store["kinds"]) == len(kinds), f"it has not as many contests as {len(classes)} classes")
         for number, (contest, kind) in enumerate(zip(kinds, store["kinds"], strict=True), 1):

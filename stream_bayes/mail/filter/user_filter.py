@@ -32,9 +32,10 @@ from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.filter.receipts import Receipt
 from stream_bayes.mail.filter.rehearsal import Rehearsal
 from stream_bayes.mail.filter.scorer import MessageScore, MessageWeights, Scorer
-from stream_bayes.mail.filter.state import load_state
+from stream_bayes.mail.filter.state import load_state, save_state
 from stream_bayes.mail.filter.token_scorer import MEAN_WEIGHT, PASSAGE, TokenScorer, logistic
 from stream_bayes.mail.filter.training import Training
+from stream_bayes.mail.text.correspondents import Correspondents
 
 __all__ = ["MAX_RECEIPTS", "MAX_TOKENS", "Score", "UserFilter"]
 
@@ -108,6 +109,18 @@ class UserFilter(SpamFilter):
             authserv_id=site.authserv_id,
         )
         self._tokens = site._tokens
+
+    def state(self) -> dict[str, Any]:
+        """Return the user's own part of the filter: JSON values, and arrays under "arrays"."""
+        return save_state(self._arguments(), self._contests, Correspondents())
+
+    def add_prior(self, other: SpamFilter, weight: float = 0.0) -> Self:
+        """Raise `NotSupported`: the prior of a user is the site."""
+        raise NotSupported("a user's filter begins with that of the site; give the site a base")
+
+    def learn_sent(self, mail: bytes) -> int:
+        """Raise `NotSupported`: all users of a site have the same correspondents."""
+        raise NotSupported("whom one has written to is learned by the site's filter, for all of its users")
 
     def _make_contest(self, number: int) -> Contest:
         theirs = self._site._contests[number]
@@ -188,7 +201,9 @@ class UserFilter(SpamFilter):
                 raise BadState(f"its classes are {saved['classes']!r}, those of the site {site.classes!r}")
             return cls(site, saved["costs"], saved["max_tokens"], saved["max_receipts"])
 
-        return cast("Self", load_state(make, lambda model: model._contests, state, site.key))
+        return cast(
+            "Self", load_state(make, lambda model: (model._contests, Correspondents()), state, site.key)
+        )
 
     def set_quota(self, max_tokens: int, max_receipts: int) -> bool:
         """Change the bounds. Drop what is past them, oldest first. Return False if they were the same."""

@@ -10,18 +10,19 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from stream_bayes.mail.text._fields import cut_addresses
 from stream_bayes.mail.text.structure import Header
 
-__all__ = ["authentication_tokens", "sender_tokens"]
+__all__ = ["authentication_tokens", "is_aligned", "sender_tokens"]
 
 _SIGNER: Final = re.compile(rb"(?:^|;)\s{0,20}d\s{0,5}=\s{0,5}([\w.-]{3,100})")
 _RESULT: Final = re.compile(
     r"(?:^|;)\s{0,20}(spf|dkim|dmarc|arc|iprev|auth|bimi|compauth)\s{0,3}=\s{0,3}([a-z]{2,12})([^;]{0,400})"
 )
-_SIGNED_BY: Final = re.compile(r"header\.(?:d|i)\s{0,3}=\s{0,3}[^\s;@]{0,60}@?([\w.-]{3,100})")
+_SIGNED_BY: Final = re.compile(r"header\.(?:d|i)\s{0,3}=\s{0,3}(?:[^\s;@]{0,60}@)?([\w.-]{3,100})")
 _COMMENT: Final = re.compile(r"\([^()]{0,300}\)")
 _INSTANCE: Final = re.compile(r"\s{0,5}i\s{0,3}=\s{0,3}\d{1,3}\s{0,3};")
 # Of a domain of two letters, those below which others register: co.uk, com.br.
@@ -71,6 +72,41 @@ def authentication_tokens(headers: list[Header], server: str) -> list[str]:
     """
     domain = _domain_in(headers, "from")
     tokens: dict[str, None] = {}
+    for prefix, method, result, signer in _results_of(headers, server):
+        tokens[f"{prefix}:{method}={result}"] = None
+        if signer:
+            tokens[f"{prefix}:dkim-{'same' if signer == domain else 'other'}"] = None
+    return list(tokens)
+
+
+def is_aligned(headers: list[Header], server: str) -> bool:
+    """Return True if a trusted server has found that a mail comes from its sender's domain: by DMARC, or by a valid
+    signature of that domain.
+
+    Examples
+    --------
+    >>> value = b"mx.example.org; dkim=fail header.d=a.example; dkim=pass header.d=bulk.example"
+    >>> is_aligned([("From", b"ann@a.example"), ("Authentication-Results", value)], "mx.example.org")
+    False
+    """
+    domain = _domain_in(headers, "from")
+    return any(
+        prefix == "auth" and result == "pass" and (method == "dmarc" or (bool(domain) and signer == domain))
+        for prefix, method, result, signer in _results_of(headers, server)
+    )
+
+
+class _Result(NamedTuple):
+    """A result of a trusted server."""
+
+    prefix: str  # of its tokens, by the header that it is in
+    method: str
+    result: str
+    signer: str  # the organisation that signed, of DKIM; "" without one
+
+
+def _results_of(headers: list[Header], server: str) -> Iterator[_Result]:
+    """Yield the results of a trusted server: in the topmost header of each kind that names it."""
     waiting = list(RESULTS)
     for name, value in headers:
         if name.lower() not in waiting:
@@ -83,12 +119,8 @@ def authentication_tokens(headers: list[Header], server: str) -> list[str]:
         waiting.remove(name.lower())
         prefix = "auth" if name.lower() == RESULTS[0] else "arc"
         for match in _RESULT.finditer(f";{results}"):
-            tokens[f"{prefix}:{match[1]}={match[2]}"] = None
-            signer = _SIGNED_BY.search(match[3])
-            if match[1] == "dkim" and signer is not None:
-                is_same = organisation(signer[1]) == domain
-                tokens[f"{prefix}:dkim-{'same' if is_same else 'other'}"] = None
-    return list(tokens)
+            signer = _SIGNED_BY.search(match[3]) if match[1] == "dkim" else None
+            yield _Result(prefix, match[1], match[2], "" if signer is None else organisation(signer[1]))
 
 
 def organisation(host: str) -> str:

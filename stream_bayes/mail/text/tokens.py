@@ -4,7 +4,7 @@ Words of the text are tokens as they stand. Every other token has a prefix with 
 
     shape: long:                       a number or a long word by its shape
     from: to: subject: received: ...   words, addresses and hosts of a header
-    sender: auth: arc:                 senders compared, and the results of a trusted server
+    sender: auth: arc:                 senders compared, and known ones; the results of a trusted server
     hops:                              the number of servers on its way
     header:                            the name of a header, as written
     url: path:                         hosts and paths of links
@@ -26,6 +26,7 @@ from stream_bayes.mail.text._words import add_tokens, words_of
 from stream_bayes.mail.text.armour import cut_armour, cut_uuencoded
 from stream_bayes.mail.text.attachments import kind_of, read_attachment
 from stream_bayes.mail.text.charsets import charset_of_page, decode_text, decoded_header
+from stream_bayes.mail.text.correspondents import Correspondents
 from stream_bayes.mail.text.headers import header_tokens, is_verdict
 from stream_bayes.mail.text.html import hidden_tokens, read_page, shortened
 from stream_bayes.mail.text.letters import as_seen, spaced_words
@@ -66,12 +67,20 @@ def bag_of_text(text: str, limits: Limits, *, pairs: bool) -> Bag:
 
 
 def bag_of_message(
-    raw: bytes, limits: Limits, decode: Decoder, *, pairs: bool, authserv_id: str | None = None
+    raw: bytes,
+    limits: Limits,
+    decode: Decoder,
+    *,
+    pairs: bool,
+    authserv_id: str | None = None,
+    correspondents: Correspondents | None = None,
 ) -> Bag:
-    """Return the tokens of a message; with the results of the server of this name, if any."""
+    """Return the tokens of a message; with the results of the server of this name, if any, and those of its senders."""
     reader = _Reader(limits, pairs)
     found = outline(raw, limits)
     reader.read_headers(found, authserv_id)
+    if correspondents is not None:
+        reader.add(correspondents.tokens(found.headers, authserv_id))
     reader.read_parts(found.leaves, decode, 0)
     if not reader.has_text and "empty" not in found.defects:
         reader.defects["no-text"] = None

@@ -8,6 +8,7 @@ from typing import Any
 from river import base
 
 from stream_bayes.errors import BadValue
+from stream_bayes.mail.text.correspondents import Correspondents
 from stream_bayes.mail.text.limits import Limits
 from stream_bayes.mail.text.tokens import Bag, bag_of_message, bag_of_text
 from stream_bayes.mail.text.transfer_encodings import decoder
@@ -73,6 +74,7 @@ class EmailTokens(base.Transformer):
         self.authserv_id = authserv_id
         self._decode = decoder(parser)
         self._limits = Limits() if limits is None else limits
+        self.correspondents: Correspondents | None = None  # of the filter that reads by it
 
     @property
     def _tags(self) -> set[str]:
@@ -101,6 +103,11 @@ class EmailTokens(base.Transformer):
             return bag_of_text(message, self._limits, pairs=self.pairs)
         if isinstance(message, (bytes, bytearray, memoryview)):
             return bag_of_message(
-                bytes(message), self._limits, self._decode, pairs=self.pairs, authserv_id=self.authserv_id
+                bytes(message),
+                self._limits,
+                self._decode,
+                pairs=self.pairs,
+                authserv_id=self.authserv_id,
+                correspondents=self.correspondents,
             )
         raise BadValue(f"a message is bytes or text; got {type(message).__name__}")
