@@ -50,6 +50,8 @@ local function check(task)
     local certainty = 2 * found.probability - 1
     if found.note then
       task:insert_result("STREAM_BAYES_NEW", 0.0, found.note)
+    elseif found["as"] == "ham" then -- of a further class, which by the costs is better let through
+      task:insert_result("STREAM_BAYES_HAM", 0.0, found.verdict)
     elseif certainty > 0 then
       task:insert_result("STREAM_BAYES_SPAM", certainty, found.verdict)
     else

@@ -80,6 +80,9 @@ def init(
         str | None,
         typer.Option(help="The name of your mail server in Authentication-Results, whose results are read."),
     ] = None,
+    keep: Annotated[
+        str | None, typer.Option(help="Hold tokens that are not learned again for so long, as 180d.")
+    ] = None,
 ) -> None:
     """Begin a filter with what others have learned, which its own mail soon outweighs.
 
@@ -95,7 +98,9 @@ def init(
         if not isinstance(prior, SpamFilter):
             raise BadValue(f"{base} holds a {type(prior).__name__}, not the base of a spam filter")
         with place.changing(
-            lambda: SpamFilter(prior.classes, key=place.key, pairs=prior.pairs, authserv_id=authserv_id),
+            lambda: SpamFilter(
+                prior.classes, key=place.key, pairs=prior.pairs, authserv_id=authserv_id, keep=keep
+            ),
             report_waiting,
         ) as model:
             model.add_prior(prior, weight)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any
@@ -77,6 +78,10 @@ def train(
             help="The name of your mail server in Authentication-Results, whose results a new filter reads."
         ),
     ] = None,
+    keep: Annotated[
+        str | None,
+        typer.Option(help="Hold tokens that are not learned again for so long, as 180d, in a new filter."),
+    ] = None,
     classes: Annotated[
         str | None,
         typer.Option(
@@ -95,12 +100,12 @@ def train(
         if not given and not costs.is_given():
             raise BadValue("nothing to learn: name mail with --ham or --spam")
         place: SpamHome = home.open()
-        settings: dict[str, Any] = {"train": learn, "pairs": pairs, "authserv_id": authserv_id}
+        settings: dict[str, Any] = {"train": learn, "pairs": pairs, "authserv_id": authserv_id, "keep": keep}
         if home.user is not None:
-            if learn != "everything" or pairs or learner is not None or authserv_id is not None:
+            if learn != "everything" or pairs or any((learner, authserv_id, keep)):
                 raise BadValue(
-                    "--learn, --pairs, --learner and --authserv-id are settings of the site's filter, which all "
-                    "users share"
+                    "--learn, --pairs, --learner, --authserv-id and --keep are settings of the site's filter, which "
+                    "all users share"
                 )
             home_of_user = user_home(place, home.user, place.load())
             place = home_of_user
@@ -121,7 +126,7 @@ def train(
             _check_classes(model, named, as_option=classes is not None)
             if costs.is_given():
                 model.set_costs(costs.costs(model.classes))
-            before, learned, corrected = model.clock, 0, 0
+            before, learned, corrected, now = model.clock, 0, 0, time.time()
             refused: dict[str, str] = {}
             for label, mail in _alternating(given, mails_attached if attached else mails):
                 if mail.refusal:
@@ -130,7 +135,7 @@ def train(
                 raw = without_own_fields(mail.raw)
                 key = _id_to_learn(model, place, mail.raw, raw)
                 corrected += model.label_of(key) not in (None, label)
-                model.learn_one(raw, label, id=key)
+                model.learn_one(raw, label, id=key, at=now)
                 learned += 1
                 show(mail.done, learned)
             if learned and (model.replay_is_due or learned > MIN_REPLAYED * model.correctable):
@@ -214,7 +219,7 @@ def _id_to_learn(model: SpamFilter, place: SpamHome, mail: bytes, plain: bytes) 
 
 def _check_settings(model: SpamFilter, settings: dict[str, Any], learner: str | None) -> None:
     """Raise `BadValue` for a setting, unless a default, that differs from what the filter was made with."""
-    defaults = {"train": "everything", "pairs": False, "authserv_id": None}
+    defaults = {"train": "everything", "pairs": False, "authserv_id": None, "keep": None}
     for name, value in settings.items():
         if value not in (defaults[name], getattr(model, name)):
             raise BadValue(

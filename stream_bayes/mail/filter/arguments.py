@@ -18,17 +18,19 @@ from stream_bayes.names import check_arguments, construction_errors
 __all__ = ["FILTER", "filter_arguments", "make_filter"]
 
 FILTER = "spam-filter"  # its name among the models
+NOT_IN_FILES = ("key", "salt", "keep")
 
 
 def filter_arguments() -> list[str]:
-    """Return the arguments that a file may give; not the key, which is a secret.
+    """Return the arguments that a file may give; not the key, which is a secret, nor `keep`, as the model of a pipeline
+    learns without the time.
 
     Examples
     --------
     >>> filter_arguments()[:2]
     ['classes', 'train']
     """
-    return [name for name in inspect.signature(SpamFilter).parameters if name != "key"]
+    return [name for name in inspect.signature(SpamFilter).parameters if name not in NOT_IN_FILES]
 
 
 def make_filter(arguments: Mapping[str, Any], key: bytes | None = None) -> SpamFilter:

@@ -12,12 +12,14 @@ from typing import Any, ClassVar, Final, NamedTuple, Self
 import numpy as np
 from river import base
 
+from stream_bayes.core.values.durations import seconds_of
 from stream_bayes.core.values.values import canonical_label
 from stream_bayes.errors import BadLabel, BadValue, CannotMerge, NotLearned, NotSupported
 from stream_bayes.learners.base.arguments import check_count, check_number
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.classifiers.text import BernoulliNB
 from stream_bayes.learners.wrappers.decision_rules import Costs, Rule
+from stream_bayes.mail.filter.ages import DAY, TokenAges
 from stream_bayes.mail.filter.calibration import ScoreCurve, logistic
 from stream_bayes.mail.filter.contest import MIN_LEARNED, Contest
 from stream_bayes.mail.filter.explanation import SpamExplanation
@@ -48,7 +50,7 @@ Message = bytes | str | Mapping[str, int] | FilterBag
 
 ARGUMENTS = (
     *("classes", "train", "costs", "max_tokens", "influence", "max_receipts", "key"),
-    *("pairs", "parser", "limits", "learner", "authserv_id", "salt"),
+    *("pairs", "parser", "limits", "learner", "authserv_id", "salt", "keep"),
 )
 
 
@@ -96,6 +98,9 @@ class SpamFilter(base.Classifier):
         sharing your mail. The key is not part of the state: pass it to `from_state` again.
     salt
         16 bytes or more that hash the tokens in place of a key, and are part of the state. See `add_prior`.
+    keep
+        For how long to hold tokens that are not learned again, such as `"180d"`, at least a day; needs `at` of
+        `learn_one`. None: until `max_tokens` evicts them.
     pairs, parser, limits, authserv_id
         As in `EmailTokens`.
     learner
@@ -146,6 +151,7 @@ class SpamFilter(base.Classifier):
         learner: BayesClassifier | None = None,
         authserv_id: str | None = None,
         salt: bytes | None = None,
+        keep: str | None = None,
     ) -> None:
         self.classes = classes
         self.train = train
@@ -159,6 +165,7 @@ class SpamFilter(base.Classifier):
         self.learner = learner
         self.authserv_id = authserv_id
         self.salt = salt
+        self.keep = keep
         if not isinstance(classes, tuple) or len(classes) < 2 or len(set(classes)) < len(classes):
             raise BadLabel(
                 f"classes must be two or more different ones, the wanted one first; got {classes!r}"
@@ -178,6 +185,7 @@ class SpamFilter(base.Classifier):
                 raise BadValue(f"{name} must be 16 to 64 bytes, or None")
         if key is not None and salt is not None:
             raise BadValue("tokens are hashed with a key or with a salt; give one of them")
+        self._ages = TokenAges(None if keep is None else _days("keep", keep))
         self._tokens = EmailTokens(parser=parser, pairs=pairs, limits=limits, authserv_id=authserv_id)
         self._begin_tokens()
         self.set_costs(costs)
@@ -282,7 +290,7 @@ class SpamFilter(base.Classifier):
     # -- learning -----------------------------------------------------------------------------------------------------
 
     def learn_one(  # type: ignore[override]  # it has more arguments
-        self, x: Message, y: Hashable, id: str | None = None
+        self, x: Message, y: Hashable, id: str | None = None, at: float | None = None
     ) -> None:
         """Learn a message, or correct it: a message whose id has a receipt never counts twice.
 
@@ -300,19 +308,34 @@ class SpamFilter(base.Classifier):
         id
             Its id, to correct or forget it later; by default its SHA-256. Never use the sender's Message-ID: a sender
             could overwrite the messages of others.
+        at
+            The time when it is learned, in seconds since 1970: with `keep`, tokens that are too old by then expire.
+            Never use the sender's Date.
         """
         number = self._class_number(y)
         key = self.id_of(x) if id is None else id
         if not isinstance(key, str):
             raise BadValue(f"an id is a string; got {key!r}")
+        if at is not None:
+            check_number("at", at)
         if key in self._unwanted.receipts.by_id:
             self._correct(key, number)
             return
+        if at is not None:
+            self._expire_tokens(at)
         scored = self._score(x)
         for contest, score, side in zip(self._contests, scored.scores, self._sides(number), strict=True):
             contest.learn(key, scored.bag, score, side)
         self._drop_receipts()
         self._evict_tokens()
+
+    def _expire_tokens(self, at: float) -> None:
+        """Drop the tokens that were not learned for too long at a time."""
+        last = self._ages.expired(at, self.clock)
+        if last is not None:
+            for contest in self._contests:
+                contest.scorer.expire_tokens(last, contest.receipts)
+            self._last_scored = None
 
     def _drop_receipts(self) -> None:
         """Drop the receipts of messages that the first contest has none of any more, in the others too."""
@@ -678,7 +701,7 @@ class SpamFilter(base.Classifier):
         (0, 0)
         """
         check_number("weight", weight, above=True)
-        if self._unwanted.scorer.is_trained or self.correctable:
+        if self._unwanted.scorer.is_trained or self.correctable or len(self.correspondents):
             raise CannotMerge(
                 "a prior is what a filter begins with, and this one has learned something already"
             )
@@ -734,7 +757,7 @@ class SpamFilter(base.Classifier):
 
     def state(self) -> dict[str, Any]:
         """Return the whole filter without its key: JSON values, and arrays under "arrays"."""
-        return save_state(self._arguments(), self._contests, self.correspondents)
+        return save_state(self._arguments(), self._contests, self.correspondents, self._ages)
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], key: bytes | None = None) -> Self:
@@ -752,7 +775,7 @@ class SpamFilter(base.Classifier):
         BadState
             If anything is wrong with the state.
         """
-        return load_state(cls, lambda model: (model._contests, model.correspondents), state, key)
+        return load_state(cls, lambda model: (model._contests, model.correspondents, model._ages), state, key)
 
     def _arguments(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ARGUMENTS}
@@ -783,3 +806,13 @@ def _hashed(bag: Bag, key: bytes) -> Bag:
 
 def _hash(token: str, key: bytes) -> str:
     return hashlib.blake2b(token.encode("utf-8", "surrogatepass"), digest_size=9, key=key).hexdigest()
+
+
+def _days(name: str, text: str) -> float:
+    """Return the seconds of a duration of at least a day."""
+    seconds = seconds_of(name, text) if isinstance(text, str) else 0.0
+    if seconds < DAY:
+        raise BadValue(
+            f"{name}: expected a duration of at least a day, such as '180d', or None; got {text!r}"
+        )
+    return seconds

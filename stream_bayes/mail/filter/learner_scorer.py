@@ -159,6 +159,9 @@ class LearnerScorer:
     def evict_tokens(self, limit: int, receipts: Receipts) -> None:
         """Do nothing: the learner bounds its own vocabulary."""
 
+    def expire_tokens(self, last: int, receipts: Receipts) -> None:
+        """Do nothing: the learner fades by its half-life."""
+
     def drop_unused_tokens(self, gone: Receipt, receipts: Receipts) -> None:
         """Do nothing: the learner holds no unused token."""
 

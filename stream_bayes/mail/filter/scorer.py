@@ -144,6 +144,10 @@ class Scorer(Protocol):
         """Evict the tokens longest unseen, if there are more than `limit`."""
         ...
 
+    def expire_tokens(self, last: int, receipts: Receipts) -> None:
+        """Drop the tokens that were learned with no message after this one, by its number."""
+        ...
+
     def drop_unused_tokens(self, gone: Receipt, receipts: Receipts) -> None:
         """Drop the tokens of a forgotten message that neither counts nor receipts hold."""
         ...

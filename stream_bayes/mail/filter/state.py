@@ -5,6 +5,7 @@ r"""A spam filter's state as JSON and arrays, and back, with everything checked.
                "margin": 3.0,
                "rehearsal": {...}, "receipts": ["9f86d0...", ...], "key": null,      a digest of the key only
                "learner": null,                                  or a learner's state, its arrays as "learner_NAME"
+               "days": [[19723, 0]],                             each day, and the messages learned before it
                "kinds": []},             with more than two classes, tokens to reading of each other contest
      "reading": {"slope": 1.0, "intercept": 0.0, "seen": 3},         the calibration
      "arrays": {"counts": (tokens, 2), "margins": (tokens,), "seen": (tokens,),
@@ -46,6 +47,7 @@ from stream_bayes.learners.base.state import (
 from stream_bayes.learners.catalogue import class_named
 from stream_bayes.learners.wrappers.decision_rules import Costs
 from stream_bayes.mail.filter._evidence import UNIT
+from stream_bayes.mail.filter.ages import TokenAges
 from stream_bayes.mail.filter.contest import Contest
 from stream_bayes.mail.filter.learner_scorer import LearnerScorer
 from stream_bayes.mail.filter.messages import checked_bag
@@ -61,7 +63,7 @@ Model = TypeVar("Model")
 
 LEARNER = "learner_"  # before the names of a learner's arrays
 KIND = "kind"  # before the number of a contest but the first, and the names of its arrays
-_PLAIN = ("train", "max_tokens", "influence", "max_receipts", "pairs", "parser", "authserv_id")
+_PLAIN = ("train", "max_tokens", "influence", "max_receipts", "pairs", "parser", "authserv_id", "keep")
 _MAX = 2**60  # of any whole number: sums of two still fit
 
 
@@ -69,7 +71,7 @@ _MAX = 2**60  # of any whole number: sums of two still fit
 
 
 def save_state(
-    arguments: Mapping[str, Any], contests: Sequence[Contest], correspondents: Correspondents
+    arguments: Mapping[str, Any], contests: Sequence[Contest], correspondents: Correspondents, ages: TokenAges
 ) -> dict[str, Any]:
     """Return the state of a filter with these arguments and parts."""
     key = arguments["key"]
@@ -84,6 +86,7 @@ def save_state(
         "store": {
             **first.store,
             "key": None if key is None else _digest(key),
+            "days": ages.state(),
             "kinds": [{"store": kind.store, "reading": kind.reading} for kind in kinds],
         },
         "reading": first.reading,
@@ -167,12 +170,12 @@ def _tables(size: int, scorer: TokenScorer | None) -> dict[str, Any]:
 
 def load_state(
     make: Callable[..., Model],
-    parts_of: Callable[[Model], tuple[Sequence[Contest], Correspondents]],
+    parts_of: Callable[[Model], tuple[Sequence[Contest], Correspondents, TokenAges]],
     state: Mapping[str, Any],
     key: bytes | None,
 ) -> Model:
-    """Return the filter of a state. `make` makes a filter from its arguments, and `parts_of` returns its contests and
-    correspondents, which are then filled. `state` is as `save_state` returns it. `key` is that of its
+    """Return the filter of a state. `make` makes a filter from its arguments, and `parts_of` returns its contests,
+    correspondents and ages, which are then filled. `state` is as `save_state` returns it. `key` is that of its
     tokens, if they are hashed.
 
     Raises
@@ -205,7 +208,8 @@ def load_state(
             )
         except (StreamBayesError, TypeError) as error:
             raise BadState(f"the state's parameters do not make a SpamFilter: {error}") from error
-        (first, *kinds), correspondents = parts_of(model)
+        (first, *kinds), correspondents, ages = parts_of(model)
+        ages.load(store["days"])
         correspondents.load(arrays["correspondents"])
         _load_contest(first, store, state["reading"], arrays)
         expect(len(store["kinds"]) == len(kinds), f"it has not as many contests as {len(classes)} classes")

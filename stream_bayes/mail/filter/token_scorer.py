@@ -250,6 +250,13 @@ class TokenScorer:
         kept[np.argsort(-rank, kind="stable")[: int(limit * KEPT_SHARE)]] = True
         receipts.recode(self.keep(kept))
 
+    def expire_tokens(self, last: int, receipts: Receipts) -> None:
+        """Drop the tokens that were learned with no message after this one, by its number."""
+        self.close_gaps(receipts)
+        kept = np.asarray(self.table.seen)[: len(self.table)] > last
+        if not kept.all():
+            receipts.recode(self.keep(kept))
+
     def drop_unused_tokens(self, gone: Receipt, receipts: Receipts) -> None:
         """Drop the tokens of a forgotten message that neither counts nor receipts hold."""
         codes = gone.codes[gone.codes >= 0]

@@ -103,6 +103,7 @@ class UserFilter(SpamFilter):
             max_receipts=max_receipts,
             key=site.key,
             salt=site.salt,
+            keep=site.keep,
             pairs=site.pairs,
             parser=site.parser,
             limits=site.limits,
@@ -112,7 +113,7 @@ class UserFilter(SpamFilter):
 
     def state(self) -> dict[str, Any]:
         """Return the user's own part of the filter: JSON values, and arrays under "arrays"."""
-        return save_state(self._arguments(), self._contests, Correspondents())
+        return save_state(self._arguments(), self._contests, Correspondents(), self._ages)
 
     def add_prior(self, other: SpamFilter, weight: float = 0.0) -> Self:
         """Raise `NotSupported`: the prior of a user is the site."""
@@ -202,7 +203,8 @@ class UserFilter(SpamFilter):
             return cls(site, saved["costs"], saved["max_tokens"], saved["max_receipts"])
 
         return cast(
-            "Self", load_state(make, lambda model: (model._contests, Correspondents()), state, site.key)
+            "Self",
+            load_state(make, lambda model: (model._contests, Correspondents(), model._ages), state, site.key),
         )
 
     def set_quota(self, max_tokens: int, max_receipts: int) -> bool:

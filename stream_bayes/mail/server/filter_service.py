@@ -37,7 +37,8 @@ class FilterService:
     user, each verb is about the user's own filter: a mail that one user corrects is as it was for all others.
 
     A filter must be in the directory. `max_bytes` and `days` bound the tokens held; see `JudgedMails`. `quota` bounds
-    users' filters. With `teach_site` the site also learns what users teach, once for each user.
+    users' filters. With `teach_site` the site also learns what users teach, once for each user. `clock` is in
+    seconds since 1970.
 
     Raises
     ------
@@ -53,8 +54,10 @@ class FilterService:
         quota: Quota | None = None,
         *,
         teach_site: bool = False,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self.home = home
+        self._clock = clock
         self.judged = 0
         self.changed = 0
         self.refused = 0
@@ -161,7 +164,7 @@ class FilterService:
             held = next(
                 (tokens for name in names if (tokens := self._tokens_of(name, user)) is not None), None
             )
-            self._change([Change("learn", names[0], label, bag.tokens if held is None else held)], user)
+            self._learn(names[0], label, bag.tokens if held is None else held, user)
             return "learned"
 
     def _check_class(self, label: str) -> None:
@@ -211,7 +214,7 @@ class FilterService:
                 raise NotLearned(
                     f"the tokens of {name} are not held any more; pass the message itself, with --mail"
                 )
-            self._change([Change("learn", name, label, tokens)], user)
+            self._learn(name, label, tokens, user)
             return "learned"
 
     def forget(self, given: str, user: str | None = None) -> None:
@@ -238,6 +241,10 @@ class FilterService:
             label_of = self._label_of(user)
             known = [name for name in names if label_of(name) is not None]
             self.forget(known[0] if known else names[0], user)
+
+    def _learn(self, name: str, label: str, tokens: dict[str, int], user: str | None) -> None:
+        """Learn a mail by its tokens, now."""
+        self._change([Change("learn", name, label, tokens, at=self._clock())], user)
 
     def _change(self, changes: list[Change], user: str | None) -> None:
         """Change the filter of a user or of the site."""

@@ -58,6 +58,7 @@ class Change:
     tokens: dict[str, int] | None = None  # to learn, as the filter stores them: with a key, hashed
     # Of a user's filter, the scores on which the change depends: the site may have others when it is read again.
     scores: tuple[Score, ...] | None = None
+    at: float | None = None  # when it was made, in seconds since 1970, to learn
 
     def apply(self, model: SpamFilter) -> Change:
         """Make this change, and return it as it is to be written. Raises what the filter raises."""
@@ -74,14 +75,12 @@ class Change:
         elif self.verb == "correct":
             model.correct(self.id, self.label)
         else:
-            model.learn_one(FilterBag(self.tokens or {}), self.label, id=self.id)
+            model.learn_one(FilterBag(self.tokens or {}), self.label, id=self.id, at=self.at)
 
     def encoded(self) -> bytes:
         """Return the change as JSON. Lone surrogates in tokens stay as they are."""
-        scores = [] if self.scores is None else [self.scores]
-        return json.dumps(
-            [self.verb, self.id, self.label, self.tokens, *scores], separators=(",", ":")
-        ).encode()
+        content = [self.verb, self.id, self.label, self.tokens, self.scores, self.at]
+        return json.dumps(content, separators=(",", ":")).encode()
 
     @classmethod
     def decoded(cls, content: bytes) -> Change:
@@ -92,11 +91,12 @@ class Change:
         ValueError
             If it holds none.
         """
-        verb, name, label, tokens, *more = json.loads(content)
-        if verb not in VERBS or not isinstance(name, str) or not isinstance(label, str | None):
+        verb, name, label, tokens, pairs, at = json.loads(content)
+        is_sound = isinstance(name, str) and isinstance(label, str | None) and isinstance(at, float | None)
+        if verb not in VERBS or not is_sound:
             raise ValueError(f"it holds no change, but {content[:80]!r}")
-        scores = None if not more else tuple((float(score), float(share)) for score, share in more[0])
-        return cls(verb, name, label, None if tokens is None else checked_bag(tokens), scores)
+        scores = None if pairs is None else tuple((float(score), float(share)) for score, share in pairs)
+        return cls(verb, name, label, None if tokens is None else checked_bag(tokens), scores, at)
 
 
 def encode_record(number: int, content: bytes) -> bytes:

@@ -316,7 +316,7 @@ class ShardFilter(SpamFilter):
     def content(self) -> _FilterContent:
         """Return a copy of what is published: counts, margins and calibration, without receipts."""
         contest = replace(self._unwanted, receipts=Receipts(self.max_receipts), rehearsal=Rehearsal())
-        return _FilterContent(save_state(self._arguments(), [contest], self.correspondents))
+        return _FilterContent(save_state(self._arguments(), [contest], self.correspondents, self._ages))
 
 
 class ShardFilterModel:

@@ -76,7 +76,7 @@ class Correspondents:
         digest = hashlib.blake2b(
             text.encode("utf-8", "surrogatepass"), digest_size=8, key=self._key, person=b"written-to"
         )
-        return int.from_bytes(digest.digest(), "little")
+        return int.from_bytes(digest.digest(), "little", signed=True)
 
     def tokens(self, headers: list[Header], server: str | None) -> list[str]:
         """Return the tokens of a mail. `server` is the name of the one whose results are trusted."""
@@ -94,13 +94,13 @@ class Correspondents:
         """Add those of another one with the same key."""
         self._hashes |= other._hashes
 
-    def array(self) -> NDArray[np.uint64]:
+    def array(self) -> NDArray[np.int64]:
         """Return the hashes, oldest first."""
-        return np.fromiter(self._hashes, np.uint64, len(self._hashes))
+        return np.fromiter(self._hashes, np.int64, len(self._hashes))
 
     def load(self, array: Any) -> None:
         """Load what `array` returned, checked."""
-        is_sound = isinstance(array, np.ndarray) and array.dtype == np.uint64 and array.ndim == 1
+        is_sound = isinstance(array, np.ndarray) and array.dtype == np.int64 and array.ndim == 1
         expect(is_sound and len(array) <= MOST, "its correspondents are no hashes")
         self._hashes = dict.fromkeys(array.tolist())
         expect(len(self._hashes) == len(array), "it names a correspondent twice")

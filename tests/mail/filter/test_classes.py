@@ -144,7 +144,9 @@ def test_a_state_gives_back_the_same_filter_and_an_altered_one_is_refused(model:
     broken = SpamFilter.from_state(state)
     broken._contests[2].correct("3", 1 - broken._contests[2].receipts.by_id["3"].label)
     with pytest.raises(BadState, match="has not one class"):
-        SpamFilter.from_state(save_state(broken._arguments(), broken._contests, broken.correspondents))
+        SpamFilter.from_state(
+            save_state(broken._arguments(), broken._contests, broken.correspondents, broken._ages)
+        )
 
 
 def test_counts_come_in_again_and_filters_merge() -> None:

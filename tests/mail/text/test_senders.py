@@ -144,7 +144,7 @@ def test_correspondents_are_hashes_that_are_saved_merged_and_bounded(monkeypatch
     assert not len(user.state()["arrays"]["correspondents"])
     with pytest.raises(NotSupported, match="site"):
         user.learn_sent(SENT)
-    broken = state | {"arrays": state["arrays"] | {"correspondents": np.zeros(2, np.uint64)}}
+    broken = state | {"arrays": state["arrays"] | {"correspondents": np.zeros(2, np.int64)}}
     with pytest.raises(BadState, match="correspondent twice"):
         SpamFilter.from_state(resealed(broken))
     monkeypatch.setattr("stream_bayes.mail.text.correspondents.MOST", 3)
