@@ -140,14 +140,22 @@ class SharedEncoding:
 
 
 def _has_same_names(one, other):
-    """Return True if both give the same codes to all names but those of bins."""
-    return one.labels.values == other.labels.values and _names(one) == _names(other)
+    """Return True if both give the same codes to all names but those of bins, and will to new ones."""
+    return (
+        one.labels.values == other.labels.values
+        and one.max_values == other.max_values
+        and _names(one) == _names(other)
+    )
 
 
 def _names(encoder):
     return [
         (name, feature.slot, feature.numeric, feature.measured)
-        + (() if feature.measured else (feature.vocabulary.values, feature.vocabulary.closed))
+        + (
+            ()
+            if feature.measured
+            else (feature.vocabulary.values, feature.vocabulary.closed, feature.vocabulary.limit)
+        )
         for name, feature in encoder.features.items()
     ]
 

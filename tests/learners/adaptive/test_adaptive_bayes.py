@@ -323,10 +323,11 @@ def test_without_drift_it_is_within_a_point_and_two_hundredths_of_a_nat_of_its_b
 
 def test_stores_that_are_shown_the_same_share_one_reading_of_an_event() -> None:
     shared, apart = AdaptiveBayes(), AdaptiveBayes()
-    assert shared._experts().encoding.shared == 10
+    assert shared._experts().encoding.shared == 9
     apart._panel.encoding.leader_of = list(range(len(apart._stores)))
-    for number, (x, y) in enumerate(drifting(150)):
-        x["sky"] = [x["sky"], None, f"cloud {number}"][number % 3]  # names come, and are missing
+    for number, (x, y) in enumerate(drifting(180)):
+        # Names come, more than the stores that have the fewest keep apart, and are missing.
+        x["sky"] = [x["sky"], None, f"cloud {number}", f"cloud {-number}"][number % 4]
         x["b"] = x["b"] if number % 5 else None
         assert shared.predict_learn_one(x, y) == apart.predict_learn_one(x, y)
         seen = {"a": 0.0, "sky": "never seen"} if number % 2 else {"sky": "cloud 2", "new": 1}
