@@ -50,6 +50,10 @@ TABLE = {
         "stream_bayes.cli.commands.serve:serve",
         "Serve a model over HTTP, with a page. A pipeline's newest snapshots or counts are loaded as it writes them.",
     ),
+    "report": (
+        "stream_bayes.cli.commands.report:report",
+        "Write the page of a service, or of a model, as one file of HTML: measures, charts, events, drifts.",
+    ),
     "cuts": (
         "stream_bayes.cli.commands.cuts:cuts",
         "Find cut points of numeric features, and write the [schema.features] table of a pipeline file.",

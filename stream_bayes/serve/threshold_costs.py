@@ -19,12 +19,13 @@ def threshold_costs(
     entries: Iterable[Mapping[str, Any]], label: str | None, missed: float, false_alarm: float
 ) -> dict[str, Any]:
     """Return the errors and the cost at each threshold of the probability of a label, by default the rarer one; the
-    cheapest threshold; and `nominal`, the one that is best if probabilities are true.
+    cheapest threshold; and `nominal`, the one that is best if probabilities are true. `reason` is why there are none,
+    as of events with other than two labels.
 
     Raises
     ------
     Refused
-        If the events have other than two labels, or none of this name.
+        If there is no label of this name.
     """
     scored = [
         (label_name(entry["label"]), entry["probabilities"])
@@ -34,12 +35,11 @@ def threshold_costs(
     counts = Counter(name for name, _ in scored)
     labels = sorted(set(counts).union(*(shares for _, shares in scored)))
     if len(labels) != 2:
-        raise Refused(
-            409,
-            "not-two-labels",
-            f"costs of a threshold need two labels; the {len(scored):,} events with a label and probabilities have "
-            f"{len(labels)}",
+        reason = (
+            f"costs of a threshold need two labels; the {len(scored):,} kept events with a label and probabilities "
+            f"have {len(labels)}"
         )
+        return {"labels": labels, "events": len(scored), "steps": [], "reason": reason}
     chosen = min(labels, key=lambda name: counts[name]) if label is None else label
     if chosen not in labels:
         raise Refused(422, "no-such-label", f"there is no label {shown(chosen)}{closest(chosen, labels)}")
@@ -58,4 +58,5 @@ def threshold_costs(
         "steps": [described(each) for each in scores.decisions()],
         "cheapest": described(scores.cheapest(missed, false_alarm)),
         "nominal": false_alarm / (missed + false_alarm),
+        "reason": None,
     }

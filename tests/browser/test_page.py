@@ -17,8 +17,10 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from typer.testing import CliRunner
 
 from stream_bayes import NaiveBayes
+from stream_bayes.cli.app import app
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.testing.mails import made_up_mails
 from tests.browser.chromium import browser, click, complaints, wait_until, why_there_is_none
@@ -345,6 +347,39 @@ def test_the_slider_shows_the_errors_and_costs_that_the_service_counts(
     assert expected["cheapest"]["cost"] == min(each["cost"] for each in expected["steps"])
     assert f"{100 / 6:.1f}\N{NO-BREAK SPACE}% is the best" in text(driver, "#panel-quality")
     driver.find_element("id", "tab-now").click()
+
+
+def test_a_report_is_the_page_in_one_file_that_asks_nobody(
+    driver: Any, stream: tuple[Engine, Client], tmp_path: Path
+) -> None:
+    path = tmp_path / "report.html"
+    address = f"http://127.0.0.1:{stream[1].port}"
+    result = CliRunner().invoke(app, ["report", address, "-o", str(path)])
+    assert result.exit_code == 0, result.output
+    assert "<img src=x" not in path.read_text("utf-8")
+    driver.get("about:blank")
+    driver.get_log("browser")
+    driver.get(path.as_uri())
+    wait_until(lambda: "a report, written" in text(driver, "#state"))
+    for scheme in ("light", "dark"):
+        driver.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        )
+        for tab in TABS:
+            driver.find_element("id", f"tab-{tab}").click()
+            wait_until(partial(has_text, driver, tab))
+            assert complaints(driver) == [], (scheme, tab)
+    driver.find_element("id", "tab-now").click()
+    cell = "#panel-now button[aria-label*='label yes, verdict <img']"
+    wait_until(lambda: driver.find_elements("css selector", cell))
+    count = text(driver, cell)
+    click(driver, cell)
+    wait_until(lambda: f"{count} of the" in text(driver, "#panel-history"))
+    driver.find_element("id", "search").send_keys("other")
+    wait_until(lambda: "does not hold this answer" in text(driver, "#problem"))
+    asked = driver.execute_script("return performance.getEntriesByType('resource').map((each) => each.name)")
+    assert all(name.startswith("data:") for name in asked)
+    assert "pwned" not in driver.title and errors(driver) == []
 
 
 # -- a network -------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from stream_bayes.serve import handover
+from stream_bayes.serve.threshold_costs import threshold_costs
 from stream_bayes.streams.engine.engine import Engine
 from tests.serve.weather import Client, pipeline_text, running, write_days
 
@@ -100,6 +101,7 @@ def test_measures_are_those_of_the_engine(weather: tuple[Engine, Client, Path]) 
     assert (first["misses"], last["false_alarms"]) == (0.0, 0.0) and last["misses"] == costs["with_label"]
     assert costs["cheapest"]["cost"] <= min(first["cost"], last["cost"]) and costs["nominal"] == 0.25
     assert client.send("GET", "/v1/thresholds?label=maybe")[0] == 422
+    assert threshold_costs([], None, 1.0, 1.0)["reason"].endswith("have 0")
     assert found["status"]["lag_units"] == {"weather": "bytes", "labels": "bytes"}
 
 

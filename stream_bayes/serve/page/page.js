@@ -1,6 +1,6 @@
 // The page: tabs, the token, and what each tab does with the events of the service.
 
-import { visible } from "./dom.js";
+import { time, visible } from "./dom.js";
 import { Drift } from "./drift.js";
 import { History } from "./history.js";
 import { Model } from "./model.js";
@@ -81,6 +81,10 @@ function receive(kind, data) {
     isRunning = data.running !== false;
     tabs.now.status(data);
     const running = data.running === false ? "ended" : "running";
+    if (data.report) {
+      state.textContent = `a report, written ${time(data.report)}`;
+      return;
+    }
     state.textContent = `${running}, ${data.ready === false ? "not ready" : "ready"}`;
     state.dataset.state = data.running === false ? "ended" : data.ready === false ? "unready" : "ready";
   }

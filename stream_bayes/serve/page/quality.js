@@ -1,7 +1,7 @@
 // Quality: whether probabilities can be trusted, each label over time, and the costs of a threshold.
 
 import { Chart } from "./chart.js";
-import { el, figure, percent, replace, svg, table, throttled } from "./dom.js";
+import { el, figure, percent, replace, svg, table, throttled, visible } from "./dom.js";
 import { range } from "./range.js";
 import { get } from "./service.js";
 
@@ -26,10 +26,7 @@ export class Quality {
     this.refresh = throttled(() => this.load(), 3000);
   }
 
-  async show() {
-    await this.load();
-    await this.costs.show(this.chosen.options.length);
-  }
+  async show() { await Promise.all([this.load(), this.costs.load()]); }
 
   async load() {
     try {
@@ -125,18 +122,15 @@ class Costs {
     this.element = el("div", {}, el("h2", {}, "Costs of a threshold"), this.form, this.none);
   }
 
-  async show(labels) {
-    this.form.hidden = labels !== 2;
-    this.none.textContent = labels === 2 ? "" : "Two labels are needed to weigh misses against false alarms.";
-    if (labels === 2) await this.load();
-  }
-
   async load() {
     const query = new URLSearchParams({ missed: this.missed.value || 1, false_alarm: this.falseAlarm.value || 1 });
     if (this.label.value) query.set("label", this.label.value);
     try {
       this.answer = await get(`v1/thresholds?${query}`);
-      const { labels, label } = this.answer;
+      const { labels, label, reason } = this.answer;
+      this.form.hidden = Boolean(reason);
+      this.none.textContent = reason ? visible(`There is nothing to weigh: ${reason}.`) : "";
+      if (reason) return;
       if (this.label.options.length !== labels.length) replace(this.label, labels.map((each) => el("option", { value: each }, each)));
       this.label.value = label;
       this.draw();
