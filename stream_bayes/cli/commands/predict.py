@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated, Any, TextIO
@@ -143,15 +143,8 @@ def predict(
             rows, bad = write_predictions(learner, source, text, key, costs, intervals, unseen, sets)
             warn_of_misfits(source, lambda line: note([line]))
         seconds = time.perf_counter() - start
-        for reason, count in bad.items():
-            note([f"warning: {count:,} rows have no prediction: {reason}"])
+        _report(rows, bad, seconds, out, json, {"unseen": unseen.counts, "labels": labels})
         note([f"warning: {line}" for line in unseen.warnings()])
-        if json:
-            print_json(
-                {"rows": rows, "bad": bad, "unseen": unseen.counts, "seconds": seconds, "labels": labels}
-            )
-        elif out is not None:
-            typer.echo(f"{rows:,} predictions in {out}, {rows / max(seconds, 1e-9):,.0f} per second")
 
 
 def _score(
@@ -194,13 +187,7 @@ def _score(
                 cells += [most_probable(shares), *(f"{shares[v]:.6g}" if shares else "" for v in values)]
             text.write(",".join(map(_cell, cells)) + "\n")
         warn_of_misfits(source, lambda line: note([line]))
-    seconds = time.perf_counter() - start
-    for reason, count in bad.items():
-        note([f"warning: {count:,} rows have no prediction: {reason}"])
-    if json:
-        print_json({"rows": rows, "bad": bad, "seconds": seconds, "values": values})
-    elif out is not None:
-        typer.echo(f"{rows:,} scores in {out}, {rows / max(seconds, 1e-9):,.0f} per second")
+    _report(rows, bad, time.perf_counter() - start, out, json, {"values": values}, "scores")
 
 
 def _forecast(
@@ -232,13 +219,24 @@ def _forecast(
             cells = [rows if key is None else record.key, *(f"{number:.9g}" for number in (mean, low, high))]
             text.write(",".join(map(_cell, cells)) + "\n")
         warn_of_misfits(source, lambda line: note([line]))
-    seconds = time.perf_counter() - start
-    for reason, count in bad.items():
-        note([f"warning: {count:,} rows have no prediction: {reason}"])
+    _report(rows, bad, time.perf_counter() - start, out, json, {"level": level})
+
+
+def _report(
+    rows: int,
+    bad: Mapping[str, int],
+    seconds: float,
+    out: Path | None,
+    json: bool,
+    facts: Mapping[str, Any],
+    answers: str = "predictions",
+) -> None:
+    """Say how many rows have an answer and how many have none; with `json` further facts, too."""
+    note([f"warning: {count:,} rows have no prediction: {reason}" for reason, count in bad.items()])
     if json:
-        print_json({"rows": rows, "bad": bad, "seconds": seconds, "level": level})
+        print_json({"rows": rows, "bad": bad, "seconds": seconds, **facts})
     elif out is not None:
-        typer.echo(f"{rows:,} predictions in {out}, {rows / max(seconds, 1e-9):,.0f} per second")
+        typer.echo(f"{rows:,} {answers} in {out}, {rows / max(seconds, 1e-9):,.0f} per second")
 
 
 def _source_of_network(
