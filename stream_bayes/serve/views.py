@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from stream_bayes.bugs import is_bug
 from stream_bayes.core.measures.label_sets import LabelSets
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
@@ -33,6 +32,7 @@ from stream_bayes.serve.plain_values import as_json, by_text, label_name
 from stream_bayes.serve.surprises import described_surprise
 from stream_bayes.streams.served_models.answers import AnswerColumns
 from stream_bayes.streams.served_models.product_models import product_model_of
+from stream_bayes.streams.served_models.river import refusals
 from stream_bayes.streams.served_models.unwrapping import (
     answering_model,
     counting_model,
@@ -154,16 +154,8 @@ class Copy:
             raise NotSupported(
                 f"a {type(self.answering).__name__} takes whole messages; send one to POST /v1/check"
             )
-        try:
+        with refusals(type(model).__name__, x):
             return dict(model.predict_proba_one(x))
-        except StreamBayesError:
-            raise
-        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
-            if is_bug(error):
-                raise
-            raise BadValue(
-                f"{type(model).__name__} refuses the event: {type(error).__name__}: {error}"
-            ) from error
 
     def _check_names(self, xs: Sequence[Mapping[str, Any]], ignore_unknown: bool) -> list[str]:
         """Return the names that are no features, or refuse them."""

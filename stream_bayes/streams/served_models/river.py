@@ -31,7 +31,7 @@ from stream_bayes.streams.served_models.answers import Answer, BatchAnswers, pro
 from stream_bayes.streams.served_models.background import Background
 from stream_bayes.streams.served_models.corrections import relabel, unlearn, unlearning_fault
 
-__all__ = ["ServedAdaptive", "ServedRiver"]
+__all__ = ["ServedAdaptive", "ServedRiver", "refusals"]
 
 CHECK_LABELS = (BayesClassifier, AdaptiveBayes, DriftAdaptive)  # they refuse measurements
 
@@ -89,13 +89,13 @@ class ServedRiver:
         return last.clock if isinstance(last, BayesClassifier) else None
 
     def answer(self, x: Any) -> Answer:
-        with _refusals(self.name, x):
+        with refusals(self.name, x):
             return dict(self.model.predict_proba_one(x))
 
     def learn(self, x: Any, y: Any, w: float) -> None:
         if w != 1.0 and not self._weighted:
             raise NotSupported(f"{type(self._last).__name__} takes no weights; this sample has {w!r}")
-        with _refusals(self.name, x):
+        with refusals(self.name, x):
             if isinstance(y, float) and not isinstance(self._last, CHECK_LABELS):
                 classes = self.model.predict_proba_one(x)
                 if y not in classes:
@@ -199,7 +199,7 @@ class ServedAdaptive(ServedRiver):
     def predict_then_learn(self, x: Any, y: Any, w: float) -> Answer:
         if self.model is not self.adaptive:
             return super().predict_then_learn(x, y, w)
-        with _refusals(self.name, x):
+        with refusals(self.name, x):
             answer: Answer = self.adaptive.predict_learn_one(x, y, w)
         return answer
 
@@ -214,7 +214,7 @@ class ServedAdaptive(ServedRiver):
 
 
 @contextmanager
-def _refusals(name: str, x: Any) -> Iterator[None]:
+def refusals(name: str, x: Any) -> Iterator[None]:
     """Turn the errors of River's classifiers for an event into `BadValue`. Bugs of this package pass."""
     try:
         yield
