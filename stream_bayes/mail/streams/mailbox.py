@@ -28,6 +28,7 @@ from stream_bayes.errors import BadValue, SourceError
 from stream_bayes.mail.streams.attached_mails import attached_mails
 from stream_bayes.mail.streams.dbox import dbox_mails, is_dbox
 from stream_bayes.mail.streams.tables import csv_mails, is_object, json_mails
+from stream_bayes.mail.text.binary import is_binary
 from stream_bayes.streams.files.byte_file import ReplayableFile, decompressed_xz, decompressed_zstd
 
 __all__ = ["MAX_BYTES", "Mail", "mails", "mails_attached", "refusal_of", "size_of", "subfolders_of"]
@@ -63,10 +64,8 @@ OTHER_KINDS = {
     b"\x7fELF": "a program",
     b"SQLite format 3": "a database",
 }
-SAMPLED = 1 << 16  # bytes of a file without headers that are looked at
 TABLE_ENDINGS = (".csv", ".tsv")
 PACKED_ENDINGS = (".gz", ".bz2", ".xz", ".zst")
-CONTROLS = bytes({*range(32), 127} - set(b"\t\n\r\f\b\x1b"))
 _FIELD = re.compile(rb"(?:>?From [^\n]{0,200}\n)?[\w-]{1,100}[ \t]{0,20}:")  # a header of a mail
 _SEPARATOR = re.compile(
     rb"From \S{1,200}[ \t]{1,5}(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[ \t]{1,5}"
@@ -335,13 +334,11 @@ def refusal_of(raw: bytes) -> str:
     kind = next((kind for magic, kind in OTHER_KINDS.items() if raw.startswith(magic)), "")
     if kind:
         return kind
-    begin = raw[:SAMPLED]
-    if _FIELD.match(begin):
+    if _FIELD.match(raw):
         return ""
-    if begin.lstrip()[:1] in (b"{", b"[") and _is_json(raw):
+    if raw[:1_000].lstrip()[:1] in (b"{", b"[") and _is_json(raw):
         return "JSON that is no object a line"
-    odd = len(begin) - len(begin.translate(None, CONTROLS))
-    return "binary data" if b"\0" in begin or 50 * odd > len(begin) else ""
+    return "binary data" if is_binary(raw) else ""
 
 
 def _is_json(raw: bytes) -> bool:

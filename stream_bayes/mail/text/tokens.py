@@ -25,6 +25,7 @@ from itertools import islice, pairwise
 from stream_bayes.mail.text._words import add_tokens, words_of
 from stream_bayes.mail.text.armour import cut_armour, cut_uuencoded
 from stream_bayes.mail.text.attachments import kind_of, read_attachment
+from stream_bayes.mail.text.binary import is_binary
 from stream_bayes.mail.text.charsets import charset_of_page, decode_text, decoded_header
 from stream_bayes.mail.text.correspondents import Correspondents
 from stream_bayes.mail.text.headers import header_tokens, is_verdict
@@ -82,7 +83,8 @@ def bag_of_message(
     if correspondents is not None:
         reader.add(correspondents.tokens(found.headers, authserv_id))
     reader.read_parts(found.leaves, decode, 0)
-    if not reader.has_text and "empty" not in found.defects:
+    is_no_mail = not found.headers and is_binary(raw)
+    if is_no_mail or (not reader.has_text and "empty" not in found.defects):
         reader.defects["no-text"] = None
     reader.read_structure(found)
     return reader.bag

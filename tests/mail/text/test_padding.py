@@ -80,7 +80,16 @@ def test_the_plain_form_of_a_page_is_no_content() -> None:
 
 @pytest.mark.parametrize("key", [None, b"k" * 16])
 @pytest.mark.parametrize(
-    "raw", [b"", b"From:", b"\n\n", plain(" ".join(HAM * 6_000)), plain(""), PADDED["many parts"]]
+    "raw",
+    [
+        b"",
+        b"From:",
+        b"\n\n",
+        plain(" ".join(HAM * 6_000)),
+        plain(""),
+        PADDED["many parts"],
+        b"\x89PNG\r\n\x1a\n" + bytes(range(256)) + " ".join(HAM).encode(),  # no mail at all
+    ],
 )
 def test_what_is_not_read_is_no_evidence_for_ham(raw: bytes, key: bytes | None) -> None:
     model = SpamFilter(key=key)
