@@ -1,6 +1,7 @@
 from stream_bayes.core.encoding._rows cimport Row
 from stream_bayes.core.mixtures._forecast_mixture cimport ForecastMixture
 from stream_bayes.core.regression._fading cimport FadingRegression
+from stream_bayes.core.regression._tree cimport RegressionTree
 
 cdef class RegressionPanel:
     cdef public Py_ssize_t lags
@@ -76,6 +77,9 @@ cdef class RegressionPanel:
     cdef double best
     cdef public double[:, ::1] directions
     cdef public double[::1] phases
+    cdef public long long[::1] tree_columns
+    cdef public RegressionTree tree
+    cdef double[::1] in_tree
     cdef write_columns(self, Row row)
     cdef write_kept(self, Py_ssize_t index)
     cdef write_number(self, Py_ssize_t at, double number)

@@ -2,7 +2,8 @@
 
     row -> columns      1 | numbers and indicators, standardised | which numbers are missing | last targets
                           | hinges max(0, z - knot)   or   waves cos(w z + b)
-    columns -> experts  regressions on columns, with hinges, with waves; neighbours; recent means; the last target
+    columns -> experts  regressions on columns, with hinges, with waves; neighbours; recent means; the last target;
+                        a tree of regressions
     experts -> point    experts, regressions on what the experts give (stackers), their median, and the mixture's mean:
                         whichever has the least fading squared error
     experts -> forecast `ForecastMixture` of all these but the last, with its tails corrected
@@ -21,6 +22,9 @@ if not cython.compiled:
     from stream_bayes.core.encoding._rows import Row
     from stream_bayes.core.mixtures._forecast_mixture import ForecastMixture
     from stream_bayes.core.regression._fading import FadingRegression
+    from stream_bayes.core.regression._tree import RegressionTree
+
+from stream_bayes.core.regression._tree import BINS
 
 KEPT = 1024  # newest events that are kept
 MOST_COLUMNS = 60  # of numbers, indicators, missing numbers and last targets
@@ -43,7 +47,9 @@ NEAR = (4, 16)  # numbers of neighbours
 MOST_NEAR = cython.declare(cython.Py_ssize_t, 16)
 WEIGHED = cython.declare(cython.Py_ssize_t, 8)  # neighbours by the features that matter
 MEANS = (20.0, 140.0)  # half-lives of the recent means
-EXPERTS = cython.declare(cython.Py_ssize_t, REGRESSIONS + 2 * len(NEAR) + 1 + len(MEANS) + 2)
+EXPERTS = cython.declare(cython.Py_ssize_t, REGRESSIONS + 2 * len(NEAR) + 1 + len(MEANS) + 3)
+MOST_IN_TREE = 14  # columns that the tree sees: an event costs it their cube, at times
+TREE_LIFE = 0.0  # half-life of the regressions in its leaves; 0 never forgets
 LOCATIONS = cython.declare(cython.Py_ssize_t, EXPERTS + len(STACKED) + 1)  # of the forecast
 POINTS = cython.declare(cython.Py_ssize_t, LOCATIONS + 1)  # to choose from
 FARTHEST = cython.declare(cython.double, 30.0)  # deviations of a number: farther ones count as that far
@@ -122,6 +128,7 @@ class RegressionPanel:
         none = np.zeros(0, np.longlong)
         self.set_columns(none, none.astype(np.uint8), np.zeros(0), np.zeros(0), none, none, np.zeros(0))
         self.set_waves(np.zeros((0, 0)), np.zeros(0))
+        self.set_tree(none, np.zeros((1, BINS - 1)))
 
     # -- the columns --------------------------------------------------------------------------------------------------
 
@@ -168,6 +175,12 @@ class RegressionPanel:
     def set_waves(self, directions, phases):
         """Set direction and phase of each wave."""
         self.directions, self.phases = directions, phases
+
+    def set_tree(self, columns, cuts):
+        """Make a tree over some columns, whose bins have these cuts; the first of the cuts are those of the 1."""
+        self.tree_columns = columns
+        self.tree = RegressionTree(cuts, TREE_LIFE)
+        self.in_tree = np.ones(len(columns) + 1)
 
     @cython.cfunc
     def write_columns(self, row: Row):
@@ -337,6 +350,10 @@ class RegressionPanel:
         self.locations[n + 3] = self.seen_last if self.lags else self.seen_means[1]
         self.locations[n + 4] = self.steady + (self.seen_error if self.lags else 0.0)
         self.leverages[n + 3] = self.leverages[n + 4] = 0.0
+        for k in range(self.tree_columns.shape[0]):
+            self.in_tree[1 + k] = self.linear[self.tree_columns[k]]
+        self.tree.predict(self.in_tree)
+        self.locations[n + 5], self.leverages[n + 5] = self.tree.location, self.tree.leverage
         for k in range(EXPERTS):
             self.locations[k] = self.confine(self.locations[k])
 
@@ -507,6 +524,7 @@ class RegressionPanel:
                 expert.learn(self.with_hinges, y, weight)
             else:
                 expert.learn(self.with_waves, y, weight)
+        self.tree.learn(self.in_tree, y, weight)
         for k in range(self.features):
             self.near_columns[k, at] = self.linear[1 + k]
         self.near_targets[at], self.near_steady[at] = y, y - self.steady

@@ -51,8 +51,8 @@ class AdaptiveRegression(BayesRegressor):
     """The regressor to use when you do not know which: some twenty experts, mixed by how well they predict.
 
     The experts are linear regressions over all events or the newest, also with bent or waved features; neighbours among
-    the newest events; recent means, and the last target. Most also see the last targets. A forecast is a distribution
-    whose intervals are corrected by how often targets fell outside.
+    the newest events; recent means, and the last target; and a tree of linear regressions. Most also see the last
+    targets. A forecast is a distribution whose intervals are corrected by how often targets fell outside.
 
     Parameters
     ----------
@@ -297,6 +297,7 @@ _EXPERTS = (
     *(f"mean over {_life(half_life)}" for half_life in MEANS),
     "last target",
     "linear and the last error",
+    "tree",
     *(f"experts over {_life(half_life)}" for half_life in STACKED),
     "median of the experts",
 )

@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.encoding._targets import TargetEncoder
+from stream_bayes.core.regression._tree import BINS
 from stream_bayes.learners.adaptive._regression_panel import (
     FAR_IN_ROW,
     FIRST_SETTING,
     KEPT,
     MOST_COLUMNS,
     MOST_HINGES,
+    MOST_IN_TREE,
     WAVE_LENGTHS,
     WAVES,
     RegressionPanel,
@@ -22,6 +24,7 @@ from stream_bayes.learners.adaptive._regression_panel import (
 __all__ = ["follow_units"]
 
 MOST_KNOTS = 8  # of a feature
+FARTHEST = 30.0  # deviations, as the panel has it
 CONSTANT = 1e-12  # deviation of a number, relative to its size: less is rounding
 
 Floats = NDArray[np.float64]
@@ -122,12 +125,35 @@ def _set_columns(
         np.array(hinged, np.longlong),
         np.array(knots, float),
     )
+    _set_tree(panel, values, indices)
     rng = np.random.default_rng(int(panel.seed))
     features = panel.features
     lengths = np.resize(WAVE_LENGTHS, WAVES) * math.sqrt(max(features, 1))
     panel.set_waves(
         rng.normal(size=(WAVES, features)) / lengths[:, None], rng.uniform(0.0, 2.0 * math.pi, WAVES)
     )
+
+
+def _set_tree(panel: RegressionPanel, values: Floats, indices: NDArray[np.int64]) -> None:
+    """Let the tree see the columns that vary most with the target, and cut them where events are."""
+    slots, flagged = np.asarray(panel.slots), np.asarray(panel.flagged)
+    mean, deviation = np.asarray(panel.mean), np.asarray(panel.deviation)
+    blank = np.where(np.asarray(panel.is_nominal) > 0, -mean, 0.0)
+    shown = values[:, slots]
+    shown = np.where(np.isnan(shown), blank, np.clip((shown - mean) / deviation, -FARTHEST, FARTHEST))
+    lags = (np.asarray(panel.kept_lags)[indices] - panel.target_mean) / panel.target_deviation
+    columns = np.concatenate([shown, np.isnan(values[:, slots[flagged]]), np.nan_to_num(lags)], axis=1)
+    chosen = [*range(columns.shape[1])]
+    if len(chosen) > MOST_IN_TREE:
+        chosen = _most_correlated(columns, chosen, np.asarray(panel.kept_targets)[indices], MOST_IN_TREE)
+    cuts = np.full((1 + len(chosen), BINS - 1), math.inf)
+    for k, column in enumerate(chosen, 1):
+        distinct = np.unique(columns[:, column])
+        ends = 0.5 * (distinct[1:] + distinct[:-1])
+        if len(ends) >= BINS:
+            ends = np.unique(np.quantile(columns[:, column], np.arange(1, BINS) / BINS))
+        cuts[k, : len(ends)] = ends
+    panel.set_tree(1 + np.array(chosen, np.longlong), cuts)
 
 
 def _most_correlated(values: Floats, slots: list[int], targets: Floats, room: int) -> list[int]:

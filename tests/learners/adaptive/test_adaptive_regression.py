@@ -46,6 +46,17 @@ def test_it_beats_rivers_regressors_under_drift() -> None:
     assert np.mean(squared_errors(AdaptiveRegression(), events)[50:]) < 0.7 * best
 
 
+def test_where_a_name_decides_which_numbers_count_the_tree_sees_it() -> None:
+    rng, events = np.random.default_rng(4), []
+    for _ in range(900):
+        x: dict[Any, Any] = {name: float(rng.normal()) for name in "abcd"} | {"kind": "uv"[rng.integers(2)]}
+        y = 3.0 * x["a"] + 2.0 * x["b"] if x["kind"] == "u" else 3.0 * x["c"] - 2.0 * x["d"]
+        events.append((x, y + float(rng.normal())))
+    model = AdaptiveRegression(lags=0)
+    assert np.mean(squared_errors(model, events)[500:]) < 1.2  # the noise has 1
+    assert "tree" in list(model.explain_one(x))[:4]
+
+
 def test_intervals_hold_their_level_under_drift() -> None:
     model, inside = AdaptiveRegression(), []
     for number, (x, y) in enumerate(friedman(900)):
@@ -159,6 +170,9 @@ def test_a_state_whose_parts_do_not_fit_is_refused() -> None:
         "deviation": np.zeros_like,
         "squares": lambda a: -a,
         "root_3": np.zeros_like,
+        "tree_low": lambda a: a + 1,
+        "tree_cuts": lambda a: -a,
+        "tree_columns": lambda a: a + 100,
         "kept_targets": lambda a: a[:-1],
         "errors": lambda a: a * math.nan,
     }
