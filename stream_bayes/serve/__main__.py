@@ -47,7 +47,7 @@ async def serve(channel: Channel, line: socket.socket, hello: Mapping[str, Any])
     """Run the service until the channel ends."""
     board = Board(hello["name"], hello["history_events"], _sending(channel))
     door = Door(ServiceLimits(**hello["limits"]), access=ACCESS)
-    service = Service(board, ServiceAbilities(**hello["traits"]), door)
+    service = Service(board, ServiceAbilities(**hello["traits"]), door, others=hello["others"])
     loop = asyncio.get_running_loop()
     receiver = Thread(
         target=_receive_all, args=(channel, board, loop, Models(hello["models"]), hello["key"]), daemon=True

@@ -49,6 +49,7 @@ from stream_bayes.serve.graphs import change_svg
 from stream_bayes.serve.metrics import metrics_text
 from stream_bayes.serve.number_views import NumberCopy
 from stream_bayes.serve.openapi import Operation, described, docs_page
+from stream_bayes.serve.other_services import OtherServices
 from stream_bayes.serve.plain_values import as_json, by_text
 from stream_bayes.serve.threshold_costs import threshold_costs
 from stream_bayes.serve.views import Copy, View
@@ -82,7 +83,8 @@ Answer = TypeVar("Answer")
 
 class Service:
     """The service as an ASGI application. `board` is what it shows, `traits` what it can do. `mails` learns mails
-    directly, for a filter of its own directory; None where the pipeline learns.
+    directly, for a filter of its own directory; None where the pipeline learns. `others` are the addresses of further
+    services to show, each with a token for reads.
     """
 
     def __init__(
@@ -91,11 +93,13 @@ class Service:
         traits: ServiceAbilities,
         door: Door,
         mails: MessageLearner | None = None,
+        others: Sequence[tuple[str, str | None]] = (),
     ) -> None:
         self.board = board
         self.traits = traits
         self.door = door
         self._mails = mails
+        self._others = OtherServices(others)
         self._worker = ThreadPoolExecutor(1, "answers")
         self._waiting = 0
         self.app = self._application()
@@ -113,6 +117,13 @@ class Service:
                 "/v1/evaluation",
                 self.evaluation,
                 "Measures, dead letters, lag; name= chooses a challenger",
+            ),
+            Operation("GET", "/v1/status", self.status, "The name and status of the pipeline alone"),
+            Operation(
+                "GET",
+                "/v1/services",
+                self.services,
+                "The status of this service, and of those in serve.others",
             ),
             Operation("GET", "/v1/history", self.history, "The newest events; filtered, as JSON or CSV"),
             Operation(
@@ -187,6 +198,7 @@ class Service:
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
         yield
         self._worker.shutdown(wait=False, cancel_futures=True)
+        self._others.close()
 
     # -- the model ----------------------------------------------------------------------------------------------------
 
@@ -346,6 +358,13 @@ class Service:
         before, now = (list(history.first), history.since_first()) if against == "first" else history.halves()
         answer = await self._in_worker(lambda: described_drifts(before, now))
         return _json(answer | {"against": against, "kept": len(history), "left_out": history.left_out})
+
+    async def status(self, request: Request) -> Response:
+        return _json({"name": self.traits.name, "status": self.board.status})
+
+    async def services(self, request: Request) -> Response:
+        own = {"address": "", "name": self.traits.name, "status": self.board.status, "problem": None}
+        return _json({"services": [own, *await self._others.statuses()]})
 
     async def history(self, request: Request) -> Response:
         query, history = request.query_params, self.board.history

@@ -144,6 +144,10 @@ def _hello(
         "name": engine.step.name,
         "key": None if product is None else product.key_of(model.model),
         "history_events": own.history.events,
+        "others": [
+            (other.url, None if other.read_token is None else other.read_token.get_secret_value())
+            for other in own.others
+        ],
         "models": [] if config is None else _model_tables(config),
         "traits": {
             "name": engine.step.name,

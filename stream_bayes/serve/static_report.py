@@ -9,80 +9,21 @@ from __future__ import annotations
 import base64
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
-from stream_bayes.errors import BadValue, SourceError
+from stream_bayes.errors import SourceError
 from stream_bayes.serve.app import PAGE
+from stream_bayes.serve.service_answers import ServiceAnswers
 
-__all__ = ["ServiceAnswers", "report_of"]
+__all__ = ["report_of"]
 
-SECONDS = 30.0  # for an answer
-MOST_BYTES = 256 << 20  # of an answer
 MOST_CELLS = 144  # of the confusion matrix whose events are part of a report
 SHOWN = {"limit": "100", "format": "json"}  # events that the page shows at once
 COSTS = {"missed": "1", "false_alarm": "1"}
 NO_LABELS = "a report takes no labels; give them to the service"
-
-
-class ServiceAnswers:
-    """The answers of a service at an address such as "http://127.0.0.1:8080", with a token for reads if it needs one.
-
-    Raises
-    ------
-    BadValue
-        If the address is none of a service.
-    """
-
-    def __init__(self, address: str, token: str | None = None) -> None:
-        parts = urlsplit(address)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.username:
-            raise BadValue(f"expected the address of a service, as http://127.0.0.1:8080; got {address!r}")
-        self._address = address
-        self._connect: Callable[..., HTTPConnection] = (
-            HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        )
-        self._host, self._port, self._path = parts.hostname, parts.port, parts.path.rstrip("/")
-        self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-
-    def get(self, path: str, parameters: Mapping[str, str] = {}) -> Any:
-        """Return the answer to a GET; None if the service refuses it, as what its model cannot do."""
-        return self._asked("GET", f"{path}?{urlencode(parameters)}" if parameters else path, None)
-
-    def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Return the answer to a POST; None if the service refuses it."""
-        return self._asked("POST", path, msgspec.json.encode(body))
-
-    def _asked(self, method: str, path: str, body: bytes | None) -> Any:
-        """Raise `SourceError` if the service cannot be reached, or wants a token."""
-        headers = self._headers | ({} if body is None else {"Content-Type": "application/json"})
-        line = self._connect(self._host, self._port, timeout=SECONDS)
-        try:
-            line.request(method, f"{self._path}/{path}", body, headers)
-            answer = line.getresponse()
-            content = answer.read(MOST_BYTES + 1)
-        except (OSError, HTTPException) as error:
-            raise SourceError(f"{self._address} does not answer: {error}") from error
-        finally:
-            line.close()
-        if answer.status in (401, 403):
-            raise SourceError(
-                f"{self._address} wants a token for reads; name its variable with --read-token-env"
-            )
-        if answer.status == 503 or len(content) > MOST_BYTES:
-            raise SourceError(f"{self._address} has no answer to {path} yet, or too large a one; try again")
-        if answer.status != 200:
-            return None
-        if "json" not in answer.getheader("content-type", ""):
-            return content.decode("utf-8", "replace")
-        try:
-            return msgspec.json.decode(content)
-        except msgspec.DecodeError as error:
-            raise SourceError(f"{self._address} is no service of stream_bayes: {error}") from error
 
 
 def report_of(service: ServiceAnswers) -> str:
@@ -120,7 +61,7 @@ def _answers(service: ServiceAnswers) -> Iterator[Answered]:
     def asked(path: str, **parameters: str) -> Answered:
         return path, parameters, service.get(path, parameters)
 
-    for path in ("v1/evaluation/parts", "v1/drifts", "v1/confusion"):
+    for path in ("v1/services", "v1/evaluation/parts", "v1/drifts", "v1/confusion"):
         yield asked(path)
     for against in ("first", "older"):
         yield asked("v1/drifts/features", against=against)

@@ -34,7 +34,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # of the driver's connections
 ]
 
-TABS = ("now", "quality", "model", "history", "drift", "models")
+TABS = ("now", "quality", "model", "history", "drift", "models", "pipelines")
 EVIL = "<img src=x onerror=document.title='pwned'>"
 SCREENSHOTS = os.environ.get("STREAM_BAYES_SCREENSHOTS")
 

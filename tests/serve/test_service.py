@@ -14,6 +14,7 @@ import pytest
 from stream_bayes.serve import handover
 from stream_bayes.serve.threshold_costs import threshold_costs
 from stream_bayes.streams.engine.engine import Engine
+from tests.ports import free_ports
 from tests.serve.weather import Client, pipeline_text, running, write_days
 
 DAYS = 2_000
@@ -257,3 +258,35 @@ def test_a_challenger_answers_by_its_name(tmp_path: Path) -> None:
         own = engine.challengers.by_name["net"].step.losses.cumulative
         assert measures["cumulative"]["accuracy"] == pytest.approx(own.accuracy)
         assert "'net'" in client.refusal("/v1/predict", {"x": x, "model": "nett"}, 404)
+
+
+def test_other_services_are_asked_for_their_status_by_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (gone,) = free_ports(1)
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        write_days(tmp_path / name, 60)
+    secret = "a token for reads of the other"
+    monkeypatch.setenv("OTHER_TOKEN", secret)
+    token = 'read_token = "${OTHER_TOKEN}"'
+    guarded = pipeline_text("nb", token)
+    with running(tmp_path / "other", guarded) as (_, other):
+        addresses = ((other.port, token), (other.port, ""), (gone, ""))
+        table = "".join(
+            f'[[serve.others]]\nurl = "http://127.0.0.1:{port}"\n{more}\n' for port, more in addresses
+        )
+        other = Client(other.port, secret)
+        wait_until(lambda: other.get("/v1/status")["status"].get("processed") == 60)
+        with running(tmp_path / "one", pipeline_text("nb").replace("[schema", f"{table}[schema")) as (
+            _,
+            client,
+        ):
+            services = client.get("/v1/services")["services"]
+            assert [each["name"] for each in services] == ["weather", "weather", None, None]
+            assert services[1]["status"]["processed"] == 60 and services[1]["problem"] is None
+            assert (
+                "refuses reads without its token" in services[2]["problem"]
+                and "does not answer" in services[3]["problem"]
+            )
+            assert secret not in json.dumps(services)

@@ -46,7 +46,8 @@ def report(
         from stream_bayes.serve.launch import check_installed
 
         check_installed()
-        from stream_bayes.serve.static_report import ServiceAnswers, report_of
+        from stream_bayes.serve.service_answers import ServiceAnswers
+        from stream_bayes.serve.static_report import report_of
 
         address = source if "://" in source else _served(source, servers, key_of(key_env), around)
         token = token_of(read_token_env, "--read-token-env")

@@ -151,7 +151,8 @@ function lagByUnit(lag, units) {
   return byUnit;
 }
 
-function lagTile(lag, units) {
+// The lag as a text, and what it counts.
+export function lagTile(lag, units) {
   const byUnit = [...lagByUnit(lag, units)];
   if (!byUnit.length) return ["unknown", "the end of the source"];
   const shown = byUnit.map(([unit, behind]) => (unit === "bytes" ? size(behind) : figure(behind)));

@@ -6,19 +6,20 @@ import { History } from "./history.js";
 import { Model } from "./model.js";
 import { Models } from "./models.js";
 import { Now } from "./now.js";
+import { Pipelines } from "./pipelines.js";
 import { Quality } from "./quality.js";
 import { currentToken, follow, get, setToken } from "./service.js";
 
 const problem = document.getElementById("problem");
 const state = document.getElementById("state");
-const NAMES = ["now", "quality", "model", "history", "drift", "models"];
+const NAMES = ["now", "quality", "model", "history", "drift", "models", "pipelines"];
 
 function report(error) {
   problem.hidden = !error;
   if (error) problem.textContent = visible(error.status === 401 ? `${error.message} Enter the token above.` : error.message);
 }
 
-const kinds = { now: Now, quality: Quality, model: Model, history: History, drift: Drift, models: Models };
+const kinds = { now: Now, quality: Quality, model: Model, history: History, drift: Drift, models: Models, pipelines: Pipelines };
 const tabs = Object.fromEntries(NAMES.map((name) => [name, new kinds[name](document.getElementById(`panel-${name}`), report, openEvents)]));
 let current = null;
 
@@ -88,6 +89,7 @@ function receive(kind, data) {
     state.textContent = `${running}, ${data.ready === false ? "not ready" : "ready"}`;
     state.dataset.state = data.running === false ? "ended" : data.ready === false ? "unready" : "ready";
   }
+  if (kind === "status" && current === "pipelines" && !document.hidden) tabs.pipelines.refresh();
   if (document.hidden) return;
   for (const name of RECEIVERS[kind] || []) if (name === current) tabs[name].refresh();
 }

@@ -308,6 +308,13 @@ class HistoryConfig(ConfigTable):
     )
 
 
+class OtherServiceConfig(ConfigTable):
+    """Another service that the page shows."""
+
+    url: str = Field(pattern=r"^https?://[^/?#@\s]+(/[^?#\s]*)?$", description="as http://127.0.0.1:8081")
+    read_token: Secret | None = Field(None, description="its token for reads, if it wants one")
+
+
 class ServeConfig(ConfigTable):
     """The service over the running pipeline: predictions, labels and a page over HTTP."""
 
@@ -323,6 +330,9 @@ class ServeConfig(ConfigTable):
     token: Secret | None = Field(None, description="needed for every write; without one there are none")
     read_token: Secret | None = Field(None, description="needed for reads, if given")
     history: HistoryConfig = Field(default_factory=lambda: HistoryConfig.model_validate({}))
+    others: list[OtherServiceConfig] = Field(
+        default_factory=list, max_length=64, description="services of other pipelines, shown on the same page"
+    )
     max_body_bytes: int = Field(8_388_608, ge=1024)
     max_requests: int = Field(1000, ge=1, description="a second from one address")
     seconds: float = Field(10.0, gt=0, description="for a request to arrive, and for its answer")
@@ -633,6 +643,7 @@ _SECRETS = {
     ("snapshots", "key"),
     ("serve", "token"),
     ("serve", "read_token"),
+    ("serve", "others", "read_token"),
 }
 
 
