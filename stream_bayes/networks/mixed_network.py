@@ -13,6 +13,7 @@ import numpy as np
 from river import base
 
 from stream_bayes.core.encoding._features import read_weight
+from stream_bayes.core.inference.posterior import Posterior
 from stream_bayes.core.live_networks.mixed_counts import Declared, MixedCounts
 from stream_bayes.core.live_networks.mixed_draws import completed
 from stream_bayes.core.live_networks.mixed_families import MixedFamilies
@@ -27,7 +28,14 @@ from stream_bayes.core.values.inputs import feature_name
 from stream_bayes.core.values.payloads import tagged_payload, untagged_payload
 from stream_bayes.core.values.values import is_missing, shown
 from stream_bayes.data.schema import Nominal, Numeric, Schema
-from stream_bayes.errors import BadValue, CannotMerge, FeaturesIgnored, NotSupported, UnknownFeature
+from stream_bayes.errors import (
+    BadValue,
+    BudgetExceeded,
+    CannotMerge,
+    FeaturesIgnored,
+    NotSupported,
+    UnknownFeature,
+)
 from stream_bayes.learners.base.arguments import check_choice, check_count, check_number
 from stream_bayes.learners.base.draws import checked_rng
 from stream_bayes.learners.base.state import CountLearner
@@ -45,6 +53,8 @@ LEAST_ROWS = 20  # rows with all variables, for a search
 MOST_VARIABLES = 64
 QUANTILE_EVENTS = 200
 RANKS = "ranks"
+SAMPLES = 2_000  # draws of a question that is too large for an exact answer
+SAMPLING = "likelihood-weighting"
 SEARCH = HillClimbing(max_parents=3, restarts=0)
 
 
@@ -91,7 +101,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
     Promises: sums hold 159 bits, so densities are equal to 1e-9 of themselves in any order, split, merge, and after
     unlearning. Every event has a finite density, from the second on. `query` is exact: missing names are enumerated, at
     most 2**16 combinations; missing numbers are integrated out as Gaussians, in parts where they are cut. Where another
-    number depends on such a one, each of its bins stands for eight points.
+    number depends on such a one, each of its bins stands for eight points. Of more combinations, some are drawn.
 
     Memory: for each combination of names above a number with d numeric parents, 24 bytes for each of (d + 1)(d + 2) / 2
     sums and 100 for each number.
@@ -305,7 +315,13 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
 
     # -- answers ------------------------------------------------------------------------------------------------------
 
-    def query(self, target: Any, evidence: X | None = None) -> Any:
+    def query(
+        self,
+        target: Any,
+        evidence: X | None = None,
+        samples: int = SAMPLES,
+        rng: np.random.Generator | None = None,
+    ) -> Any:
         """Return the distribution of a variable given others.
 
         Parameters
@@ -314,10 +330,17 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             The variable.
         evidence
             `{variable: value}`; None and NaN count as not observed.
+        samples
+            The number of draws by likelihood weighting, each about a millisecond, if more than 2**16 combinations of
+            missing names matter; 0 refuses such a question.
+        rng
+            The source of randomness of draws. None: equal questions to equal networks have equal answers.
 
         Returns
         -------
-        `{value: probability}` for names; a `StudentMixture` for numbers, with `mean`, `interval` and `log_density`.
+        A `Posterior` for names, `{value: probability}`; a `StudentMixture` for numbers, with `mean`, `interval` and
+        `log_density`. `method` is `"exact"`, or `"likelihood-weighting"`; then `sampled` has the standard errors of the
+        probabilities, or of the `"mean"`, and the number of independent draws of the same precision.
 
         Raises
         ------
@@ -328,26 +351,37 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         NoValueKnown
             If no value of a variable that matters is known.
         BudgetExceeded
-            If more than 2**16 combinations of missing names matter.
+            If more than 2**16 combinations of missing names matter, and `samples` is 0.
         """
         given = {} if evidence is None else evidence
         if not isinstance(given, Mapping):
             raise BadValue(f"evidence comes as a dict {{variable: value}}, not as {shown(given)}")
+        if samples != 0:
+            check_count("samples", samples)
         for v in (target, *given):
             self._check_variable(v)
         values = self._store.read(given)
         for v, value in self._novel(values).items():
             raise BadValue(f"variable {shown(v)}: {shown(value)} was never learned; nothing follows from it")
         scored = self._scored(values)
-        if self._store.kinds.get(target) is False:
-            return self._inference.shares(target, scored)
-        if self._families.unit(target).weight <= 0.0:
+        has_names = self._store.kinds.get(target) is False
+        if not has_names and self._families.unit(target).weight <= 0.0:
             raise no_value(target)
-        return self._number(target, scored)
+        try:
+            if has_names:
+                return Posterior(self._inference.shares(target, scored), "exact", "it fits")
+            return self._in_numbers(target, self._inference.number(target, scored))
+        except BudgetExceeded as error:
+            if not samples:
+                raise
+            rng, reason = np.random.default_rng(0) if rng is None else checked_rng(rng), str(error)
+        if has_names:
+            shares, sampled = self._inference.sampled_shares(target, scored, samples, rng)
+            return Posterior(shares, SAMPLING, reason, sampled)
+        return self._in_numbers(target, self._inference.sampled_number(target, scored, samples, rng))
 
-    def _number(self, target: Any, scored: Mapping[Any, Any]) -> StudentMixture:
-        """Return the distribution of a number given values, the numbers among them by their scores."""
-        forecast = self._inference.number(target, scored)
+    def _in_numbers(self, target: Any, forecast: StudentMixture) -> StudentMixture:
+        """Return the distribution of a number from that of its score, if it is ranked."""
         return ScoredMixture(forecast, self._ranks[target]) if target in self._ranks else forecast
 
     def predict_proba_one(self, x: X, variable: Any) -> dict[Any, float]:
@@ -358,8 +392,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             raise BadValue(
                 f"{shown(variable)} has numbers: predict_one and predict_interval_one forecast them"
             )
-        shares: dict[Any, float] = answer
-        return shares
+        return dict(answer)
 
     def predict_one(self, x: X, variable: Any) -> Any:
         """Return the most probable name, or the mean, of a variable given the other values of an event."""
@@ -381,7 +414,10 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
     def _answer(self, x: X, variable: Any) -> Any:
         self._check_variable(variable)
         values = self._store.read({v: value for v, value in x.items() if v != variable})
-        return self.query(variable, {v: value for v, value in values.items() if v not in self._novel(values)})
+        # An event of a stream has no time for draws.
+        return self.query(
+            variable, {v: x for v, x in values.items() if v not in self._novel(values)}, samples=0
+        )
 
     def log_density_one(self, x: X) -> float:
         """Return the logarithm of the density of an event: of its names the probability, of its numbers the density.
@@ -491,7 +527,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
                 continue
             rest = self._inference.bounded(before, v)
             if self._store.kinds[v]:
-                forecast = self._number(v, rest)
+                forecast = self._in_numbers(v, self._inference.number(v, rest))
                 nats[v], expected[v] = -forecast.log_density(values[v]), forecast.entropy
             else:
                 shares = self._inference.shares(v, rest)

@@ -241,16 +241,53 @@ def test_bad_events_are_refused_before_anything_changes() -> None:
     assert model.state()["checksum"] == before
 
 
-def test_too_many_missing_names_are_refused_and_not_sampled_in_silence() -> None:
+def test_too_many_missing_names_are_drawn_with_a_standard_error_and_said_to_be() -> None:
     names = [f"n{k}" for k in range(17)]
     model = MixedNetwork({**{name: [] for name in names}, "x": []})
     chain = MixedNetwork({name: names[k - 1 : k] for k, name in enumerate(names)} | {"x": names[-1:]})
     for each in (model, chain):
         for k in range(8):
             each.learn_one({name: "uv"[(k >> j % 3) & 1] for j, name in enumerate(names)} | {"x": float(k)})
-    assert model.query("x").mean == pytest.approx(3.5)
+    assert model.query("x").mean == pytest.approx(3.5) and model.query("x").method == "exact"
     with pytest.raises(BudgetExceeded, match="131,072 combinations"):
-        chain.query("x")
+        chain.query("x", samples=0)
+    with pytest.raises(BudgetExceeded):
+        chain.predict_one({}, "x")  # an event of a stream has no time for draws
+    share = np.array([1.0, 0.0])  # of u and v: the chance of each follows along the chain
+    for name in names:
+        above = chain.structure.parents(name)
+        rows = [chain._families.shares(name, dict.fromkeys(above, value)) for value in "uv"]
+        share = np.array([sum(share[k] * rows[k][value] for k in range(2)) for value in "uv"])
+    forecast, named = chain.query("x", samples=500), chain.query("n16", samples=500)
+    by_name = [chain._families.numeric("x", {"n16": value}).predict([]).mean for value in "uv"]
+    assert forecast.method == named.method == "likelihood-weighting" and "131,072" in named.reason
+    assert abs(forecast.mean - share @ by_name) < 4.0 * forecast.sampled.errors["mean"] < 0.8
+    assert abs(named["u"] - share[0]) < 4.0 * named.sampled.errors["u"] < 0.2
+    assert chain.query("x", samples=500).mean == forecast.mean  # equal questions have equal answers
+
+
+def test_draws_of_names_and_numbers_agree_with_the_exact_answer_within_their_standard_errors() -> None:
+    rng = np.random.default_rng(5)
+    model = MixedNetwork({"a": [], "b": ["a"], "x": ["b"], "z": ["x"], "s": ["z"], "y": ["z", "a"]})
+    for _ in range(500):
+        a, b = (bool(k) for k in rng.random(2) < (0.4, 0.6))
+        x = float(rng.normal(3.0 * b))
+        z = x + float(rng.normal())
+        y = 2.0 * z + 5.0 * a + float(rng.normal())
+        model.learn_one({"a": a, "b": b or a, "x": x, "z": z, "s": "pq"[int(z + rng.normal() > 2.0)], "y": y})
+    inference = model._inference
+    evidence: dict[Any, Any] = {"y": 8.0, "s": "q"}
+    shares, sampled = inference.sampled_shares("a", evidence, 800, np.random.default_rng(7))
+    exact = inference.shares("a", evidence)
+    assert abs(shares[True] - exact[True]) < 3.5 * sampled.errors[True] < 0.15
+    assert 100.0 < sampled.effective <= 800.0
+    questions: list[tuple[str, dict[Any, Any]]] = [("x", evidence), ("z", {"s": "p"}), ("y", {"s": "p"})]
+    for target, given in questions:
+        drawn = inference.sampled_number(target, given, 400, np.random.default_rng(8))
+        whole = inference.number(target, given)
+        assert abs(drawn.mean - whole.mean) < 3.5 * drawn.sampled.errors["mean"] < 1.5, target
+        assert drawn.below(whole.mean) == pytest.approx(whole.below(whole.mean), abs=0.12)
+        assert sum(drawn.weights) == pytest.approx(1.0)
 
 
 def test_samples_have_the_moments_of_what_was_learned() -> None:

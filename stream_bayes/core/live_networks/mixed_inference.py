@@ -8,18 +8,24 @@ linear Gaussians, whose joint mean and covariance are built from parents to chil
 A missing number above a name matters by its bin: a bin has the probability that the number lies there given the
 observed numbers, and the name its share there. Where a bin is not enough, since another number depends on the missing
 one, it is eight points, with Gauss and Legendre's weights.
+
+Where there are too many combinations, likelihood weighting draws them: a missing name from its shares given its
+parents, a missing number above names from its distribution given the observed ones. Each draw weighs its probability
+times the density of what was observed, divided by the probability to be drawn. Other numbers are integrated out.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy  # its submodules load on first use
+from numpy.typing import NDArray
 
+from stream_bayes.core.inference.posterior import Sampled
 from stream_bayes.core.live_networks.mixed_families import UNKNOWN, MixedFamilies, standardised
 from stream_bayes.core.measures.student_mixture import StudentMixture
 from stream_bayes.core.measures.student_t import StudentT
@@ -62,6 +68,47 @@ class MixedQuestion(NamedTuple):
         by_bin = self.by_bin
         parts = [(len(edges) + 1, len(POINTS) if edges and v != by_bin else 1) for v, edges in self.cut]
         return math.prod(bins * points for bins, points in parts)
+
+
+class SampledMixture(StudentMixture):
+    """The distribution of a number from draws of what is missing beside it. `draws` has the draw of each component, of
+    `samples`.
+    """
+
+    method = "likelihood-weighting"
+
+    def __init__(
+        self,
+        weights: Sequence[float],
+        components: Sequence[StudentT | TruncatedStudent],
+        draws: Sequence[int],
+        samples: int,
+    ) -> None:
+        super().__init__(weights, components)
+        self.draws = tuple(draws)
+        self.samples = samples
+        whole = [each for each in components if isinstance(each, StudentT)]
+        # By location, scale and degrees, if no component is cut: there are thousands.
+        self._columns = np.array(whole).T if len(whole) == len(components) else None
+
+    def below(self, y: float) -> float:
+        """Return the probability that the number is below another one: the probability integral transform."""
+        if self._columns is None:
+            return super().below(y)
+        location, scale, degrees = self._columns
+        away, is_gaussian = (y - location) / scale, np.isinf(degrees)
+        finite = np.where(is_gaussian, 1.0, degrees)
+        shares = np.where(is_gaussian, scipy.special.ndtr(away), scipy.special.stdtr(finite, away))
+        return min(1.0, float(shares @ np.array(self.weights)))
+
+    @property
+    def sampled(self) -> Sampled:
+        """The reliability of the answer: the standard error of its `"mean"`."""
+        weights, (_, draw) = np.array(self.weights), np.unique(self.draws, return_inverse=True)
+        away = weights * (np.array(self.means) - self.mean)
+        error = math.sqrt(float((np.bincount(draw, away) ** 2).sum()))
+        effective = 1.0 / float((np.bincount(draw, weights) ** 2).sum())
+        return Sampled(self.samples, effective, {"mean": error})
 
 
 class MixedInference:
@@ -140,10 +187,77 @@ class MixedInference:
             [weight / whole for weight in weights], [each for _, each in components if each is not None]
         )
 
-    def _combinations(
+    def sampled_shares(
+        self, target: Value, observed: Mapping[Value, Any], samples: int, rng: np.random.Generator
+    ) -> tuple[dict[Value, float], Sampled]:
+        """Return the probability of each value of a nominal variable by likelihood weighting, and their reliability."""
+        rest = {v: value for v, value in observed.items() if v != target}
+        column = {state: k for k, state in enumerate(self.families.states(target))}
+        draws = [
+            (number, log, column[values[target]])
+            for number, log, values, _ in self._draws(rest, target, samples, rng)
+        ]
+        weights = _weights([log for _, log, _ in draws], rest)
+        table = np.zeros((samples, len(column)))
+        for (number, _, state), weight in zip(draws, weights.tolist(), strict=True):
+            table[number, state] += weight
+        shares = table.sum(axis=0)
+        whole = table.sum(axis=1)
+        effective = 1.0 / float((whole * whole).sum())
+        errors = np.sqrt(((table - whole[:, None] * shares) ** 2).sum(axis=0)).clip(1.0 / effective)
+        names = [*column]
+        sampled = Sampled(samples, effective, dict(zip(names, errors.tolist(), strict=True)))
+        return dict(zip(names, shares.tolist(), strict=True)), sampled
+
+    def sampled_number(
+        self, target: Value, observed: Mapping[Value, Any], samples: int, rng: np.random.Generator
+    ) -> SampledMixture:
+        """Return the distribution of a numeric variable by likelihood weighting."""
+        if target not in self.counts.kinds:
+            raise no_value(target)
+        rest = {v: value for v, value in observed.items() if v != target}
+        draws = [
+            (number, log, each)
+            for number, log, _, each in self._draws(rest, target, samples, rng)
+            if each is not None
+        ]
+        weights = _weights([log for _, log, _ in draws], rest)
+        kept = np.flatnonzero(weights > 0.0).tolist()
+        return SampledMixture(
+            weights[kept].tolist(), [draws[k][2] for k in kept], [draws[k][0] for k in kept], samples
+        )
+
+    def _draws(
+        self, observed: Mapping[Value, Any], target: Value | None, samples: int, rng: np.random.Generator
+    ) -> Iterator[tuple[int, float, dict[Value, Any], Forecast]]:
+        """Yield the number of each draw of missing names, its log-weight, all names, and a numeric target."""
+        question, missing, settled, known = self._prepared(observed, target)
+        draws_numbers = any(v != question.by_bin for v, _ in question.cut)
+        kept: dict[tuple[Value, ...], list[tuple[float, dict[Value, Any], Forecast]]] = {}
+        for number in range(samples):
+            values, log_chance = dict(known), 0.0
+            for v in missing:
+                shares = self._alone(v) if v in question.below else self.families.shares(v, values)
+                values[v] = _drawn(shares, rng)
+                log_chance += math.log(shares[values[v]])
+            key = tuple(values[v] for v in missing)
+            parts = None if draws_numbers else kept.get(key)
+            if parts is None:
+                parts = kept[key] = [*self._parts(question, values, rng=rng)]
+            log_weight = self._log_of_names(settled, values) - log_chance
+            for log_density, there, forecast in parts:
+                yield number, log_weight + log_density, there, forecast
+
+    def _alone(self, v: Value) -> dict[Value, float]:
+        """Return the shares of a nominal variable whatever its parents."""
+        counts, states, strength = self.counts.counts(v), self.families.states(v), self.families.strength
+        total = math.fsum(counts.values()) + strength
+        return {value: (counts.get(value, 0.0) + strength / len(states)) / total for value in states}
+
+    def _prepared(
         self, observed: Mapping[Value, Any], target: Value | None
-    ) -> Iterator[tuple[float, dict[Value, Any], Forecast]]:
-        """Yield, for each combination of missing names and bins, its log-weight, all names, and a numeric target."""
+    ) -> tuple[MixedQuestion, list[Value], list[Value], dict[Value, Any]]:
+        """Return a question, the missing names that matter, those that no missing number is above, and the values."""
         kinds = self.counts.kinds
         order = self._order(frozenset(observed) | ({target} if target is not None else set()))
         for v in order:
@@ -153,6 +267,15 @@ class MixedInference:
         question = self._question(order, observed, target)
         names = [v for v in order if not kinds[v]]
         missing = [v for v in names if v not in observed]
+        settled = [v for v in names if v not in question.below]
+        known = {v: x for v, x in observed.items() if not (kinds.get(v) and x is UNKNOWN)}
+        return question, missing, settled, known
+
+    def _combinations(
+        self, observed: Mapping[Value, Any], target: Value | None
+    ) -> Iterator[tuple[float, dict[Value, Any], Forecast]]:
+        """Yield, for each combination of missing names and bins, its log-weight, all names, and a numeric target."""
+        question, missing, settled, known = self._prepared(observed, target)
         states = [self.families.states(v) for v in missing]
         combinations = math.prod(map(len, states)) * question.combinations
         if combinations > MOST_COMBINATIONS:
@@ -161,8 +284,6 @@ class MixedInference:
                 f"{len(missing)} names{numbers} are missing, which have {combinations:,} combinations; at most "
                 f"{MOST_COMBINATIONS:,} are enumerated. Give more evidence, or ask about fewer variables"
             )
-        settled = [v for v in names if v not in question.below]
-        known = {v: x for v, x in observed.items() if not (kinds.get(v) and x is UNKNOWN)}
         for combination in itertools.product(*states):
             values = {**known, **dict(zip(missing, combination, strict=True))}
             log_weight = self._log_of_names(settled, values)
@@ -195,9 +316,16 @@ class MixedInference:
         return MixedQuestion(target, numbers, len(missing) < 2 and not depend, cut, below)
 
     def _parts(
-        self, question: MixedQuestion, values: dict[Value, Any], done: int = 0
+        self,
+        question: MixedQuestion,
+        values: dict[Value, Any],
+        done: int = 0,
+        rng: np.random.Generator | None = None,
     ) -> Iterator[tuple[float, dict[Value, Any], Forecast]]:
-        """Yield the log-density of observed numbers and of names below missing ones, by the bins of those to do."""
+        """Yield the log-density of observed numbers and of names below missing ones, by the bins of those to do.
+
+        With `rng` these are drawn, but for those of the last number.
+        """
         density = self._students if question.is_complete else self._gaussians
         if done == len(question.cut):
             log_density, predicted = density(question.numbers, values, question.target)
@@ -206,6 +334,12 @@ class MixedInference:
         v, edges = question.cut[done]
         log_density, alone = density(question.numbers, values, v)
         assert alone is not None
+        if rng is not None and v != question.by_bin:
+            there = {**values, v: alone.quantile(rng.random())}
+            log_weight = -alone.log_density(there[v])
+            for log_rest, further, forecast in self._parts(question, there, done + 1, rng):
+                yield log_weight + log_rest, further, forecast
+            return
         for low, high in itertools.pairwise((-math.inf, *edges, math.inf)):
             part = TruncatedStudent(alone, low, high)
             mass = part.mass
@@ -219,7 +353,7 @@ class MixedInference:
             for share, weight in POINTS if edges else [(0.5, 1.0)]:
                 there = {**values, v: min(part.quantile(share), math.nextafter(high, -math.inf))}
                 log_weight = math.log(mass * weight) - alone.log_density(there[v])
-                for log_rest, further, forecast in self._parts(question, there, done + 1):
+                for log_rest, further, forecast in self._parts(question, there, done + 1, rng):
                     yield log_weight + log_rest, further, forecast
 
     def _order(self, asked: frozenset[Value]) -> list[Value]:
@@ -304,3 +438,21 @@ def no_value(v: Value) -> NoValueKnown:
     return NoValueKnown(
         f"no value of {shown(v)} is known yet; learn events that have it, or declare its values in a schema"
     )
+
+
+def _drawn(shares: Mapping[Value, float], rng: np.random.Generator) -> Value:
+    """Return a value drawn by its share."""
+    ends = np.cumsum([*shares.values()])
+    return [*shares][min(int(np.searchsorted(ends, rng.random() * ends[-1], side="right")), len(ends) - 1)]
+
+
+def _weights(logs: list[float], observed: Mapping[Value, Any]) -> NDArray[np.float64]:
+    """Return the weights of draws, which sum to 1. Raise `ImpossibleEvidence` if none fits the evidence."""
+    most = max(logs, default=-math.inf)
+    if most == -math.inf:
+        raise ImpossibleEvidence(
+            f"no draw fits the evidence, which is all but impossible: {shown(dict(observed))}"
+        )
+    weights = np.exp(np.array(logs) - most)
+    shares: NDArray[np.float64] = weights / weights.sum()
+    return shares

@@ -150,6 +150,21 @@ class ScoredMixture(StudentMixture):
         ]
 
     @property
+    def method(self) -> str:  # type: ignore[override]  # a constant there
+        """The way in which the distribution of the score was found."""
+        return self.of_score.method
+
+    @property
+    def sampled(self) -> Any:
+        """The reliability of an answer from samples, with the standard error of the mean of scores; None if exact."""
+        return getattr(self.of_score, "sampled", None)
+
+    @property
+    def means(self) -> list[float]:
+        """The mean of each component, over quantiles."""
+        return [math.fsum(each) / len(QUANTILES) for each in self._numbers()]
+
+    @property
     def mean(self) -> float:
         """The mean over quantiles."""
         return self._average(self._numbers())

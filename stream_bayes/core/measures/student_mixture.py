@@ -30,15 +30,22 @@ class StudentMixture:
     [-0.84, 5.5]
     """
 
+    method = "exact"  # how the distribution was found
+
     def __init__(self, weights: Sequence[float], components: Sequence[StudentT | TruncatedStudent]) -> None:
         self.weights = tuple(weights)
         self.components = tuple(components)
 
     @property
+    def means(self) -> list[float]:
+        """The mean of each component."""
+        return [each.mean for each in self.components]
+
+    @property
     def mean(self) -> float:
         """The mean."""
-        parts = zip(self.weights, self.components, strict=True)
-        return math.fsum(weight * each.mean for weight, each in parts)
+        parts = zip(self.weights, self.means, strict=True)
+        return math.fsum(weight * mean for weight, mean in parts)
 
     @property
     def standard_deviation(self) -> float:
