@@ -37,6 +37,8 @@ Search for a structure
     mixed_structure(rows)   hill climbing over names and numbers, for a `MixedNetwork`
     score(structure, rows)  the score of a given structure
     edge_confidence         the share of bootstrap replicates that have an edge
+    edge_posterior          the probability of each edge over all structures, for at most 16 variables
+    average_network         the structure that probabilities of edges suggest
     FamilyScorer            scores of families, cached between searches
     SearchResult, Move, ConstraintResult    results
 
@@ -74,6 +76,7 @@ if TYPE_CHECKING:
     from stream_bayes.core.networks.equivalence import Difference, EquivalenceClass
     from stream_bayes.core.networks.noisy_or import noisy_or
     from stream_bayes.core.networks.structure import Structure
+    from stream_bayes.core.search.edge_posterior import average_network, edge_posterior
     from stream_bayes.core.search.exact_search import ExactSearch
     from stream_bayes.core.search.family_scorer import FamilyScorer
     from stream_bayes.core.search.hill_climbing import HillClimbing
@@ -134,8 +137,10 @@ __all__ = [
     "Utility",
     "adjustment_set",
     "average_effect",
+    "average_network",
     "chow_liu_tree",
     "edge_confidence",
+    "edge_posterior",
     "finding_impacts",
     "from_pgmpy",
     "from_pyagrum",
@@ -186,6 +191,7 @@ __getattr__, __dir__ = front(
         ),
         "core.networks.structure": ("Structure",),
         "core.search.family_scorer": ("FamilyScorer",),
+        "core.search.edge_posterior": ("average_network", "edge_posterior"),
         "core.search.exact_search": ("ExactSearch",),
         "core.search.hill_climbing": ("HillClimbing",),
         "core.search.k2": ("K2Search",),
