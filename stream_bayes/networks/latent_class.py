@@ -50,8 +50,7 @@ class LatentClass(CountLearner, base.AnomalyDetector):
     ----------
     variables
         The features of events to describe: a name, or a list of names. Default: all features as they come, at most 64.
-        The first value of a feature decides its kind: a float is a number, anything else a name, whole numbers
-        included.
+        The first value of a feature decides its kind: strings, bytes, bools and tuples are names, as in `MixedNetwork`.
     classes
         The number of classes; or several, `[2, 3, 4]`, each with a model of its own that learns all events: the
         smallest that predicts as well as any answers. `"learn"`, the default, is 1 to 6.
@@ -64,8 +63,8 @@ class LatentClass(CountLearner, base.AnomalyDetector):
         The number of values of a feature after which new ones share one. Default: no limit.
     seed
         The seed of the random priors.
-    numbers
-        The variables, a name or a list of names, that have numbers even where the first of them are whole.
+    names
+        The variables, a name or a list of names, whose values are names even where they are whole numbers.
 
     Notes
     -----
@@ -105,7 +104,7 @@ class LatentClass(CountLearner, base.AnomalyDetector):
         half_life: float | None = None,
         max_values: int | None = None,
         seed: int = 0,
-        numbers: Any = (),
+        names: Any = (),
     ) -> None:
         self.variables = variables
         self.classes = classes
@@ -113,12 +112,12 @@ class LatentClass(CountLearner, base.AnomalyDetector):
         self.half_life = half_life
         self.max_values = max_values
         self.seed = seed
-        self.numbers = numbers
+        self.names = names
         self._takes_all = variables is None
         self._names: list[Any] = [] if variables is None else names_of("variables", variables)
-        self._numbers = names_of("numbers", numbers, may_be_empty=True)
-        if not self._takes_all and (foreign := [v for v in self._numbers if v not in self._names]):
-            raise UnknownFeature(f"numbers names {shown(foreign)}, which variables does not")
+        self._nominal = names_of("names", names, may_be_empty=True)
+        if not self._takes_all and (foreign := [v for v in self._nominal if v not in self._names]):
+            raise UnknownFeature(f"names lists {shown(foreign)}, which variables does not")
         check_count("restarts", restarts)
         if half_life is not None:
             check_number("half_life", half_life, above=True)
@@ -132,7 +131,7 @@ class LatentClass(CountLearner, base.AnomalyDetector):
                 for number in read_states("classes", classes)
             ]
         )
-        self._begin_numbers()
+        self._begin_names()
         self._pending: list[list[HiddenWindow]] = []  # of events that are not counted yet, by chain
         self._is_full = False
         self._absent = AbsentVariables(self._names)
@@ -140,10 +139,10 @@ class LatentClass(CountLearner, base.AnomalyDetector):
     def _rng_of(self, numbers: tuple[int, ...]) -> np.random.Generator:
         return np.random.default_rng([self.seed, *numbers])
 
-    def _begin_numbers(self) -> None:
-        for v in self._numbers:
+    def _begin_names(self) -> None:
+        for v in self._nominal:
             if v in self._names:
-                self._store.begin(self._names.index(v), True)
+                self._store.begin(self._names.index(v), False)
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -206,7 +205,7 @@ class LatentClass(CountLearner, base.AnomalyDetector):
             self._names.append(v)
             self._store.add_variable()
         if new:
-            self._begin_numbers()
+            self._begin_names()
             for windows in self._pending:  # what is new was missing in them
                 for window in windows:
                     window.steps = [
@@ -221,7 +220,7 @@ class LatentClass(CountLearner, base.AnomalyDetector):
 
     def _value(self, x: X, v: Any) -> Value | None:
         has_numbers = self._store.has_numbers(self._names.index(v)) if v in self._names else None
-        return value_in(x, v, True if v in self._numbers else has_numbers)
+        return value_in(x, v, False if v in self._nominal else has_numbers, is_whole_number=True)
 
     def _seen(self, values: Mapping[Any, Value]) -> tuple[Seen, ...]:
         return tuple(self._best.seen(k, values.get(v)) for k, v in enumerate(self._names))
@@ -413,7 +412,7 @@ class LatentClass(CountLearner, base.AnomalyDetector):
 
     @property
     def kinds(self) -> dict[Any, str]:
-        """`"nominal"` or `"numeric"` for each variable that has come, or is declared to have numbers."""
+        """`"nominal"` or `"numeric"` for each variable that has come, or is listed in `names`."""
         kinds = {v: self._store.has_numbers(k) for k, v in enumerate(self._names)}
         return {v: "numeric" if kind else "nominal" for v, kind in kinds.items() if kind is not None}
 
@@ -478,7 +477,7 @@ class LatentClass(CountLearner, base.AnomalyDetector):
                 for _ in names:
                     self._store.add_variable()
                 self._names = names
-                self._begin_numbers()
+                self._begin_names()
             expect(names == self._names, "it has other variables")
         super()._load(store, derived)
 

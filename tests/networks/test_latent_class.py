@@ -72,9 +72,10 @@ def test_answers_are_sums_over_the_classes() -> None:
 
 
 def test_features_come_late_are_bounded_and_bad_events_change_nothing(tmp_path: Path) -> None:
-    model = LatentClass(restarts=2, classes=[1, 2], numbers="load", max_values=2)
+    model = LatentClass(restarts=2, classes=[1, 2], names="code", max_values=2)
     assert model.score_one({"x": 1.0}) == 0.0 and model.classify_one() == {0: 1.0}
-    model.learn_one({"load": 5})
+    model.learn_one({"load": 5, "code": 7})
+    assert model.kinds == {"load": "numeric", "code": "nominal"}
     for k in range(63):
         model.learn_one({"load": float(k % 5), f"x{k}": k % 3 if k % 2 else None, f"y{k}": f"value {k}"})
         assert math.isfinite(model.score_one({"load": 1e100, f"y{k}": "new", "other": 1.0}))
@@ -88,8 +89,11 @@ def test_features_come_late_are_bounded_and_bad_events_change_nothing(tmp_path: 
     before = model.state()["checksum"]
     assert isinstance(loaded, LatentClass) and loaded.state()["checksum"] == before
     bad: list[tuple[Any, type[Exception]]] = [
-        ({"load": math.inf}, BadValue), ({"load": "high"}, KindChanged), ({"y1": 0.5}, KindChanged), ("load", BadValue)
-    ]  # fmt: skip
+        ({"load": math.inf}, BadValue),
+        ({"load": "high"}, KindChanged),
+        ({"code": 0.5}, KindChanged),
+        ("load", BadValue),
+    ]
     for x, error in bad:
         with pytest.raises(error):
             model.learn_one(x)

@@ -22,12 +22,20 @@ LEARNED_STATES = range(1, 7)
 LARGEST_NUMBER = 1e100  # its square, times any weight, is still finite
 
 
-def value_in(x: Mapping[Any, Any], v: Any, has_numbers: bool | None) -> Value | None:
-    """Return an event's value of a variable: a float for a number, None if it is missing."""
+def value_in(
+    x: Mapping[Any, Any], v: Any, has_numbers: bool | None, *, is_whole_number: bool = False
+) -> Value | None:
+    """Return an event's value of a variable: a float for a number, None if it is missing.
+
+    `has_numbers` is None before the first value, which decides: a float is a number, and with `is_whole_number` a whole
+    number is one, too.
+    """
     value = x.get(v)
     if is_missing(value):
         return None
-    if has_numbers or (has_numbers is None and isinstance(value, float)):
+    measured = (float, np.floating, int, np.integer) if is_whole_number else (float, np.floating)
+    begins = has_numbers is None and isinstance(value, measured) and not isinstance(value, bool)
+    if has_numbers or begins:
         number = read_number(v, value, declared=False)
         if not -LARGEST_NUMBER <= number <= LARGEST_NUMBER:
             raise BadValue(f"feature {shown(v)}: expected a number of at most 1e100, got {number!r}")
@@ -35,8 +43,9 @@ def value_in(x: Mapping[Any, Any], v: Any, has_numbers: bool | None) -> Value | 
     name = canonical(value, feature=v)
     if isinstance(name, float):
         raise KindChanged(
-            f"feature {shown(v)} has names, whole numbers among them, but got the number {name!r}; make the model with "
-            f"numbers=[{shown(v)}] if all of its values are numbers"
+            f"feature {shown(v)} has names, but got the number {name!r}; "
+            + ("leave it out of names" if is_whole_number else f"make the model with numbers=[{shown(v)}]")
+            + " if all of its values are numbers"
         )
     return name
 

@@ -118,6 +118,9 @@ def test_constants_gaps_huge_and_first_numbers_leave_finite_answers_and_bad_ones
             model.learn_one(x)
         with pytest.raises(error):
             model.learn_many([{"id": 1, "load": 1.0}, x])
+    single = HiddenMarkov("level", states=1)
+    single.learn_many({"level": np.float32(k)} for k in (1.5, 2.5))
+    assert single.kinds == {"level": "numeric"}
     named = HiddenMarkov("level")
     with pytest.raises(KindChanged, match=r"numbers=\['level'\]"):
         named.learn_many([{"level": 1}, {"level": 1.5}])  # the first value decides, and none is learned
