@@ -264,10 +264,10 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
 
         self._store.recount(((self._scored(values), weight) for values, weight in self._recent), moved)
 
-    def _scored(self, values: Mapping[Any, Any]) -> dict[Any, Any]:
+    def _scored(self, values: Mapping[Any, Any]) -> Mapping[Any, Any]:
         """Return values with the scores of numbers that are ranked."""
         ranks = self._ranks
-        return {v: ranks[v].score(x) if v in ranks else x for v, x in values.items()}
+        return values if not ranks else {v: ranks[v].score(x) if v in ranks else x for v, x in values.items()}
 
     def _search(self) -> None:
         """Change to the structure with the highest score over the window, among variables that most events have."""

@@ -12,6 +12,7 @@ from stream_bayes.errors import BadValue, NotSupported, NoValueKnown, UnknownFea
 from stream_bayes.learners.sequences.hidden_markov import HiddenMarkov
 from stream_bayes.names import closest
 from stream_bayes.networks.dynamic_network import DynamicNetwork
+from stream_bayes.networks.mixed_network import MixedNetwork
 from stream_bayes.serve.graphs import graph_of
 from stream_bayes.serve.plain_values import as_json, by_text, label_name
 from stream_bayes.serve.surprises import described_surprise
@@ -21,6 +22,7 @@ from stream_bayes.streams.served_models.regressor import LEVEL
 
 __all__ = ["EventCopy"]
 
+DRAWS = 500  # of a question that is too large for an exact answer, each about a millisecond
 BARS = 8  # of the monitor of a number: bins of equal probability without evidence
 
 
@@ -99,14 +101,19 @@ class EventCopy(Copy):
         return {"posteriors": posteriors, "evidence": found}
 
     def _posterior(self, name: Any, given: Mapping[Any, Any], level: float) -> dict[str, Any]:
-        return self._described_answer(name, self.model.query(name, given), level)
+        answer = (
+            self.model.query(name, given, samples=DRAWS)
+            if isinstance(self.model, MixedNetwork)
+            else self.model.query(name, given)
+        )
+        return self._described_answer(name, answer, level)
 
     def _described_answer(
         self, name: Any, answer: StudentMixture | Mapping[Any, float], level: float
     ) -> dict[str, Any]:
         if not isinstance(answer, StudentMixture):
             shares = {label_name(value): p for value, p in answer.items()}
-            return {"probabilities": shares, "intervals": None, "method": "exact", "reason": None}
+            return {"probabilities": shares, "intervals": None, **_how(answer)}
         low, high = answer.interval(level)
         edges = self._edges_of(name)
         below = [0.0, *(answer.below(edge) for edge in edges), 1.0]
@@ -115,7 +122,7 @@ class EventCopy(Copy):
             for text, (low, high) in zip(_texts(edges), itertools.pairwise(below), strict=True)
         }
         number = {"mean": as_json(answer.mean), "low": as_json(low), "high": as_json(high), "level": level}
-        return number | {"probabilities": bars, "intervals": None, "method": "exact", "reason": None}
+        return number | {"probabilities": bars, "intervals": None, **_how(answer)}
 
     def _observed(self, name: Any, value: Any) -> Any:
         """Return evidence with its type: a bar of a number is observed at its middle."""
@@ -220,3 +227,15 @@ def _texts(edges: Sequence[float]) -> list[str]:
         return ["all"]
     inner = [f"{low} to {high}" for low, high in itertools.pairwise(figures)]
     return [f"below {figures[0]}", *inner, f"from {figures[-1]}"]
+
+
+def _how(answer: Any) -> dict[str, Any]:
+    """Return how an answer was found, and how precise it is if it was drawn."""
+    sampled = getattr(answer, "sampled", None)
+    if sampled is None:
+        return {"method": "exact", "reason": None}
+    reason = (
+        f"too many combinations of missing names to enumerate; {sampled.samples:,} draws are as precise as "
+        f"{sampled.effective:,.0f} independent ones, with standard errors of up to {max(sampled.errors.values()):.2g}"
+    )
+    return {"method": answer.method, "reason": reason}

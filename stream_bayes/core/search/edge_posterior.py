@@ -103,15 +103,15 @@ def edge_posterior(sample: Sample, search: ScoreSearch | None = None) -> Mapping
         for c in range(size):
             own = there[(there & bit[c]) == 0]
             after[own] = np.logaddexp(after[own], sums[c, own] + after[own | bit[c]])
-    found: dict[Edge, float] = {}
+    shares: dict[Edge, float] = {}
     for c in range(size):
         for u in range(size):
             if u != c and allowed[u, c]:
                 own = sets[((sets & bit[u]) != 0) & ((sets & bit[c]) == 0) & (sums[c] > -math.inf)]
                 without = np.exp(sums[c, own ^ bit[u]] - sums[c, own])
                 orders = np.exp(sums[c, own] + before[own] + after[own | bit[c]] - before[-1])
-                found[names[u], names[c]] = min(max(float(orders @ (1.0 - without)), 0.0), 1.0)
-    return {edge: found[edge] for edge in sorted(found, key=lambda edge: -found[edge])}
+                shares[names[u], names[c]] = min(max(float(orders @ (1.0 - without)), 0.0), 1.0)
+    return {edge: shares[edge] for edge in sorted(shares, key=lambda edge: -shares[edge])}
 
 
 def _check_families(allowed: NDArray[np.bool_], most: int) -> None:
