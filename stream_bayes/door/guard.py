@@ -17,6 +17,7 @@ import logging
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -308,7 +309,9 @@ class _Guard:
             return b""
         parts: list[bytes] = []
         try:
-            async with asyncio.timeout(self._limits.seconds):
+            connection = scope.get("state", {}).get("connection")
+            is_here = connection is not None and connection.has_whole_request
+            async with nullcontext() if is_here else asyncio.timeout(self._limits.seconds):
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":

@@ -16,8 +16,10 @@ class HostNames:
     Examples
     --------
     >>> names = HostNames("0.0.0.0", ["metrics.example.org"])
-    >>> [name in names for name in ("localhost:80", "[::1]:80", "10.0.0.7", "metrics.example.org", "evil.example", "")]
-    [True, True, True, True, False, False]
+    >>> [name in names for name in ("localhost:80", "[::1]:80", "10.0.0.7", "metrics.example.org")]
+    [True, True, True, True]
+    >>> [name in names for name in ("evil.example", "evil.example@localhost", "localhost/evil.example", "")]
+    [False, False, False, False]
     """
 
     def __init__(self, host: str, hosts: Collection[str] = ()) -> None:
@@ -27,8 +29,11 @@ class HostNames:
     def __contains__(self, header: str) -> bool:
         """Return True if a `Host` header, with a port or without, has one of the names."""
         try:
-            name = (urlsplit(f"//{header}").hostname or "").lower()
+            parts = urlsplit(f"//{header}")
+            name = (parts.hostname or "").lower()
         except ValueError:
+            return False
+        if parts.netloc != header or "@" in header:  # more than a name and a port
             return False
         return name in self._names or (self._is_everywhere and _is_address(name))
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable
+from typing import Any
 
 import h11
 import msgspec
@@ -73,6 +74,41 @@ class _Server(uvicorn.Server):
             line.listen(MOST_WAITING)
 
 
+class _JoinedWrites:
+    """A transport that sends at once what is written in one turn of the loop: a head with its body."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._parts: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Write bytes at the end of the turn; many at once, without a copy."""
+        if len(data) >= LARGE:
+            self.flush()
+            self._transport.write(data)
+            return
+        if not self._parts:
+            self._loop.call_soon(self.flush)
+        self._parts.append(data)
+
+    def flush(self) -> None:
+        """Send what was written in this turn."""
+        parts, self._parts = self._parts, []
+        if parts:
+            self._transport.write(b"".join(parts))
+
+    def get_write_buffer_size(self) -> int:
+        return self._transport.get_write_buffer_size() + sum(map(len, self._parts))
+
+    def close(self) -> None:
+        self.flush()
+        self._transport.close()
+
+
 class _HTTPConnection(H11Protocol):
     """A connection that is closed when a request does not arrive, or when its reader does not read.
 
@@ -93,7 +129,8 @@ class _HTTPConnection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # of a socket: always this kind
         self.app_state = {**self.app_state, "connection": self}
-        super().connection_made(transport)
+        self._joined = _JoinedWrites(transport, self.loop)
+        super().connection_made(self._joined)  # type: ignore[arg-type]  # it has what is used
         line = transport.get_extra_info("socket")
         self.is_local = line is not None and line.family == socket.AF_UNIX
         self.address = "" if self.client is None else self.client[0]
@@ -118,6 +155,11 @@ class _HTTPConnection(H11Protocol):
     # -- requests -----------------------------------------------------------------------------------------------------
 
     @property
+    def has_whole_request(self) -> bool:
+        """True once all bytes of the present request are here."""
+        return self.cycle is not None and not self.cycle.more_body
+
+    @property
     def waits_since(self) -> float | None:
         """The time since which it waits for bytes of its client; None while a request is being answered."""
         is_whole = self.cycle is not None and not self.cycle.response_complete and not self.cycle.more_body
@@ -140,6 +182,7 @@ class _HTTPConnection(H11Protocol):
 
     def eof_received(self) -> bool:  # type: ignore[override]  # True keeps the other half open, as asyncio says
         """Send the answer to a client that has closed its half; one without an end would be sent to nobody."""
+        self._joined.flush()  # before asyncio closes the line
         self._has_ended = self.waits_since is None and self.scope["path"] not in self._door.access.endless
         return self._has_ended
 

@@ -30,14 +30,14 @@ async def answer(request: Request) -> Response:
 
 @contextmanager
 def serving(
-    limits: ServiceLimits | None = None, most: ConnectionLimits | None = None
+    limits: ServiceLimits | None = None, most: ConnectionLimits | None = None, host: str = "127.0.0.1"
 ) -> Iterator[tuple[int, Door]]:
     """Serve a route behind the guard from a thread of this process."""
     door = Door(ServiceLimits(token="x" * 20) if limits is None else limits)
     if most is not None:
         door.connections.limits = most
     routes = [Route(path, answer, methods=["GET", "POST"]) for path in ("/livez", "/echo")]
-    line, stopped = listen("127.0.0.1", 0), Event()
+    line, stopped = listen(host, 0), Event()
     server = make_server(guarded(Router(routes), door), door)
     thread = Thread(target=lambda: asyncio.run(serve_until(server, line, stopped.is_set, lambda: None)))
     thread.start()
@@ -238,6 +238,16 @@ def test_a_trusted_proxy_names_its_clients_and_nobody_else_does() -> None:
     ):
         with serving(ServiceLimits(proxies=proxies)) as (port, _):
             assert exchange(port, (GET + forwarded).encode())[0][2] == expected
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="no IPv6")
+def test_a_service_at_an_address_of_ipv6_has_its_name() -> None:
+    with serving(ServiceLimits(host="::1"), host="::1") as (port, _):
+        for name, status in ((f"[::1]:{port}", 200), ("[::2]", 421), ("[::1]@evil.example", 421)):
+            line = HTTPConnection("::1", port, timeout=20)
+            line.request("GET", "/echo", headers={"Host": name})
+            assert line.getresponse().status == status, name
+            line.close()
 
 
 def test_networks_of_ipv6_count_as_one_client() -> None:

@@ -24,7 +24,11 @@ def test_the_page_has_no_inline_code_and_loads_nothing_from_elsewhere() -> None:
     assert not re.findall(r"<script(?![^>]*\bsrc=)|<style|\bon\w+=|\bstyle=|javascript:", html)
     for path in FILES:
         if path.parent == PAGE and path.suffix != ".svg":
-            assert not re.findall(r"https?://(?!www\.w3\.org/)", path.read_text("utf-8")), path
+            text = path.read_text("utf-8")
+            assert not re.findall(r"https?://(?!www\.w3\.org/)", text), path
+            assert not re.findall(r"""["'`(]/[a-z]""", text), (
+                f"{path}: behind a proxy the service has a prefix"
+            )
 
 
 def test_every_file_that_is_named_is_there_and_every_file_is_named() -> None:

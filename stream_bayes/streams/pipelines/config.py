@@ -25,6 +25,7 @@ Learners, detectors and decoders have registered names: a file cannot name code 
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -593,6 +594,10 @@ def load_config(path: str | os.PathLike[str]) -> PipelineConfig:
         raise BadConfig(f"{path}: {error}") from None
 
 
+# A key of fifty parts, such as a.b.c: at the beginning of a line, or within a table or a list.
+_DEEP_KEY = re.compile(r"""(?:^|[\[{,])[ \t]*(?:[\w"'-]+[ \t]*\.[ \t]*){50}""", re.MULTILINE)
+
+
 def parse_config(text: str) -> PipelineConfig:
     r"""Parse the text of a pipeline file.
 
@@ -619,6 +624,8 @@ def parse_config(text: str) -> PipelineConfig:
 
 
 def _table(text: str) -> dict[str, Any]:
+    if _DEEP_KEY.search(text):  # tomllib takes time and memory by the square of the parts
+        raise RecursionError
     try:
         return tomllib.loads(text)
     except ValueError as error:  # a TOMLDecodeError; or a number with more digits than Python reads

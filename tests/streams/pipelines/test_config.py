@@ -262,8 +262,10 @@ def test_a_delimiter_of_two_characters_is_refused_with_the_allowed_ones() -> Non
     [
         LEAST + "x = " + "[" * 5000 + "]" * 5000,
         LEAST + "x = " + "{a=" * 5000 + "1" + "}" * 5000,
-        LEAST + ".".join(["x"] * 5000) + " = 1",
+        LEAST + ".".join(["x"] * 200_000) + " = 1",  # the parser would take minutes, and gigabytes
         LEAST + "[drift.arguments]\n" + ".".join(["x"] * 5000) + " = 1",
+        LEAST + "[" + " . ".join(['"x"'] * 200_000) + "]",
+        LEAST + "x = {a = 1, " + ".".join(["x"] * 200_000) + " = 1}",
     ],
 )
 def test_tables_nested_thousands_deep_are_refused_in_a_line(text: str) -> None:
