@@ -43,6 +43,14 @@ class Process:
         assert pid is not None
         os.kill(pid, number)
 
+    def is_stopped(self) -> bool:
+        """Return True if it was stopped by a signal and has not gone on."""
+        about = Path(f"/proc/{self._process.pid}/stat")
+        return about.exists() and about.read_text().rpartition(")")[2].split()[0] == "T"
+
+    def is_stopped_or_ended(self) -> bool:
+        return self.is_stopped() or self._process.exitcode is not None
+
     def ended(self, seconds: float = PATIENCE) -> int:
         """Its exit code, once it has ended."""
         self._process.join(seconds)

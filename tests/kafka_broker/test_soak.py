@@ -1,7 +1,7 @@
 """Three brokers, and everything dies again and again: workers, leaders, all brokers at once.
 
 A seed says when; it is printed, and STREAM_BAYES_SEED sets it. STREAM_BAYES_BROKER_KILLS and, for the kills of workers,
-STREAM_BAYES_KILLS shorten a run.
+STREAM_BAYES_KILLS shorten a run; STREAM_BAYES_PAUSES those of pauses.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.kafka_broker.conftest import have_jars
 from tests.kafka_broker.sharing import Shards
 from tests.kafka_broker.topics import KafkaTopics, Pipeline, days
 from tests.kafka_broker.waiting import until
-from tests.kafka_broker.worker import POINTS
+from tests.kafka_broker.worker import INSIDE, POINTS
 from tests.ports import free_ports
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(3600, func_only=True)]
@@ -31,6 +31,7 @@ BROKERS = 3
 PARTITIONS = 4
 EVENTS = 100_000
 KILLS = 50
+PAUSES = int(os.environ.get("STREAM_BAYES_PAUSES", "50"))
 BROKER_KILLS = int(os.environ.get("STREAM_BAYES_BROKER_KILLS", "10"))
 SETTINGS = ("default.replication.factor=3", "min.insync.replicas=2")
 MINUTES = 900.0  # seconds for a worker, while brokers come and go
@@ -90,6 +91,35 @@ def test_fifty_kills_over_a_hundred_thousand_records_lose_and_repeat_nothing(
         assert pipeline.committed_count() < EVENTS
         pipeline.finish(EVENTS)
         pipeline.check(EVENTS)
+    finally:
+        pipeline.close()
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="whether a process is stopped is read there")
+@pytest.mark.parametrize("client", CLIENTS)
+def test_pauses_before_inside_and_after_commits_lose_and_repeat_nothing(
+    trio: KafkaTopics, tmp_path: Path, chance: random.Random, client: str
+) -> None:
+    pipeline = Pipeline(trio, tmp_path / "state", PARTITIONS, client=client, batch=100, every_events=1000)
+    total = pauses = fenced = 0
+    try:
+        while pauses < PAUSES:
+            trio.put(pipeline.topic, days(400, PARTITIONS, seed=chance.randrange(10**6)))
+            total += 400
+            point = chance.choice(("journal", "commit", INSIDE, INSIDE, "committed"))
+            worker = pipeline.start(stop_at=[point, chance.randrange(1, 3)], limit=300)
+            until("a worker to be stopped", worker.is_stopped_or_ended, MINUTES)
+            if worker.is_stopped():
+                pauses += 1
+                if chance.random() < 0.8:  # else nobody takes over, and it goes on
+                    assert pipeline.start(limit=100).ended(MINUTES) == 0
+                worker.send_signal(signal.SIGCONT)
+            is_fenced = worker.ended(MINUTES) != 0
+            assert not is_fenced or "Fenced" in worker.stderr_text(), worker.stderr_text()
+            fenced += is_fenced
+        print(f"{client}: {pauses} pauses, {fenced} workers that were fenced")
+        pipeline.finish(total)
+        pipeline.check(total)
     finally:
         pipeline.close()
 

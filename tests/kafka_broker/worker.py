@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -38,6 +40,8 @@ from stream_bayes.workers.pipeline.parts import build_worker
 from tests.kafka_broker.waiting import TO_BEGIN
 
 POINTS = ("sends", "journal", "send_offsets", "commit", "committed", "snapshot", "saved")
+INSIDE = "inside"  # the call of commit: some milliseconds after its beginning
+INSIDE_SECONDS = 0.02
 
 
 def make_engine(told: dict[str, Any]) -> Engine:
@@ -101,16 +105,19 @@ def make_source(told: dict[str, Any], connection: Connection) -> KafkaSource:
     )
 
 
-def end_at(engine: Engine, point: str, count: int) -> None:
-    """Let the process be killed the how manieth time it comes to a point."""
+def signal_at(engine: Engine, number: signal.Signals, point: str, count: int) -> None:
+    """Let the process be killed or stopped the how manieth time it comes to a point."""
     left = count
+    pid = os.getpid()
 
     def reaching(inner: Callable[..., Any]) -> Callable[..., Any]:
         def outer(*arguments: Any, **named: Any) -> Any:
             nonlocal left
             left -= 1
-            if not left:
-                os.kill(os.getpid(), signal.SIGKILL)
+            if not left and point == INSIDE:
+                threading.Timer(random.uniform(0.0, INSIDE_SECONDS), os.kill, (pid, number)).start()
+            elif not left:
+                os.kill(pid, number)
             return inner(*arguments, **named)
 
         return outer
@@ -138,8 +145,9 @@ def _end_in_transaction(delivery: Any, point: str, reaching: Callable[..., Any])
             writer.send_all = lambda sends: plain(map(noticed, sends))
         elif point == "journal":
             writer.send = reaching(writer.send)
-        elif point in ("send_offsets", "commit"):
-            setattr(writer, point, reaching(getattr(writer, point)))
+        elif point in ("send_offsets", "commit", INSIDE):
+            call = "commit" if point == INSIDE else point
+            setattr(writer, call, reaching(getattr(writer, call)))
 
     delivery._fence = fence
 
@@ -179,7 +187,9 @@ def main(told: dict[str, Any]) -> None:
         return
     engine = make_engine(told)
     if "end_at" in told:
-        end_at(engine, *told["end_at"])
+        signal_at(engine, signal.SIGKILL, *told["end_at"])
+    if "stop_at" in told:
+        signal_at(engine, signal.SIGSTOP, *told["stop_at"])
     with stopping_on_signals(engine.stop):
         print("running", flush=True)
         progress = engine.run(told.get("limit"), rebuild=told.get("rebuild", False))
