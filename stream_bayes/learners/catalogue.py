@@ -523,6 +523,19 @@ DECLARED: dict[str, Declaration] = {
         river=({"window": 20},),
         task=REGRESSION,
     ),
+    "bayesian-tree": Declaration(
+        "stream_bayes.learners.regressors.tree:BayesianTree",
+        "nominal and numeric",
+        "the target; on each other where a split says so",
+        "columns, at most 14; sometimes their cube",
+        "square of the columns, times leaves and bins",
+        "the label is a number, and a feature decides which others count",
+        estimator="BayesianTreeRegressor",
+        cannot=("posteriors", "draws", "unlearn", "merge", "half-life", "workers"),
+        settings=({}, {"schema": "open", "max_values": 3}),
+        river=({},),
+        task=REGRESSION,
+    ),
 }
 
 

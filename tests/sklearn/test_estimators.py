@@ -56,6 +56,7 @@ ORDERED = {
     "AdaptiveRegressor",
     "BayesianLogisticClassifier",
     "NearestNeighboursClassifier",
+    "BayesianTreeRegressor",
     "GaussianProcessRegressor",
 }
 EXPECTED = {"check_sample_weight_equivalence_on_dense_data": "the losses follow the order of the rows"}

@@ -13,6 +13,7 @@ cdef class RegressionTree:
     cdef public Py_ssize_t leaves
     cdef public list regressions
     cdef public long long[::1] count
+    cdef public double[::1] heft
     cdef public double[:, :, ::1] weight
     cdef public double[:, :, :, ::1] sums
     cdef double[::1] work
@@ -21,6 +22,8 @@ cdef class RegressionTree:
     cdef double[::1] all
     cdef public double location
     cdef public double leverage
+    cdef public double left
+    cdef public double samples
     cdef Py_ssize_t find(self, double[::1] z)
     cpdef predict(self, double[::1] z)
     cpdef learn(self, double[::1] z, double y, double weight)

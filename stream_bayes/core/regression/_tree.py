@@ -24,8 +24,9 @@ MOST_LEAVES = 12
 EVERY = cython.declare(cython.longlong, 25)  # events of a leaf after which a split is sought
 LEVEL = cython.declare(cython.double, 0.001)  # the chance of a split that chance makes, of a leaf
 RIDGE = cython.declare(cython.double, 1.0)  # of coefficients, in samples; targets have a deviation of about 1
-SHAPE = cython.declare(cython.double, 1.0)  # of the prior of the noise
-SPREAD = cython.declare(cython.double, 0.1)
+SHAPE_OF_NOISE, SPREAD_OF_NOISE = 1.0, 0.1  # of the inverse gamma prior of its square
+SHAPE = cython.declare(cython.double, SHAPE_OF_NOISE)
+SPREAD = cython.declare(cython.double, SPREAD_OF_NOISE)
 IMPOSSIBLE = cython.declare(cython.double, float("-inf"))
 
 
@@ -39,6 +40,8 @@ class RegressionTree:
     ----------
     location, leverage
         Those of the leaf that the last event was predicted by.
+    left, samples
+        The squares that this leaf's regression leaves, and the weight of its samples.
     """
 
     def __init__(self, cuts, half_life: cython.double):
@@ -52,7 +55,8 @@ class RegressionTree:
         self.low, self.high = np.zeros(nodes, np.longlong), np.zeros(nodes, np.longlong)
         self.nodes = self.leaves = 1
         self.regressions = [FadingRegression(self.columns, RIDGE, half_life)]
-        self.count = np.zeros(MOST_LEAVES, np.longlong)
+        self.count, self.heft = np.zeros(MOST_LEAVES, np.longlong), np.zeros(MOST_LEAVES)
+        self.left = self.samples = 0.0
         self.weight = np.zeros((MOST_LEAVES, self.columns, BINS))
         self.sums = np.zeros((1, self.columns, BINS, self.cells))
         self.work, self.solved = np.zeros(self.cells), np.zeros(self.cells)
@@ -76,12 +80,19 @@ class RegressionTree:
                 node = self.high[node]
         return self.low[node]
 
+    def leaf_of(self, z):
+        """Return the leaf of an event."""
+        return self.find(z)
+
     @cython.ccall
     def predict(self, z: cython.double[::1]):
         """Write the location and the leverage that an event's leaf gives."""
-        regression: FadingRegression = self.regressions[self.find(z)]
+        leaf: cython.Py_ssize_t = self.find(z)
+        regression: FadingRegression = self.regressions[leaf]
         regression.predict(z)
         self.location, self.leverage = regression.location, regression.leverage
+        self.left = regression.root[regression.root.shape[0] - 1] ** 2
+        self.samples = self.heft[leaf]
 
     @cython.ccall
     def learn(self, z: cython.double[::1], y: cython.double, weight: cython.double):
@@ -98,6 +109,7 @@ class RegressionTree:
         sums: cython.double[::1]
         product: cython.double[::1] = self.work
         regression.learn(z, y, weight)
+        self.heft[leaf] = self.heft[leaf] * regression.kept * regression.kept + weight
         if self.leaves == MOST_LEAVES:
             return
         for i in range(n + 1):
@@ -188,6 +200,8 @@ class RegressionTree:
         self.low[self.nodes], self.low[self.nodes + 1] = leaf, new
         self.nodes += 2
         self.leaves += 1
+        weight = np.asarray(self.weight)[leaf, column]
+        self.heft[leaf], self.heft[new] = weight[: at + 1].sum(), weight[at + 1 :].sum()
         self.regressions[leaf] = self.regression_of(halves[0])
         self.regressions.append(self.regression_of(halves[1]))
         if self.leaves > sums.shape[0]:

@@ -48,7 +48,6 @@ MOST_NEAR = cython.declare(cython.Py_ssize_t, 16)
 WEIGHED = cython.declare(cython.Py_ssize_t, 8)  # neighbours by the features that matter
 MEANS = (20.0, 140.0)  # half-lives of the recent means
 EXPERTS = cython.declare(cython.Py_ssize_t, REGRESSIONS + 2 * len(NEAR) + 1 + len(MEANS) + 3)
-MOST_IN_TREE = 14  # columns that the tree sees: an event costs it their cube, at times
 TREE_LIFE = 0.0  # half-life of the regressions in its leaves; 0 never forgets
 LOCATIONS = cython.declare(cython.Py_ssize_t, EXPERTS + len(STACKED) + 1)  # of the forecast
 POINTS = cython.declare(cython.Py_ssize_t, LOCATIONS + 1)  # to choose from

@@ -33,6 +33,7 @@ from stream_bayes.learners.base.arguments import check_count
 from stream_bayes.learners.base.regressor import BayesRegressor, X
 from stream_bayes.learners.base.state import LearnerContent, saved_parameter
 from stream_bayes.learners.base.traits import Promise
+from stream_bayes.learners.regressors.first_samples import first_forecast
 
 __all__ = ["AdaptiveRegression", "PointOpinion"]
 
@@ -215,11 +216,7 @@ class AdaptiveRegression(BayesRegressor):
     def _first_forecast(self) -> StudentT:
         """Return the forecast before targets that differ have set the units."""
         targets = np.asarray(self._panel.kept_targets)[: min(self.clock, KEPT)]
-        if not len(targets):
-            return StudentT(0.0, 0.0, 0.0)
-        mean, degrees = float(np.mean(targets)), float(len(targets) - 1)
-        spread = float(np.std(targets))
-        return StudentT(mean, spread * float(np.sqrt((degrees + 2.0) / degrees)) if spread else 0.0, degrees)
+        return first_forecast(targets)
 
     def explain_one(self, x: X) -> dict[str, PointOpinion]:
         """Return each expert's weight and prediction, the weightiest first; empty until targets that differ came."""

@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.encoding._targets import TargetEncoder
-from stream_bayes.core.regression._tree import BINS
+from stream_bayes.core.regression.tree import MOST_IN_TREE, cuts_of, most_correlated
 from stream_bayes.learners.adaptive._regression_panel import (
     FAR_IN_ROW,
     FIRST_SETTING,
     KEPT,
     MOST_COLUMNS,
     MOST_HINGES,
-    MOST_IN_TREE,
     WAVE_LENGTHS,
     WAVES,
     RegressionPanel,
@@ -94,7 +93,9 @@ def _set_columns(
     slots.sort(key=lambda slot: repr(encoder.numeric[slot].name))
     room = MOST_COLUMNS - panel.lags
     if len(slots) > room:
-        slots = _most_correlated(values, slots, targets, room)
+        filled = values[:, slots]
+        filled = np.where(np.isnan(filled), 0.0, filled)
+        slots = [slots[k] for k in most_correlated(filled, targets, room)]
     is_nominal = np.array([base[slot] != slot for slot in slots], np.uint8)
     mean, deviation = np.zeros(len(slots)), np.ones(len(slots))
     flagged: list[int] = []
@@ -143,25 +144,5 @@ def _set_tree(panel: RegressionPanel, values: Floats, indices: NDArray[np.int64]
     shown = np.where(np.isnan(shown), blank, np.clip((shown - mean) / deviation, -FARTHEST, FARTHEST))
     lags = (np.asarray(panel.kept_lags)[indices] - panel.target_mean) / panel.target_deviation
     columns = np.concatenate([shown, np.isnan(values[:, slots[flagged]]), np.nan_to_num(lags)], axis=1)
-    chosen = [*range(columns.shape[1])]
-    if len(chosen) > MOST_IN_TREE:
-        chosen = _most_correlated(columns, chosen, np.asarray(panel.kept_targets)[indices], MOST_IN_TREE)
-    cuts = np.full((1 + len(chosen), BINS - 1), math.inf)
-    for k, column in enumerate(chosen, 1):
-        distinct = np.unique(columns[:, column])
-        ends = 0.5 * (distinct[1:] + distinct[:-1])
-        if len(ends) >= BINS:
-            ends = np.unique(np.quantile(columns[:, column], np.arange(1, BINS) / BINS))
-        cuts[k, : len(ends)] = ends
-    panel.set_tree(1 + np.array(chosen, np.longlong), cuts)
-
-
-def _most_correlated(values: Floats, slots: list[int], targets: Floats, room: int) -> list[int]:
-    """Return the slots whose values vary most with the target, in the order that they are in."""
-    filled = values[:, slots]
-    filled = np.where(np.isnan(filled), 0.0, filled)
-    filled = filled - filled.mean(axis=0)
-    size = np.sqrt((filled**2).sum(axis=0))
-    strength = np.abs((targets - targets.mean()) @ filled) / np.where(size > 0.0, size, np.inf)
-    best = np.argsort(-strength, kind="stable")[:room]
-    return [slots[k] for k in sorted(best.tolist())]
+    chosen = most_correlated(columns, np.asarray(panel.kept_targets)[indices], MOST_IN_TREE)
+    panel.set_tree(1 + np.array(chosen, np.longlong), cuts_of(columns[:, chosen]))

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.regression._fading import FadingRegression
-from stream_bayes.core.regression._tree import BINS, MOST_LEAVES
+from stream_bayes.core.regression.tree import MOST_IN_TREE, load_tree, tree_arrays
 from stream_bayes.core.values.checks import expect
-from stream_bayes.learners.adaptive._regression_panel import KEPT, MOST_IN_TREE, WAVES, RegressionPanel
+from stream_bayes.learners.adaptive._regression_panel import KEPT, TREE_LIFE, WAVES, RegressionPanel
 
 __all__ = ["PREFIX", "load_panel", "panel_arrays", "panel_values"]
 
@@ -26,8 +26,6 @@ COLUMNS = ("slots", "is_nominal", "mean", "deviation", "flagged", "hinged", "kno
 OF_FIXED_SIZE = ("errors", "tails", "means", "newest_targets")
 OF_FEATURES = ("matter", "directions", "phases")
 KEPT_EVENTS = ("kept_values", "kept_targets", "kept_weights", "kept_lags")
-OF_NODES = ("column", "at", "low", "high")
-OF_LEAVES = ("count", "weight", "sums")
 NEAR = ("near_targets", "near_steady", "near_best")
 
 
@@ -47,10 +45,7 @@ def panel_arrays(panel: RegressionPanel) -> dict[str, Array]:
     arrays |= {name: np.array(getattr(panel, name)[: panel.near]) for name in NEAR}
     arrays["near_columns"] = np.array(np.asarray(panel.near_columns)[:, : panel.near])
     arrays["weights"], arrays["squares"] = np.array(panel.mixture.weights), np.array(panel.mixture.squares)
-    tree = panel.tree
-    arrays["tree_columns"], arrays["tree_cuts"] = np.array(panel.tree_columns), np.array(tree.cuts)
-    arrays |= {f"tree_{name}": np.array(getattr(tree, name)[: tree.nodes]) for name in OF_NODES}
-    arrays |= {f"tree_{name}": np.array(getattr(tree, name)[: tree.leaves]) for name in OF_LEAVES}
+    arrays |= {"tree_columns": np.array(panel.tree_columns), **tree_arrays(panel.tree)}
     for k, each in enumerate(_regressions(panel)):
         size = each.columns + 1
         arrays[f"root_{k}"] = np.asarray(each.root).reshape(size, size)[np.triu_indices(size)]
@@ -134,41 +129,13 @@ def load_panel(
 
 
 def _load_tree(panel: RegressionPanel, saved: Mapping[str, Array]) -> None:
-    """Fill a new tree, but for the roots of its leaves."""
-    columns, cuts = saved["tree_columns"], saved["tree_cuts"]
+    columns = saved["tree_columns"]
     expect(
         all(0 < column < panel.size for column in columns.tolist()) and len(columns) <= MOST_IN_TREE,
         "a column of the tree is none",
     )
-    expect(cuts.shape == (1 + len(columns), BINS - 1), "the cuts of the tree are of other columns")
-    expect(bool((cuts[:, 1:] >= cuts[:, :-1]).all()), "cuts of the tree fall")
-    panel.set_tree(columns, cuts)
-    tree, nodes, leaves = panel.tree, len(saved["tree_column"]), len(saved["tree_count"])
-    expect(1 <= leaves <= MOST_LEAVES and nodes == 2 * leaves - 1, "its nodes do not make a tree")
-    tree.set_leaves(leaves)
-    for name in OF_NODES:
-        _fill(tree, name, saved[f"tree_{name}"], (nodes,))
-    for name in OF_LEAVES:
-        expect(bool((saved["tree_count"] >= 0).all()), "a leaf has less than no event")
-        _fill(tree, name, saved[f"tree_{name}"], (leaves, *np.shape(getattr(tree, name))[1:]))
-    _check_nodes(saved, nodes, leaves, len(columns))
-
-
-def _check_nodes(saved: Mapping[str, Array], nodes: int, leaves: int, columns: int) -> None:
-    """Raise `BadState` unless each node but the first has one parent, which comes before it, and each leaf one node."""
-    children: list[int] = []
-    ends: list[int] = []
-    for node, (column, at, low, high) in enumerate(
-        zip(*(saved[f"tree_{name}"].tolist() for name in OF_NODES), strict=True)
-    ):
-        if column < 0:
-            ends.append(low)
-            continue
-        expect(1 <= column <= columns and 0 <= at < BINS - 1, "a node of the tree has no cut")
-        expect(node < low and node < high, "a node of the tree comes before its parent")
-        children += [low, high]
-    expect(sorted(children) == [*range(1, nodes)], "a node of the tree has no parent, or two")
-    expect(sorted(ends) == [*range(leaves)], "a leaf of the tree has no node, or two")
+    panel.set_tree(columns, saved["tree_cuts"])
+    panel.tree = load_tree(saved, 1 + len(columns), TREE_LIFE)
 
 
 def panel_names(panel: RegressionPanel) -> list[str]:
@@ -190,4 +157,4 @@ def _fill(owner: Any, name: str, values: Array, shape: tuple[int, ...]) -> None:
 
 def _regressions(panel: RegressionPanel) -> list[FadingRegression]:
     """Return the experts and stackers that are regressions."""
-    return [*panel.experts, *panel.stackers, *panel.tree.regressions]
+    return [*panel.experts, *panel.stackers]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_bayes.core.measures.student_t import StudentT
 from stream_bayes.core.regression.waves import Waves, best_length
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.inputs import is_number
@@ -15,7 +16,7 @@ from stream_bayes.core.values.payloads import tagged_payload, untagged_payload
 from stream_bayes.core.values.values import canonical, is_missing, name_order
 from stream_bayes.learners.base.fourier_features import FourierFeatures
 
-__all__ = ["TIMES", "FirstSample", "scaled_waves"]
+__all__ = ["TIMES", "FirstSample", "first_forecast", "scaled_waves"]
 
 TIMES = (8, 16, 32, 64, 128)  # numbers of samples at which scales are set
 
@@ -53,6 +54,15 @@ class FirstSample(NamedTuple):
         )
         expect((at is None or is_number(at)) and type(clock) is int, "a first sample has no time")
         return cls(x, y, w, at, clock)
+
+
+def first_forecast(targets: NDArray[np.float64]) -> StudentT:
+    """Return the forecast from the first targets alone."""
+    if not len(targets):
+        return StudentT(0.0, 0.0, 0.0)
+    mean, degrees = float(np.mean(targets)), float(len(targets) - 1)
+    spread = float(np.std(targets))
+    return StudentT(mean, spread * float(np.sqrt((degrees + 2.0) / degrees)) if spread else 0.0, degrees)
 
 
 def scaled_waves(
