@@ -13,6 +13,10 @@ from scipy import integrate, stats
 
 import stream_bayes
 from stream_bayes import MixedNetwork, Numeric, Schema
+from stream_bayes.core.live_networks.mixed_inference import SampledMixture
+from stream_bayes.core.live_networks.normal_scores import NormalScores, ScoredMixture
+from stream_bayes.core.measures.student_mixture import StudentMixture
+from stream_bayes.core.measures.student_t import StudentT
 from stream_bayes.errors import BadValue, CannotMerge, NotSupported
 from stream_bayes.networks import mixed_structure
 
@@ -72,6 +76,19 @@ def test_densities_integrate_to_one_and_answers_are_those_of_the_density() -> No
     assert np.median([x["b"] for x in sample]) == pytest.approx(
         np.median([row["b"] for row in rows]), rel=0.25
     )
+
+
+def test_the_error_of_a_drawn_mean_is_that_of_the_number_and_not_of_its_score() -> None:
+    scores = NormalScores.of(np.exp(np.random.default_rng(2).standard_normal(500)), np.ones(500))
+    parts = [StudentT(z, 0.3, 9.0) for z in (-1.0, 0.0, 2.0)]
+    drawn_scores = SampledMixture([0.5, 0.2, 0.3], parts, [4, 9, 9], 10)
+    number = ScoredMixture(drawn_scores, scores)
+    away = [weight * (mean - number.mean) for weight, mean in zip(number.weights, number.means, strict=True)]
+    assert number.method == "likelihood-weighting"
+    assert number.sampled.errors["mean"] == pytest.approx(math.hypot(away[0], away[1] + away[2]))
+    assert number.sampled.effective == drawn_scores.sampled.effective == pytest.approx(2.0)
+    assert drawn_scores.sampled.errors["mean"] != pytest.approx(number.sampled.errors["mean"], rel=0.1)
+    assert StudentMixture([1.0], parts[:1]).sampled is None
 
 
 def test_names_below_ranked_numbers_are_cut_by_rank() -> None:

@@ -101,11 +101,10 @@ class SampledMixture(StudentMixture):
         shares = np.where(is_gaussian, scipy.special.ndtr(away), scipy.special.stdtr(finite, away))
         return min(1.0, float(shares @ np.array(self.weights)))
 
-    @property
-    def sampled(self) -> Sampled:
-        """The reliability of the answer: the standard error of its `"mean"`."""
+    def reliability(self, means: Sequence[float]) -> Sampled:
+        """Return how reliable the mean is, where the components have these means."""
         weights, (_, draw) = np.array(self.weights), np.unique(self.draws, return_inverse=True)
-        away = weights * (np.array(self.means) - self.mean)
+        away = weights * (np.array(means) - weights @ np.array(means))
         error = math.sqrt(float((np.bincount(draw, away) ** 2).sum()))
         effective = 1.0 / float((np.bincount(draw, weights) ** 2).sum())
         return Sampled(self.samples, effective, {"mean": error})

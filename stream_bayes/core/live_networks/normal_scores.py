@@ -154,10 +154,9 @@ class ScoredMixture(StudentMixture):
         """The way in which the distribution of the score was found."""
         return self.of_score.method
 
-    @property
-    def sampled(self) -> Any:
-        """The reliability of an answer from samples, with the standard error of the mean of scores; None if exact."""
-        return getattr(self.of_score, "sampled", None)
+    def reliability(self, means: Sequence[float]) -> Any:
+        """Return how reliable the mean is, where the components have these means; None if exact."""
+        return self.of_score.reliability(means)
 
     @property
     def means(self) -> list[float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import scipy  # its submodules load on first use
@@ -35,6 +36,15 @@ class StudentMixture:
     def __init__(self, weights: Sequence[float], components: Sequence[StudentT | TruncatedStudent]) -> None:
         self.weights = tuple(weights)
         self.components = tuple(components)
+
+    def reliability(self, means: Sequence[float]) -> Any:
+        """Return how reliable the mean is, if the components come from draws and have these means; None if exact."""
+        return None
+
+    @property
+    def sampled(self) -> Any:
+        """The reliability of an answer from draws, with the standard error of its `"mean"`; None if it is exact."""
+        return self.reliability(self.means)
 
     @property
     def means(self) -> list[float]:
