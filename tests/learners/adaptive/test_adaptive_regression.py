@@ -59,13 +59,18 @@ def test_where_a_name_decides_which_numbers_count_the_tree_sees_it() -> None:
 
 def test_intervals_hold_their_level_under_drift() -> None:
     model, inside = AdaptiveRegression(), []
+    widths: list[float] = []
     for number, (x, y) in enumerate(friedman(900)):
         if number > 30:
             forecast = model.predict_distribution_one(x)
-            inside.append([low <= y <= high for low, high in map(forecast.interval, (0.5, 0.9))])
+            intervals = [forecast.interval(level) for level in (0.5, 0.9)]
+            inside.append([low <= y <= high for low, high in intervals])
+            widths.append(intervals[1][1] - intervals[1][0])
         model.learn_one(x, y)
     for level, share in zip((0.5, 0.9), np.mean(inside, axis=0), strict=True):
         assert abs(share - level) < 2.5 * math.sqrt(level * (1.0 - level) / len(inside))
+    narrow, middle, wide = np.array_split(np.array(inside)[np.argsort(widths), 1], 3)
+    assert all(0.86 < each.mean() < 0.95 for each in (narrow, middle, wide))
 
 
 def test_last_targets_tell_where_features_do_not() -> None:
