@@ -18,6 +18,7 @@ from benchmarks.streams.ranks import critical_difference, mean_ranks, picture
 from benchmarks.streams.report import compared, report
 from benchmarks.streams.scoring import score
 from benchmarks.streams.sources import STREAMS, fetch
+from stream_bayes import AdaptiveBayes
 
 __all__ = ["main", "run"]
 
@@ -34,6 +35,8 @@ def run(model: str, stream: str, events: int, data: Path) -> dict[str, Any]:
         made = MODELS[model]()
         if isinstance(made, MoaClassifier):
             made.declare(list(islice(STREAMS[stream].samples(data), events)))
+        if isinstance(made, AdaptiveBayes):
+            row["experts"] = len(made.experts_)
         return row | score(made, islice(STREAMS[stream].samples(data), events))._asdict()
     except Exception as error:  # a peer that cannot read a stream is a result
         return row | {"error": f"{type(error).__name__}: {error}"}

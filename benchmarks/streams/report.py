@@ -67,9 +67,19 @@ def _head(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield "Times are of one machine: compare ratios."
     tuned = [name for name, stream in STREAMS.items() if stream.tuned]
     yield f"\nTuned on, so a merit only in part: {', '.join(tuned)}. Nobody tuned anything on the others.\n"
+    older = [model for model in (FIRST, WITHOUT_MEMORY) if _is_older(rows, model)]
+    if older:
+        yield f"The rows of {' and '.join(older)} are older: it has other experts now.\n"
     refused = [row for row in rows if "error" in row]
     for row in refused:
         yield f"- {row['model']} did not finish {row['stream']}: {row['error']}"
+
+
+def _is_older(rows: Sequence[Mapping[str, Any]], model: str) -> bool:
+    """Return True if a row is of a learner with another number of experts than it has now."""
+    learner: Any = OURS[model]()
+    experts = len(learner.experts_)
+    return any(row["model"] == model and "accuracy" in row and row.get("experts") != experts for row in rows)
 
 
 def _peers(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -14,6 +15,7 @@ from river import dummy
 
 import stream_bayes
 from benchmarks.streams import __main__ as command
+from benchmarks.streams.late import scored_late
 from benchmarks.streams.moa import MoaClassifier
 from benchmarks.streams.models import MODELS
 from benchmarks.streams.ranks import (
@@ -27,6 +29,7 @@ from benchmarks.streams.ranks import (
 from benchmarks.streams.report import compared, report
 from benchmarks.streams.scoring import block_interval, calibration_error, kappa_temporal, score
 from benchmarks.streams.sources import KEEL_TABLES, STREAMS, Stream
+from stream_bayes import AdaptiveBayes
 
 
 class Sure:
@@ -60,6 +63,30 @@ def test_the_measures_are_those_of_their_definitions() -> None:
     assert no_change.accuracy == pytest.approx(0.5, abs=0.01)
     assert no_change.kappa_temporal == pytest.approx(0.0, abs=0.02)
     assert kappa_temporal(0.4, 0.5) == -0.2
+
+
+def test_a_label_is_learned_so_many_events_after_its_sample_as_it_was_held() -> None:
+    learned: list[Any] = []
+
+    class Last:
+        """A model that answers with the label that it learned last, and notes what it learns."""
+
+        def predict_proba_one(self, x: dict[str, Any]) -> dict[str, float]:
+            return {learned[-1][1]: 1.0} if learned else {}
+
+        def hold(self, x: dict[str, Any]) -> dict[str, Any]:
+            return {**x, "held after": len(learned)}
+
+        def learn_one(self, x: dict[str, Any], y: str) -> None:
+            learned.append((x, y))
+
+    samples = [({"n": n}, "ab"[n // 3 % 2]) for n in range(9)]  # aaabbbaaa
+    accuracy, loss = scored_late(Last(), samples, 3, True)
+    assert learned == [({"n": n, "held after": max(0, n - 3)}, samples[n][1]) for n in range(6)]
+    assert accuracy == pytest.approx(1 / 9)  # the label of four events ago is right once
+    assert loss == pytest.approx((math.log(2) + 4 * math.log(2000) + 0.0005) / 9, rel=1e-3)
+    learned.clear()
+    assert scored_late(Last(), samples, 0, False)[0] == pytest.approx(6 / 9)
 
 
 def test_calibration_is_the_distance_from_what_is_right() -> None:
@@ -141,6 +168,13 @@ def test_losses_and_what_was_tuned_are_reported_like_wins() -> None:
     assert "over all streams: at least as accurate on 1 of 2, within 1 point on 1." in text
     assert "of at most 2 %: on 1 of 2 streams." in text
     assert compared(rows) == ({"AdaptiveBayes": [0.9, 0.7], "peer": [0.8, 0.75]}, [one, other])
+
+
+def test_rows_of_a_learner_with_other_experts_are_said_to_be_older() -> None:
+    rows = [row("AdaptiveBayes", "sea", 0.9), row("River no-change", "sea", 0.5)]
+    assert "The rows of AdaptiveBayes are older" in report(rows)
+    rows[0]["experts"] = len(AdaptiveBayes().experts_)
+    assert "are older" not in report(rows)
 
 
 @pytest.mark.skipif(not stream_bayes.compiled, reason="the benchmark refuses the uncompiled build")
