@@ -61,8 +61,14 @@ def test_predicting_changes_nothing(arguments: dict[str, Any]) -> None:
         before, twin = held(model), pickle.loads(pickle.dumps(model))
         for probe in streams.probes(6):
             shown = repr(probe)
-            for verb in (model.predict_one, model.predict_proba_one, model.explain_one, model.hold):
+            for verb in (
+                model.predict_one,
+                model.predict_proba_one,
+                model.predict_interval_one,
+                model.explain_one,
+            ):
                 verb(probe)
+            model.hold(probe)
             assert (held(model), repr(probe)) == (before, shown)
         assert (model.weights_, model.asleep_, model.left_out_, model.classes_) is not None
         assert held(model) == before
@@ -95,6 +101,13 @@ def test_answers_are_probabilities_whatever_was_learned(arguments: dict[str, Any
             assert set(answer) == set(model.classes_)
             assert all(0.0 <= p <= 1.0 for p in answer.values())
             assert sum(answer.values()) == pytest.approx(1.0, abs=1e-12)
+            inner = {label: (p, p) for label, p in answer.items()}
+            for level in (0.01, 0.95):
+                intervals = model.predict_interval_one(probe, level)
+                assert intervals.keys() == answer.keys()
+                for label, (low, high) in intervals.items():
+                    assert 0.0 <= low <= inner[label][0] <= inner[label][1] <= high <= 1.0
+                inner = intervals
 
 
 def test_missing_is_missing_in_all_its_forms() -> None:
