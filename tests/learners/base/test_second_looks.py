@@ -157,24 +157,35 @@ def test_the_variance_of_numbers_is_that_of_draws_of_mean_and_covariance() -> No
     assert variance == pytest.approx(expected, rel=0.03)
 
 
-@pytest.mark.parametrize(("kind", "least"), [("names", 0.93), ("numbers", 0.9)])
-def test_intervals_cover_in_worlds_that_match_the_model(kind: str, least: float) -> None:
+@pytest.mark.parametrize(
+    ("kind", "make", "least"),
+    [("names", NaiveBayes, 0.93), ("numbers", NaiveBayes, 0.9), ("together", QDA, 0.9), ("alike", LDA, 0.9)],
+)
+def test_intervals_cover_in_worlds_that_match_the_model(kind: str, make: Any, least: float) -> None:
     rng, inside, worlds = np.random.default_rng(5), 0, 300
     for _ in range(worlds):
-        model: Any = NaiveBayes()
-        tables, means = rng.dirichlet(np.ones(3), (3, 6)), rng.normal(size=(3, 6))
+        model: Any = make()
         prior = rng.dirichlet(np.ones(3))
-        for event in range(101):
-            y = event if event < 3 else int(rng.choice(3, p=prior))
-            codes = [int(rng.choice(3, p=tables[y, f])) for f in range(6)]
-            numbers = rng.normal(means[y])
-            x = {f"f{f}": "uvw"[codes[f]] if kind == "names" else float(numbers[f]) for f in range(6)}
-            if event < 100:
-                model.learn_one(x, y)
+        labels = np.append([0, 1, 2], rng.choice(3, size=98, p=prior))
         if kind == "names":
-            joint = prior * np.prod(tables[:, range(6), codes], axis=1)
+            tables = rng.dirichlet(np.ones(3), (3, 6))
+            codes = (rng.random((101, 6, 1)) > tables.cumsum(axis=2)[labels]).sum(axis=2).clip(0, 2)
+            rows = [["uvw"[code] for code in row] for row in codes.tolist()]
+            joint = prior * np.prod(tables[:, range(6), codes[-1]], axis=1)
         else:
-            joint = prior * np.exp(-0.5 * ((numbers - means) ** 2).sum(axis=1))
+            means, roots = (
+                rng.normal(size=(3, 4)),
+                np.broadcast_to(np.eye(4), (3, 4, 4)),
+            )  # of the covariances
+            if kind != "numbers":
+                shape = (3, 4, 4) if kind == "together" else (4, 4)
+                roots = roots + np.tril(rng.normal(0.0, 0.4, shape), -1)
+            numbers = means[labels] + (roots[labels] @ rng.normal(size=(101, 4, 1)))[:, :, 0]
+            rows = numbers.tolist()
+            away = np.linalg.solve(roots, (numbers[-1] - means)[:, :, None])[:, :, 0]
+            joint = prior * np.exp(-0.5 * (away**2).sum(axis=1)) / np.linalg.det(roots)
+        *learned, x = [{f"f{f}": value for f, value in enumerate(row)} for row in rows]
+        model.learn_many(learned, labels[:-1].tolist())
         best = model.predict_one(x)
         low, high = model.predict_interval_one(x)[best]
         inside += low <= joint[best] / joint.sum() <= high
