@@ -110,9 +110,11 @@ def _is_named(text: str, value: Any) -> bool:
 
 
 def _searched(entry: Mapping[str, Any]) -> str:
-    """Return all text of an event that people look for."""
-    parts = [entry["key"], *(entry.get(name) for name in ("x", "subject", "sender"))]
-    return msgspec.json.encode([part for part in parts if part is not None], enc_hook=str).decode().casefold()
+    """Return all text of an event that people look for, a line for each part."""
+    x = entry.get("x")
+    parts = [entry["key"], entry.get("subject"), entry.get("sender")]
+    parts += [part for pair in x.items() for part in pair] if isinstance(x, Mapping) else [x]
+    return "\n".join(label_name(part) for part in parts if part is not None).casefold()
 
 
 class EventHistory:

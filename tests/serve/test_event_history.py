@@ -20,7 +20,7 @@ def entry(key: Any, label: Any, prediction: Any, share: float = 0.9, **more: Any
 
 EVENTS = [
     entry(1, 1, 1.0, 0.6),
-    entry(2, 2.0, 1.0),
+    entry(2, 2.0, 1.0, sender='a "quoted\\ name"'),
     entry(3, None, True),
     entry("k\u00e4se", "=2+3", "unsure", subject="Pills") | {"probabilities": {"=2+3": 0.8, "ham": 0.2}},
     entry(5, 7.5, 7.0, interval=[None, 8.0]) | {"probabilities": None},
@@ -40,6 +40,7 @@ EVENTS = [
         (EventFilter(label="", prediction="true"), [3]),
         (EventFilter(text="K\u00c4S"), ["k\u00e4se"]),
         (EventFilter(text="pills"), ["k\u00e4se"]),
+        (EventFilter(text='"quoted\\'), [2]),
         (EventFilter(text="grey, L", label="2", prediction="1"), [2]),
     ],
 )

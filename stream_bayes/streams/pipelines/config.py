@@ -313,7 +313,7 @@ class OtherServiceConfig(ConfigTable):
     """Another service that the page shows."""
 
     url: str = Field(pattern=r"^https?://[^/?#@\s]+(/[^?#\s]*)?$", description="as http://127.0.0.1:8081")
-    read_token: Secret | None = Field(None, description="its token for reads, if it wants one")
+    read_token: Secret | None = Field(None, description="its token for reads, if they need one")
 
 
 class ServeConfig(ConfigTable):
