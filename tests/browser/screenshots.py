@@ -102,6 +102,11 @@ def now(driver: Any, clients: dict[str, Client]) -> None:
     show(driver, clients["weather"], "now")
 
 
+def quality(driver: Any, clients: dict[str, Client]) -> None:
+    show(driver, clients["weather"], "quality")
+    wait_for(lambda: driver.find_elements("css selector", "#panel-quality strong"))
+
+
 def model(driver: Any, clients: dict[str, Client]) -> None:
     show(driver, clients["mixture"], "model")
     wait_for(lambda: driver.find_elements("css selector", "form.values select"))
@@ -123,12 +128,15 @@ def monitors(driver: Any, clients: dict[str, Client]) -> None:
 def history(driver: Any, clients: dict[str, Client]) -> None:
     show(driver, clients["mails"], "history")
     driver.find_element("id", "paused").click()
-    driver.find_elements("css selector", "#panel-history button[aria-label^='Evidence for']")[2].click()
+    # In one step: the list is drawn anew while events come.
+    third = "document.querySelectorAll('#panel-history button[aria-label^=Evidence]')[2]"
+    wait_for(lambda: driver.execute_script(f"{third}?.click(); return Boolean({third})"))
     wait_for(lambda: driver.find_elements("css selector", "#panel-history .answers"))
 
 
 def drift(driver: Any, clients: dict[str, Client]) -> None:
     show(driver, clients["weather"], "drift")
+    wait_for(lambda: driver.find_elements("css selector", "#panel-drift details[data-name]"))
 
 
 def models(driver: Any, clients: dict[str, Client]) -> None:
@@ -143,6 +151,7 @@ def phone(driver: Any, clients: dict[str, Client]) -> None:
 
 PICTURES: dict[str, Callable[[Any, dict[str, Client]], None]] = {
     "now": now,
+    "quality": quality,
     "model": model,
     "monitors": monitors,
     "history": history,

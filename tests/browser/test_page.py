@@ -660,7 +660,7 @@ def test_a_hostile_subject_stays_text_and_its_mail_is_corrected_by_a_click(
         told = [each["token"] for each in client.get("/v1/model")["telling"]]
         assert len(told) == 40 and column(driver, "Messages that hold a token", 0) == told
         driver.find_element("id", "raw").send_keys(f"Subject: {EVIL}\n\ncheap pills\n")
-        driver.find_element("css selector", "#panel-model button.act").click()
+        driver.find_element("css selector", "#panel-model .trying button.act").click()
         wait_until(lambda: "Verdict: " in text(driver, "#panel-model"))
         assert "pwned" not in driver.title
         take(driver, "tokens")
