@@ -399,7 +399,8 @@ class World:
             self.put(1, factor=1000.0)
             self.put(min(fault.amount, 20))
         elif fault.kind == "clock back":
-            self.behind += 60.0 * fault.amount
+            # Less than labels are waited for: else samples expire once a log lost those before.
+            self.behind = min(self.behind + 60.0 * fault.amount, WAIT_FOR - 100.0)
             self.put(min(fault.amount, 20))
         elif fault.kind in ("start", "rebuild"):
             if len(alive) < 4:
