@@ -7,7 +7,7 @@ they can also take a sample back, merge, fade old samples and be saved without l
 """
 
 from stream_bayes import _build
-from stream_bayes.fronts import front
+from stream_bayes.lazy_imports import front
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # loading `typing` takes as long as all the rest

@@ -7,7 +7,7 @@ already catches `ValueError` or `TypeError` keeps working. Warnings derive from 
 
 from __future__ import annotations
 
-from stream_bayes.masking import masked
+from stream_bayes.secret_masking import masked
 
 __all__ = [
     "BadConfig",

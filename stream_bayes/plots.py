@@ -18,20 +18,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stream_bayes._build import install_command
-from stream_bayes.core.drawing.picture import MARGIN, Label, Picture, Polygon, Rectangle
-from stream_bayes.core.drawing.text import shortened, text_of
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.dot import dot_text
-from stream_bayes.core.networks.drawing import drawn_structure, links_of
 from stream_bayes.core.networks.equivalence import Difference, Edge
+from stream_bayes.core.networks.pictures import drawn_structure, links_of
 from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.pictures.picture import MARGIN, Label, Picture, Polygon, Rectangle
+from stream_bayes.core.pictures.text import shortened, text_of
 from stream_bayes.core.values.values import name_order, shown
 from stream_bayes.errors import BadFormat, BadValue, MissingPackage
 from stream_bayes.evaluation.checkpoints import Checkpoint
 from stream_bayes.evaluation.comparison import Comparison
 from stream_bayes.evaluation.evaluation import Evaluation
 from stream_bayes.learners.base.explanation import Explanation
-from stream_bayes.networks.drawing import Queried, drawn_network
+from stream_bayes.networks.pictures import Queried, drawn_network
 from stream_bayes.private_files import write_private
 
 if TYPE_CHECKING:

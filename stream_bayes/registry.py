@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any, Generic, TypeVar
 
+from stream_bayes.checked_names import check_known
 from stream_bayes.errors import BadValue
-from stream_bayes.names import check_known
 
 __all__ = ["Registry", "load"]
 

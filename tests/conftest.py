@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes import masking
+from stream_bayes import secret_masking
 from stream_bayes.registry import products
 
 ROWS = 600
@@ -24,8 +24,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.fixture(autouse=True)
 def secrets_of_one_test(monkeypatch: pytest.MonkeyPatch) -> None:
     """Mask in each test only what it reads itself: secrets of tests are ordinary words, which other messages hold."""
-    monkeypatch.setattr(masking, "_secrets", set())
-    monkeypatch.setattr(masking, "_pattern", None)
+    monkeypatch.setattr(secret_masking, "_secrets", set())
+    monkeypatch.setattr(secret_masking, "_pattern", None)
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ pytest.importorskip("matplotlib")
 from matplotlib.patches import Rectangle as Bar
 
 from stream_bayes import AODE, BayesNet, NaiveBayes, plots
-from stream_bayes.core.drawing.picture import MARGIN, Label, Rectangle
 from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.pictures.picture import MARGIN, Label, Rectangle
 from stream_bayes.errors import BadFormat, BadValue, MissingPackage
 from stream_bayes.learners.base.explanation import Explanation
 from stream_bayes.streams import Comparison, compare, evaluate, read_checkpoints

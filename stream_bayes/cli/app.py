@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from stream_bayes._build import VERSION
-from stream_bayes.cli.table import command_group
+from stream_bayes.cli.command_table import command_group
 from stream_bayes.registry import Registry
 
 __all__ = ["app", "main"]

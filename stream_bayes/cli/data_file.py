@@ -12,12 +12,12 @@ from typing import Annotated, Any
 
 import typer
 
+from stream_bayes.checked_names import closest
 from stream_bayes.cli.leaks import leak_warnings, leaks_in
 from stream_bayes.core.events.event import BadRecord, Event
 from stream_bayes.data.prequential_gain import PrequentialGain
 from stream_bayes.data.schema import Amount, Date, Nominal, Numeric, Schema, Text, usual_target
 from stream_bayes.errors import BadValue, SchemaError
-from stream_bayes.names import closest
 from stream_bayes.streams.contracts.source import Record, Source, records_of
 from stream_bayes.streams.files.column_profile import (
     FIRST_ROWS,

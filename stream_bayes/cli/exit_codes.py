@@ -38,7 +38,7 @@ from stream_bayes.errors import (
     TooManyDeadLetters,
     TooManyValues,
 )
-from stream_bayes.masking import masked
+from stream_bayes.secret_masking import masked
 
 __all__ = ["exit_code", "exit_on_error", "exit_with_json_log", "print_error"]
 

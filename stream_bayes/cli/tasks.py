@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from stream_bayes.checked_names import check_known
 from stream_bayes.cli.data_file import MANY_LABELS, DataFile
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.catalogue import DEFAULT, DEFAULT_REGRESSOR, LEARNERS, REGRESSION, REGRESSORS
-from stream_bayes.names import check_known
 
 __all__ = ["Task", "chosen_model", "is_regression", "is_regressor"]
 

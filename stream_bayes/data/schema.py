@@ -49,8 +49,8 @@ from stream_bayes.data.features import (
     json_fields,
 )
 from stream_bayes.data.frame_columns import Cells, factorise, python_values
+from stream_bayes.data.frame_dates import temporal_kind
 from stream_bayes.data.frames import NamedColumns, Native, read_table
-from stream_bayes.data.temporal import temporal_kind
 from stream_bayes.data.texts import Text
 from stream_bayes.errors import BadLabel, BadState, BadValue, SchemaError, UnknownFeature
 

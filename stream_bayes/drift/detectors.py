@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base, stats
 
+from stream_bayes.checked_names import Imported
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue
-from stream_bayes.names import Imported
 
 __all__ = [
     "BINARY",

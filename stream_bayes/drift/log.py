@@ -42,8 +42,8 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import permutations
 from typing import Any
 
-from stream_bayes.core.drawing.html import block, plain_table, time_line
 from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.pictures.html import block, plain_table, time_line
 from stream_bayes.errors import BadStructure
 from stream_bayes.learners.base.edges import edges_of, learner_within, listed_edges
 

@@ -20,13 +20,20 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core.drawing.html import plain_table
 from stream_bayes.core.measures.bootstrap import MEANS, Blocks, IntervalEstimate, Resampling
 from stream_bayes.core.measures.losses import Losses
+from stream_bayes.core.pictures.html import plain_table
 from stream_bayes.errors import BadValue
 from stream_bayes.evaluation.checkpoints import Checkpoint, write_checkpoints
 from stream_bayes.evaluation.contestants import Clock, Contestant, Learner, Metric, contestant
-from stream_bayes.evaluation.steps import Arrivals, ReplayAction, Stream, check_delay, delayed, portions
+from stream_bayes.evaluation.replay_steps import (
+    Arrivals,
+    ReplayAction,
+    Stream,
+    check_delay,
+    delayed,
+    portions,
+)
 from stream_bayes.streams.sources.constructors import open_stream
 
 if TYPE_CHECKING:  # River's metrics load scipy's statistics

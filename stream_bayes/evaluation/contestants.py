@@ -27,7 +27,7 @@ from stream_bayes.core.measures.measures import Measures
 from stream_bayes.core.networks.dot import spelled
 from stream_bayes.errors import BadValue, BudgetExceeded, TooManyLabels
 from stream_bayes.evaluation.checkpoints import Checkpoint, Figures
-from stream_bayes.evaluation.steps import FORGET, LEARN, PREDICT, ReplayAction
+from stream_bayes.evaluation.replay_steps import FORGET, LEARN, PREDICT, ReplayAction
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.predictions import most_probable
 from stream_bayes.learners.catalogue import UNLABELLED

@@ -18,7 +18,7 @@ from stream_bayes.errors import BadValue
 from stream_bayes.evaluation.checkpoints import Checkpoint, Figures
 from stream_bayes.evaluation.comparison import Comparison, compare
 from stream_bayes.evaluation.contestants import Learner, Metric
-from stream_bayes.evaluation.steps import ReplayAction, Stream
+from stream_bayes.evaluation.replay_steps import ReplayAction, Stream
 from stream_bayes.learners.base.predictions import most_probable
 
 if TYPE_CHECKING:  # River's metrics load scipy's statistics

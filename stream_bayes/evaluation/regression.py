@@ -21,7 +21,7 @@ from stream_bayes.core.encoding._targets import read_target
 from stream_bayes.core.events.event import Event
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadLabel, BadValue
-from stream_bayes.evaluation.steps import (
+from stream_bayes.evaluation.replay_steps import (
     FORGET,
     LEARN,
     PREDICT,

@@ -14,7 +14,7 @@ from typing import Any
 from stream_bayes.core.networks.dot import spelled
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.evaluation.comparison import Comparison
-from stream_bayes.evaluation.details import Details
+from stream_bayes.evaluation.comparison_details import Details
 from stream_bayes.learners.base.base import BayesClassifier
 
 __all__ = ["report"]

@@ -13,6 +13,7 @@ from kafka import errors as kafka_errors
 from kafka.admin import ConfigResource, ConfigResourceType, MemberToRemove, OffsetSpec, TransactionState
 from kafka.structs import OffsetAndMetadata
 
+from stream_bayes.checked_names import closest
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import BrokerError
 from stream_bayes.kafka.clients import kafka_python_parts as inner
@@ -25,7 +26,6 @@ from stream_bayes.kafka.clients.kafka_python import (
     unreachable,
 )
 from stream_bayes.kafka.clients.time_limits import GRACE_SECONDS, bounded
-from stream_bayes.names import closest
 
 __all__ = ["Cluster", "Topic"]
 

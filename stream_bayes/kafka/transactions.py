@@ -25,9 +25,9 @@ from stream_bayes.kafka.clients.connection import Connection
 from stream_bayes.kafka.clients.factory import make_writer
 from stream_bayes.kafka.clients.kafka_python import PythonWriter
 from stream_bayes.kafka.delivery import RETRY_PAUSE, Delivery
-from stream_bayes.kafka.in_doubt import end_in_doubt, is_in_doubt
 from stream_bayes.kafka.journal import FORMAT, JournalRecord, entries_from
 from stream_bayes.kafka.read_trail import ReadTrail
+from stream_bayes.kafka.transactions_in_doubt import end_in_doubt, is_in_doubt
 from stream_bayes.streams.contracts.slices import positions_after
 
 __all__ = ["ReadLog", "Transactions"]

@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from stream_bayes.checked_names import check_arguments, check_known, construction_errors
 from stream_bayes.core.search.exact_search import ExactSearch
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.score_search import ScoreSearch
@@ -29,7 +30,6 @@ from stream_bayes.learners.catalogue import (
     inner_names,
 )
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
-from stream_bayes.names import check_arguments, check_known, construction_errors
 from stream_bayes.networks.bayes_net import BayesNet
 
 __all__ = [

@@ -1,6 +1,6 @@
 """Mail: messages to tokens, and the spam filter."""
 
-from stream_bayes.fronts import front
+from stream_bayes.lazy_imports import front
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # loading `typing` takes longer than classifying a mail

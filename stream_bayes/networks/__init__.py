@@ -59,7 +59,7 @@ Examples
 
 from typing import TYPE_CHECKING
 
-from stream_bayes.fronts import front
+from stream_bayes.lazy_imports import front
 
 if TYPE_CHECKING:
     from stream_bayes.core.inference.effects import adjustment_set, average_effect

@@ -48,8 +48,6 @@ from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.networks import answers
 from stream_bayes.networks.answers import UNSEEN
 from stream_bayes.networks.conditional_table import ConditionalTable
-from stream_bayes.networks.drawing import network_html
-from stream_bayes.networks.drawn_network import drawn_network, world_given
 from stream_bayes.networks.encoder import encoder_of
 from stream_bayes.networks.evidence import evidence_of_network
 from stream_bayes.networks.growing_learner import GrowingLearner
@@ -60,6 +58,8 @@ from stream_bayes.networks.growth import (
     with_variables,
 )
 from stream_bayes.networks.ignored_features import IgnoredFeatures
+from stream_bayes.networks.pictures import network_html
+from stream_bayes.networks.posterior_draws import drawn_network, world_given
 from stream_bayes.networks.surprise import Surprise
 from stream_bayes.networks.view import BayesNetView
 

@@ -46,10 +46,10 @@ from stream_bayes.learners.base.unlabelled import LearnsUnlabelled
 from stream_bayes.networks.answers import as_network, credible_intervals
 from stream_bayes.networks.class_growth import ClassGrowth, GrowingReading
 from stream_bayes.networks.conditional_table import checked_level
-from stream_bayes.networks.drawn_network import DrawnBayesNet, drawn_network, shares_of_labels, world_given
 from stream_bayes.networks.evidence import evidence_of_network
 from stream_bayes.networks.growing_learner import GrowingLearner
 from stream_bayes.networks.growth import GROWING_WINDOW, LEARN
+from stream_bayes.networks.posterior_draws import DrawnBayesNet, drawn_network, shares_of_labels, world_given
 from stream_bayes.networks.view import ClassifierView
 
 __all__ = ["BayesNetClassifier"]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core.drawing.html import plain_table
-from stream_bayes.core.drawing.text import text_of
+from stream_bayes.core.pictures.html import plain_table
+from stream_bayes.core.pictures.text import text_of
 from stream_bayes.core.values.unknown_names import check_variables
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.data.frames import Library, Native, frame_of

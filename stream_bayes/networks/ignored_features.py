@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from stream_bayes.checked_names import closest
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import FeaturesIgnored, UnknownFeature
-from stream_bayes.names import closest
 
 __all__ = ["IgnoredFeatures", "check_has_variable"]
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from river import base
 
+from stream_bayes.checked_names import closest
 from stream_bayes.core.live_networks.hidden_bank import HiddenBank
 from stream_bayes.core.live_networks.hidden_chain import HiddenChain, HiddenWindow
 from stream_bayes.core.live_networks.hidden_emissions import NameEmission, Seen
@@ -29,7 +30,6 @@ from stream_bayes.learners.sequences.shown_values import (
     saved_windows,
     value_in,
 )
-from stream_bayes.names import closest
 from stream_bayes.networks.ignored_features import check_has_variable
 from stream_bayes.networks.surprise import Surprise
 

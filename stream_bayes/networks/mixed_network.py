@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from river import base
 
+from stream_bayes.checked_names import closest
 from stream_bayes.core.encoding._features import read_weight
 from stream_bayes.core.inference.posterior import Posterior
 from stream_bayes.core.live_networks.mixed_counts import Declared, MixedCounts
@@ -39,7 +40,6 @@ from stream_bayes.errors import (
 from stream_bayes.learners.base.arguments import check_choice, check_count, check_number
 from stream_bayes.learners.base.draws import checked_rng
 from stream_bayes.learners.base.state import CountLearner
-from stream_bayes.names import closest
 from stream_bayes.networks.drawn_mixed_network import DrawnMixedNetwork
 from stream_bayes.networks.growth import LEARN
 from stream_bayes.networks.ignored_features import IgnoredFeatures, check_has_variable

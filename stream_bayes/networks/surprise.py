@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stream_bayes.core.drawing.html import evidence_table
+from stream_bayes.core.pictures.html import evidence_table
 
 __all__ = ["Surprise"]
 

@@ -21,7 +21,7 @@ from stream_bayes.errors import UnknownFeature
 from stream_bayes.learners.base.explanation import Explanation
 from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.networks.conditional_table import ConditionalTable
-from stream_bayes.networks.drawing import network_html
+from stream_bayes.networks.pictures import network_html
 from stream_bayes.networks.surprise import Surprise
 
 __all__ = ["BayesNetView", "ClassifierView", "LearnerView", "NetworkView"]

@@ -24,13 +24,13 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
+from stream_bayes.checked_names import closest
 from stream_bayes.core.values.values import shown
 from stream_bayes.door.application import application
 from stream_bayes.door.guard import Access, Door
-from stream_bayes.door.numbers import real_number, whole_number
 from stream_bayes.door.problems import Refused
+from stream_bayes.door.query_numbers import real_number, whole_number
 from stream_bayes.errors import BadLabel, NotLearned
-from stream_bayes.names import closest
 from stream_bayes.serve.board import Board
 from stream_bayes.serve.bodies import ExplainBody, LabelBody, LearnBody, PredictBody, QueryBody, decoded
 from stream_bayes.serve.event_history import (

@@ -6,11 +6,11 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
+from stream_bayes.checked_names import closest
 from stream_bayes.core.measures.student_mixture import StudentMixture
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, NotSupported, NoValueKnown, UnknownFeature
 from stream_bayes.learners.sequences.hidden_markov import HiddenMarkov
-from stream_bayes.names import closest
 from stream_bayes.networks.dynamic_network import DynamicNetwork
 from stream_bayes.networks.mixed_network import MixedNetwork
 from stream_bayes.serve.graphs import graph_of

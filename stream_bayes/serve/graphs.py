@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stream_bayes.core.drawing.graph import Bar, Link, Node, graph_layout
-from stream_bayes.core.drawing.picture import Curve
-from stream_bayes.core.drawing.text import number_text, visible
-from stream_bayes.core.networks.drawing import drawn_structure, links_of
 from stream_bayes.core.networks.equivalence import Difference
+from stream_bayes.core.networks.pictures import drawn_structure, links_of
+from stream_bayes.core.pictures.graph import Bar, Link, Node, graph_layout
+from stream_bayes.core.pictures.picture import Curve
+from stream_bayes.core.pictures.text import number_text, visible
 
 __all__ = ["change_svg", "graph_of"]
 

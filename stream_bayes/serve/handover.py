@@ -33,7 +33,7 @@ from stream_bayes.serve.plain_values import as_json, label_name
 from stream_bayes.streams.contracts.source import units_of
 from stream_bayes.streams.engine.dead_letters import DETAILS, REFUSED
 from stream_bayes.streams.engine.engine import Engine
-from stream_bayes.streams.engine.newest import Answered, NewestAnswers
+from stream_bayes.streams.engine.newest_answers import Answered, NewestAnswers
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.label_log import LABELS, GivenLabel

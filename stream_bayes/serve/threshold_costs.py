@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from stream_bayes.checked_names import closest
 from stream_bayes.core.values.values import shown
 from stream_bayes.door.problems import Refused
 from stream_bayes.evaluation.curves import Decisions, Scores
-from stream_bayes.names import closest
 from stream_bayes.serve.plain_values import label_name
 
 __all__ = ["threshold_costs"]

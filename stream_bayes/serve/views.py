@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from stream_bayes.checked_names import closest
 from stream_bayes.core.measures.label_sets import LabelSets
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
@@ -24,7 +25,6 @@ from stream_bayes.learners.base.predictions import most_probable
 from stream_bayes.learners.base.samples import process_samples
 from stream_bayes.learners.classifiers.one_dependence import A2DE, AODE
 from stream_bayes.learners.classifiers.text import BernoulliNB, ComplementNB, MultinomialNB
-from stream_bayes.names import closest
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.serve.graphs import graph_of

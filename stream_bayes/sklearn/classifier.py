@@ -13,6 +13,7 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from stream_bayes.checked_names import check_known
 from stream_bayes.core.values.inputs import check_classes
 from stream_bayes.core.values.values import canonical_label, shown
 from stream_bayes.data.columns import CodedColumns
@@ -22,7 +23,6 @@ from stream_bayes.errors import BadLabel, BadValue, NotSupported
 from stream_bayes.learners.base.base import BayesClassifier as CountingClassifier
 from stream_bayes.learners.catalogue import DEFAULT, LEARNERS, declaration_of, inner_names
 from stream_bayes.learners.classifiers.one_dependence import AODE
-from stream_bayes.names import check_known
 from stream_bayes.sklearn.columns import FROM_DTYPE, Categorical
 from stream_bayes.sklearn.estimator import Learner, LearnerEstimator, blocks
 

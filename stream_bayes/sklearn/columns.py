@@ -20,8 +20,8 @@ from stream_bayes.data.columns import CodedColumns, Codes, SparseCounts
 from stream_bayes.data.declarations import Declared, expanded
 from stream_bayes.data.features import Nominal, Numeric, Spec
 from stream_bayes.data.frame_columns import Cells, factorise, numbers, python_values, value_types
+from stream_bayes.data.frame_dates import temporal_kind
 from stream_bayes.data.frames import Native, read_table
-from stream_bayes.data.temporal import temporal_kind
 from stream_bayes.errors import BadValue
 
 __all__ = ["FROM_DTYPE", "Categorical", "ColumnKinds"]

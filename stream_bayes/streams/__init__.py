@@ -19,7 +19,7 @@ when it is first used, so importing this package costs next to nothing.
 
 from typing import TYPE_CHECKING
 
-from stream_bayes.fronts import front
+from stream_bayes.lazy_imports import front
 
 if TYPE_CHECKING:
     from stream_bayes.core.events.event import BadRecord, Event, Kind, Partition
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from stream_bayes.streams.runs import RunResult, pipeline, run
     from stream_bayes.streams.served_models.protocol import Served
     from stream_bayes.streams.served_models.served import served
-    from stream_bayes.streams.service.ops import serving
+    from stream_bayes.streams.service.metrics_and_health import serving
     from stream_bayes.streams.sinks import CallableSink, NoSink
     from stream_bayes.streams.sources.constructors import (
         from_csv,
@@ -121,7 +121,7 @@ _MODULES = {
     "streams.records.fields": ("Fields",),
     "workers.following": ("follow",),
     "streams.runs": ("RunResult", "pipeline", "run"),
-    "streams.service.ops": ("serving",),
+    "streams.service.metrics_and_health": ("serving",),
     "streams.sinks": ("CallableSink", "NoSink"),
     "streams.sources.constructors": ("from_csv", "from_file", "from_iterable", "from_jsonl"),
     "kafka.topics": ("from_kafka",),

@@ -12,7 +12,7 @@ Examples
 
 from typing import TYPE_CHECKING
 
-from stream_bayes.fronts import front
+from stream_bayes.lazy_imports import front
 
 if TYPE_CHECKING:
     from stream_bayes.testing.laws import LAWS, Law, check_law, check_learner, laws_of

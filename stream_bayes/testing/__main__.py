@@ -14,8 +14,8 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 from stream_bayes import compiled
+from stream_bayes.checked_names import check_known
 from stream_bayes.errors import BadValue
-from stream_bayes.names import check_known
 from stream_bayes.testing.laws import checks_of
 from stream_bayes.testing.public_learners import learners, regressors
 

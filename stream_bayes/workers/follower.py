@@ -11,12 +11,12 @@ from stream_bayes.kafka.clients.connection import Connection
 from stream_bayes.kafka.cluster import Cluster
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.streams.served_models.regressor import LEVEL
+from stream_bayes.workers.product_totals import total_like
 from stream_bayes.workers.replicas import Replicas
 from stream_bayes.workers.shard_topics import present_topics
 from stream_bayes.workers.state_parts import joined
 from stream_bayes.workers.topic_reader import TopicReader
 from stream_bayes.workers.total import Total
-from stream_bayes.workers.totals import total_like
 
 __all__ = ["Follower"]
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from prometheus_client import Metric
 
-from stream_bayes.streams.service.ops import (
+from stream_bayes.streams.service.metrics_and_health import (
     counter,
     dead_letter_counter,
     gauge,

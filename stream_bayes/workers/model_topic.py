@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 
 from stream_bayes.kafka.clients.client import Send
-from stream_bayes.workers.pace import Pace
+from stream_bayes.workers.product_totals import ModelTotal, ServedShard
 from stream_bayes.workers.publication import Publisher
+from stream_bayes.workers.publication_pace import Pace
 from stream_bayes.workers.state_parts import parts_of
 from stream_bayes.workers.topic_reader import record_key
-from stream_bayes.workers.totals import ModelTotal, ServedShard
 
 __all__ = ["ModelPublisher"]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from stream_bayes.errors import BrokerAway, StreamBayesError
 from stream_bayes.kafka.clients.client import Interrupted
-from stream_bayes.workers.pace import Pace
+from stream_bayes.workers.product_totals import ModelTotal
+from stream_bayes.workers.publication_pace import Pace
 from stream_bayes.workers.topic_reader import TopicReader
-from stream_bayes.workers.totals import ModelTotal
 
 __all__ = ["Replicas"]
 

@@ -12,11 +12,11 @@ from typing import Any
 from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.errors import Fenced
 from stream_bayes.kafka.clients.client import Send
-from stream_bayes.kafka.in_doubt import is_in_doubt
 from stream_bayes.kafka.journal import JournalRecord
 from stream_bayes.kafka.recovery import JournalRecovery
 from stream_bayes.kafka.start_rules import ClusterState
 from stream_bayes.kafka.transactions import Transactions
+from stream_bayes.kafka.transactions_in_doubt import is_in_doubt
 from stream_bayes.streams.contracts.incidents import total_incidents
 from stream_bayes.streams.contracts.recovery import ResumePoint
 from stream_bayes.streams.contracts.sink import Result
@@ -24,10 +24,10 @@ from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.service.timings import Timings
 from stream_bayes.workers.model_topic import ModelPublisher
+from stream_bayes.workers.product_totals import ServedShard
 from stream_bayes.workers.shard_counts import ShardCounts
 from stream_bayes.workers.shard_topics import rescale_id, shard_id
 from stream_bayes.workers.snapshot_topic import SnapshotTopic
-from stream_bayes.workers.totals import ServedShard
 
 __all__ = ["JournalSink", "Shard", "ShardRecovery", "ShardTransactions"]
 

@@ -13,8 +13,8 @@ from stream_bayes.errors import SourceError, StreamBayesError
 from stream_bayes.streams.served_models.answers import Answer, AnswerColumns, AnswerDicts, BatchAnswers
 from stream_bayes.streams.served_models.learner import ServedLearner
 from stream_bayes.streams.served_models.regressor import ServedRegressor
+from stream_bayes.workers.answer_tape import Rows, Tape, rows_of, tape_of
 from stream_bayes.workers.summable import SummedLearner
-from stream_bayes.workers.tape import Rows, Tape, rows_of, tape_of
 from stream_bayes.workers.total import Total
 
 __all__ = ["NumberShardModel", "ShardModel"]

@@ -15,8 +15,8 @@ from stream_bayes.learners.classifiers.live_choice import LiveChoice
 from stream_bayes.streams.served_models.answers import Answer
 from stream_bayes.streams.served_models.learner import ServedLearner, settings_of
 from stream_bayes.streams.served_models.regressor import ServedRegressor
-from stream_bayes.workers.memory import check_budget
 from stream_bayes.workers.state_parts import joined
+from stream_bayes.workers.sum_memory import check_budget
 from stream_bayes.workers.sum_updates import SumUpdates
 from stream_bayes.workers.summable import SummedLearner
 

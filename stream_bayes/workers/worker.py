@@ -14,10 +14,10 @@ from stream_bayes.kafka.clients.connection import Connection
 from stream_bayes.kafka.cluster import Cluster, GroupMember
 from stream_bayes.kafka.membership import Membership, Subscription, join
 from stream_bayes.workers.assignment_check import AssignmentCheck
+from stream_bayes.workers.product_totals import ModelTotal
 from stream_bayes.workers.replicas import Replicas
 from stream_bayes.workers.shard import Shard
 from stream_bayes.workers.shard_counts import ShardCounts
-from stream_bayes.workers.totals import ModelTotal
 
 __all__ = ["Worker"]
 

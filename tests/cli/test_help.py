@@ -12,7 +12,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from stream_bayes.cli.app import app
-from stream_bayes.cli.table import ListedCommand
+from stream_bayes.cli.command_table import ListedCommand
 
 
 def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

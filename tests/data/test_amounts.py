@@ -14,7 +14,7 @@ import stream_bayes
 from stream_bayes import Amount, NaiveBayes, Nominal, Numeric, Schema
 from stream_bayes.cli.app import app
 from stream_bayes.data.declarations import features_table
-from stream_bayes.data.inference import inferred_kind
+from stream_bayes.data.kind_inference import inferred_kind
 from stream_bayes.errors import BadState, BadValue, Undecodable
 from stream_bayes.serve.views import Copy
 from stream_bayes.streams.files.column_profile import profiled_columns

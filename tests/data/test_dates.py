@@ -16,7 +16,7 @@ from stream_bayes import Date, Nominal, Numeric, Schema
 from stream_bayes.cli.app import app
 from stream_bayes.data.dates import PIVOT
 from stream_bayes.data.declarations import features_table
-from stream_bayes.data.inference import inferred_kind
+from stream_bayes.data.kind_inference import inferred_kind
 from stream_bayes.errors import BadState, SchemaError, Undecodable
 from stream_bayes.serve.views import Copy
 from stream_bayes.streams.files.parquet import ParquetSource

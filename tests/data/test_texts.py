@@ -15,7 +15,7 @@ import stream_bayes
 from stream_bayes import Amount, Date, Nominal, Numeric, Schema, Text
 from stream_bayes.cli.app import app
 from stream_bayes.data.declarations import features_table
-from stream_bayes.data.inference import inferred_kind, typed_kind
+from stream_bayes.data.kind_inference import inferred_kind, typed_kind
 from stream_bayes.errors import SchemaError
 from stream_bayes.serve.views import Copy
 from stream_bayes.streams.pipelines.config import parse_config

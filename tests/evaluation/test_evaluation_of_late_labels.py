@@ -15,7 +15,15 @@ from hypothesis import strategies as st
 from stream_bayes import NaiveBayes
 from stream_bayes.core.events.event import BadRecord, Event, Kind
 from stream_bayes.errors import BadValue
-from stream_bayes.evaluation.steps import FORGET, LEARN, PREDICT, Arrivals, ReplayAction, delayed, portions
+from stream_bayes.evaluation.replay_steps import (
+    FORGET,
+    LEARN,
+    PREDICT,
+    Arrivals,
+    ReplayAction,
+    delayed,
+    portions,
+)
 from stream_bayes.streams import compare, from_jsonl
 from tests.streams.recording_learners import AtOnce, Listening, Polled
 

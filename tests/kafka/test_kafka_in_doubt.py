@@ -11,8 +11,8 @@ from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.kafka import transactions as transactions_module
 from stream_bayes.kafka.clients.client import Interrupted
 from stream_bayes.kafka.clients.connection import Connection
-from stream_bayes.kafka.in_doubt import CHECKS, is_in_doubt
 from stream_bayes.kafka.transactions import Transactions
+from stream_bayes.kafka.transactions_in_doubt import CHECKS, is_in_doubt
 from tests.kafka.fake_broker import NoLog
 
 JOURNAL = Partition("days.journal")

@@ -21,7 +21,7 @@ from stream_bayes.kafka import source as source_module
 from stream_bayes.kafka.clients.client import Interrupted
 from stream_bayes.kafka.clients.connection import CLIENTS, Connection
 from stream_bayes.kafka.cluster import Cluster
-from stream_bayes.kafka.in_doubt import end_in_doubt, is_in_doubt
+from stream_bayes.kafka.transactions_in_doubt import end_in_doubt, is_in_doubt
 from tests.kafka_broker.broker import Broker
 from tests.kafka_broker.topics import KafkaTopics, Pipeline, counted, days, fenced
 from tests.kafka_broker.waiting import PATIENCE, TO_BEGIN, until

@@ -29,7 +29,7 @@ from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.served_models.served import served
-from stream_bayes.streams.service.ops import Metrics
+from stream_bayes.streams.service.metrics_and_health import Metrics
 from tests.kafka_broker.processes import Process
 from tests.kafka_broker.waiting import PATIENCE, TO_BEGIN, until
 from tests.kafka_broker.worker import make_engine

@@ -36,7 +36,7 @@ from stream_bayes import (
     NaiveBayes,
     SlidingWindow,
 )
-from stream_bayes.learners.adaptive import adaptive_bayes, experts, sleeping
+from stream_bayes.learners.adaptive import adaptive_bayes, experts, sleeping_experts
 from stream_bayes.networks import growth
 from stream_bayes.saving.model_files import restored
 from stream_bayes.saving.river.model_state import model_state, restore_model
@@ -130,9 +130,9 @@ def hurried() -> Iterator[None]:
     """Experts that sleep soon, searches that come early, and stores of pairs with little room."""
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of features like ids
-        patch.setattr(sleeping, "TRIAL", 20)
-        patch.setattr(sleeping, "PAUSE", 5)
-        patch.setattr(sleeping, "FIRST_SLEEP", 60)
+        patch.setattr(sleeping_experts, "TRIAL", 20)
+        patch.setattr(sleeping_experts, "PAUSE", 5)
+        patch.setattr(sleeping_experts, "FIRST_SLEEP", 60)
         patch.setattr(growth, "FIRST_SEARCH", 16)
         patch.setattr(growth, "SHORTEST_TRIAL", 6)
         for name in ("COARSE", "MIDDLE", "FINE"):

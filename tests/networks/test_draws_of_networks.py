@@ -23,7 +23,7 @@ from stream_bayes.core.live_networks.mixed_inference import MixedInference
 from stream_bayes.errors import BadValue, NoValueKnown, UnknownFeature
 from stream_bayes.learners.base.draws import generator_of
 from stream_bayes.networks import DiscreteNetwork, Inference, Structure
-from stream_bayes.networks.drawn_network import world_given
+from stream_bayes.networks.posterior_draws import world_given
 
 STRUCTURE = {"cause": [], "class": ["cause"], "sign": ["class", "cause"], "echo": ["sign"], "size": ["class"]}
 DRAWS = 80

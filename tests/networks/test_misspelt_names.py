@@ -48,7 +48,7 @@ from stream_bayes.networks import (
     tan_structure,
     write_bif,
 )
-from stream_bayes.networks.drawing import drawn_network
+from stream_bayes.networks.pictures import drawn_network
 from stream_bayes.saving.river.catalogue import make_adaptive
 
 PARENTS: dict[str, list[str]] = {"cause": [], "effect": ["cause"], "other": []}

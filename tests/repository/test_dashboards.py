@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from stream_bayes.streams.pipelines.config import parse_config
 from stream_bayes.streams.pipelines.pipeline import build
-from stream_bayes.streams.service.ops import Metrics
+from stream_bayes.streams.service.metrics_and_health import Metrics
 
 DOCKER = Path(__file__).parents[2] / "docker"
 DASHBOARD = DOCKER / "grafana" / "dashboards" / "stream-bayes.json"

@@ -19,7 +19,7 @@ from stream_bayes._build import VERSION
 from stream_bayes.cli.app import app
 from stream_bayes.streams.pipelines.config import load_config
 from stream_bayes.streams.pipelines.pipeline import build
-from stream_bayes.streams.service.ops import serving
+from stream_bayes.streams.service.metrics_and_health import serving
 from tests.repository.schemas import follows_schema
 
 ROOT = Path(__file__).parents[2]

@@ -25,16 +25,16 @@ PACKAGE = Path(__file__).parents[2] / "stream_bayes"
 # Top to bottom: each room imports from the rooms above it. A room is a folder, or a file beside the folders.
 ROOMS = """
 _build
-fronts
-masking
+lazy_imports
+secret_masking
 errors
 bugs
-names
-unpacking
+checked_names
+decompression
 private_files
 registry
 core.values
-core.drawing
+core.pictures
 core.encoding
 core.counts
 core.readings
@@ -138,7 +138,7 @@ CORE_BUILTINS = {"open", "print", "input", "exec", "eval", "__import__"}
 
 # Only these rooms touch files, sockets, clocks and threads.
 OUTSIDE = """
-_build masking private_files registry door networks.files saving.model_files saving.prior_files
+_build secret_masking private_files registry door networks.files saving.model_files saving.prior_files
 saving.snapshots.file saving.snapshots.file_system saving.snapshots.store
 streams evaluation plots testing serve cli kafka workers
 mail.store mail.streams mail.server mail.commands mail.start demo

@@ -81,7 +81,7 @@ def test_loading_the_plug_in_imports_almost_nothing() -> None:
     assert loaded == {
         "stream_bayes",
         "stream_bayes._build",
-        "stream_bayes.fronts",
+        "stream_bayes.lazy_imports",
         "stream_bayes.testing",
         PLUGIN,
     }

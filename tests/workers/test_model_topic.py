@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from stream_bayes import NaiveBayes
 from stream_bayes.workers.model_topic import ModelPublisher
-from stream_bayes.workers.pace import MOST_SHARE
 from stream_bayes.workers.publication import Origin, Publisher
+from stream_bayes.workers.publication_pace import MOST_SHARE
 from stream_bayes.workers.shard_model import ShardModel
 from stream_bayes.workers.state_parts import parts_of
 from stream_bayes.workers.total import Total

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from stream_bayes.checked_names import closest
 from stream_bayes.cli.commands.snapshots import Key, key_of
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, note, print_json, print_table
@@ -21,7 +22,6 @@ from stream_bayes.learners.adaptive.mixture_explanation import MixtureExplanatio
 from stream_bayes.learners.base.explanation import Explanation
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.factory import Learner
-from stream_bayes.names import closest
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.saving.model_files import load_answering
 from stream_bayes.streams.served_models.product_models import product_model_of

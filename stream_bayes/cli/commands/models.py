@@ -17,10 +17,10 @@ def models(
     json: JSON = False,
 ) -> None:
     """List the models, or the arguments of one model."""
+    from stream_bayes.checked_names import check_known
     from stream_bayes.learners.base.parameters import parameters_of
     from stream_bayes.learners.catalogue import LEARNERS, REGRESSORS
     from stream_bayes.learners.factory import arguments_of, summary_of
-    from stream_bayes.names import check_known
     from stream_bayes.streams.served_models.product_models import MODELS
 
     with exit_on_error():

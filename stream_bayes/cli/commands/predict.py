@@ -27,7 +27,7 @@ from stream_bayes.core.events.event import Event
 from stream_bayes.core.measures.label_sets import LabelSets, checked_levels
 from stream_bayes.core.values.unknown_names import unknown_variable
 from stream_bayes.core.values.values import name_order
-from stream_bayes.data.inference import marked_alike
+from stream_bayes.data.kind_inference import marked_alike
 from stream_bayes.data.schema import Amount, Schema
 from stream_bayes.errors import BadValue, Exhausted, NotSupported, SchemaError, StreamBayesError
 from stream_bayes.learners.base.base import BayesClassifier

@@ -26,7 +26,7 @@ from stream_bayes.streams.engine.setting_changes import setting_text
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.pipelines.config import PipelineConfig, load_config
 from stream_bayes.streams.pipelines.pipeline import build, warm_start
-from stream_bayes.streams.service.ops import serving
+from stream_bayes.streams.service.metrics_and_health import serving
 from stream_bayes.streams.service.signals import stopping_on_signals
 from stream_bayes.streams.sources.file_formats import is_data_name
 from stream_bayes.streams.sources.journaled import JournaledSource

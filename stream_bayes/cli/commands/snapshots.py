@@ -13,12 +13,12 @@ from stream_bayes.cli.output import JSON, checked_output, print_json, print_tabl
 from stream_bayes.errors import BadSnapshot, BadState, BadValue, CannotMerge, NoSnapshot
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
-from stream_bayes.masking import remember_secret
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.private_files import write_private
 from stream_bayes.saving.model_files import load_answering, load_learner, save
 from stream_bayes.saving.snapshots.snapshot import describe, head_size
 from stream_bayes.saving.snapshots.store import SnapshotStore
+from stream_bayes.secret_masking import remember_secret
 
 __all__ = ["snapshots"]
 

@@ -19,7 +19,7 @@ from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.errors import BadValue, StreamBayesError
 from stream_bayes.evaluation.baselines import BASELINES
 from stream_bayes.evaluation.comparison import Comparison, compare
-from stream_bayes.evaluation.details import Details
+from stream_bayes.evaluation.comparison_details import Details
 from stream_bayes.evaluation.report import report
 from stream_bayes.learners.catalogue import class_named
 from stream_bayes.private_files import write_private

@@ -8,6 +8,7 @@ from typing import Any
 
 from river import base
 
+from stream_bayes.checked_names import Imported, check_arguments, check_known, closest, construction_errors
 from stream_bayes.cli.arguments import learner_arguments
 from stream_bayes.cli.networks import named_network
 from stream_bayes.data.schema import Schema
@@ -17,7 +18,6 @@ from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.catalogue import DEFAULT, LEARNERS
 from stream_bayes.learners.factory import arguments_of, make_learner
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
-from stream_bayes.names import Imported, check_arguments, check_known, closest, construction_errors
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.saving.river.catalogue import make_adaptive
 

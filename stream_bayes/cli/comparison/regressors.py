@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from stream_bayes.checked_names import check_known
 from stream_bayes.cli.comparison.models import arguments_by_model, kinds_of
 from stream_bayes.cli.comparison.request import ComparisonRequest
 from stream_bayes.cli.data_file import label_amount, number_of
@@ -19,7 +20,6 @@ from stream_bayes.errors import BadValue
 from stream_bayes.evaluation.regression import BASELINES, RegressionEvaluation, evaluate_regression
 from stream_bayes.learners.catalogue import REGRESSION, REGRESSORS
 from stream_bayes.learners.factory import arguments_of, make_regressor
-from stream_bayes.names import check_known
 from stream_bayes.saving.model_files import save
 
 __all__ = ["compare_and_print_regressors"]

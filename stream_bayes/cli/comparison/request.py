@@ -11,6 +11,7 @@ from random import Random
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from stream_bayes.checked_names import Imported, closest
 from stream_bayes.cli.comparison.models import SEED
 from stream_bayes.cli.data_file import (
     DataFile,
@@ -24,7 +25,6 @@ from stream_bayes.cli.data_file import (
 from stream_bayes.cli.output import console, note
 from stream_bayes.core.events.event import Event
 from stream_bayes.errors import BadValue
-from stream_bayes.names import Imported, closest
 from stream_bayes.streams.contracts.source import Record, Source, records_of
 from stream_bayes.streams.sources.binned_labels import BinnedLabels
 from stream_bayes.streams.sources.iterable import IterableSource

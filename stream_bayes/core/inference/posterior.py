@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stream_bayes.core.drawing.html import bars_table, plain_table
+from stream_bayes.core.pictures.html import bars_table, plain_table
 from stream_bayes.core.values.values import Value
 
 __all__ = ["MostProbable", "Posterior", "Sampled"]

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from stream_bayes.core.networks.drawing import drawn_structure, links_of, table_bars
+from stream_bayes.core.networks.pictures import drawn_structure, links_of, table_bars
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.unknown_names import check_variables, did_you_mean
 from stream_bayes.core.values.values import Value, canonical, shown, tagged_many, untagged_many

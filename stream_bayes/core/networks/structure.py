@@ -13,7 +13,6 @@ from typing import Any, Self, TypeAlias
 
 from stream_bayes._build import install_command
 from stream_bayes.core.networks.dot import dot_text
-from stream_bayes.core.networks.drawing import drawn_structure, links_of
 from stream_bayes.core.networks.equivalence import Difference, Edge, EquivalenceClass, check_same_variables
 from stream_bayes.core.networks.graph_algorithms import (
     children_of,
@@ -24,6 +23,7 @@ from stream_bayes.core.networks.graph_algorithms import (
     reached,
     topological_order,
 )
+from stream_bayes.core.networks.pictures import drawn_structure, links_of
 from stream_bayes.core.networks.structure_input import (
     DirectedGraph,
     from_edges,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from stream_bayes.checked_names import nearest
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BadValue, UnknownFeature
-from stream_bayes.names import nearest
 
 __all__ = ["check_variables", "did_you_mean", "unknown_label", "unknown_variable"]
 

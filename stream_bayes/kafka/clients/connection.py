@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
+from stream_bayes.checked_names import closest
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue
-from stream_bayes.names import closest
 
 __all__ = ["CLIENTS", "MECHANISMS", "SECONDS", "Connection", "Masked", "default_client"]
 

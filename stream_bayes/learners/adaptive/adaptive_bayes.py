@@ -21,6 +21,14 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, BudgetExceeded, CannotMerge, NotSupported, UnknownFeature
 from stream_bayes.learners.adaptive._encoding import SharedEncoding
 from stream_bayes.learners.adaptive._panel import Panel
+from stream_bayes.learners.adaptive.expert_inputs import (
+    TREND,
+    LabelMemory,
+    Trends,
+    is_number,
+    trend_name,
+    value_of,
+)
 from stream_bayes.learners.adaptive.experts import (
     DEPARTURES,
     FEATURES,
@@ -33,11 +41,10 @@ from stream_bayes.learners.adaptive.experts import (
     stores,
 )
 from stream_bayes.learners.adaptive.information import by_information
-from stream_bayes.learners.adaptive.inputs import TREND, LabelMemory, Trends, is_number, trend_name, value_of
 from stream_bayes.learners.adaptive.mixture_explanation import MixtureExplanation, Opinion
 from stream_bayes.learners.adaptive.moved_numbers import moved_numbers
 from stream_bayes.learners.adaptive.newest_events import MOST_EVENTS, NewestEvents
-from stream_bayes.learners.adaptive.sleeping import Sleep
+from stream_bayes.learners.adaptive.sleeping_experts import Sleep
 from stream_bayes.learners.base.arguments import ReadOnlyArguments, check_count, check_number
 from stream_bayes.learners.base.base import BayesClassifier, X
 from stream_bayes.learners.base.batches import row_count

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from stream_bayes.core.encoding._features import RowEncoder
 from stream_bayes.core.values.values import is_missing
 from stream_bayes.data.schema import Nominal, Numeric, Schema
-from stream_bayes.learners.adaptive.inputs import trend_name
+from stream_bayes.learners.adaptive.expert_inputs import trend_name
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.binning import Binning
 from stream_bayes.learners.base.fourier_features import FOURIER

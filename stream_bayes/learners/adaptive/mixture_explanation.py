@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from stream_bayes.core.drawing.html import block, plain_table
-from stream_bayes.core.drawing.text import text_of
+from stream_bayes.core.pictures.html import block, plain_table
+from stream_bayes.core.pictures.text import text_of
 from stream_bayes.learners.base.explanation import Explanation
 
 __all__ = ["MixtureExplanation", "Opinion"]

@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from stream_bayes.checked_names import closest
 from stream_bayes.core.values.values import is_missing, shown
 from stream_bayes.errors import NeverMet
-from stream_bayes.names import closest
 
 __all__ = ["AbsentVariables"]
 

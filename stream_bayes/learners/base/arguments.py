@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from stream_bayes.checked_names import closest
 from stream_bayes.core.values.durations import seconds_of
 from stream_bayes.core.values.values import Value, canonical, canonical_label, shown
 from stream_bayes.data.schema import Schema
@@ -23,7 +24,6 @@ from stream_bayes.errors import (
     SchemaError,
     TooManyValues,
 )
-from stream_bayes.names import closest
 
 __all__ = [
     "ReadOnlyArguments",

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from river import base
 
 from stream_bayes.core.counts.store import CountStore
-from stream_bayes.core.drawing.html import bars_table, block, plain_table
 from stream_bayes.core.draws.drawn_tables import CountedTables, DrawnTables
 from stream_bayes.core.encoding._vocabulary import Vocabulary
-from stream_bayes.core.networks.drawing import drawn_structure, links_of
+from stream_bayes.core.networks.pictures import drawn_structure, links_of
+from stream_bayes.core.pictures.html import bars_table, block, plain_table
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.readings._sliding import SlidingReading
 from stream_bayes.core.readings._smoothing import pseudocount

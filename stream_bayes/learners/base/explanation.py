@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stream_bayes.core.drawing.html import bars_table, block, evidence_table, plain_table
-from stream_bayes.core.drawing.text import text_of
+from stream_bayes.core.pictures.html import bars_table, block, evidence_table, plain_table
+from stream_bayes.core.pictures.text import text_of
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BadLabel
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stream_bayes.cli.table import command_group
+from stream_bayes.cli.command_table import command_group
 
 __all__ = ["spam"]
 

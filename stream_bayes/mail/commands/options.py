@@ -20,7 +20,7 @@ from stream_bayes.mail.filter.profiles import costs_of
 from stream_bayes.mail.start import home_of
 from stream_bayes.mail.store.home import SpamHome
 from stream_bayes.mail.store.users import Quota, UserHome, checked_user
-from stream_bayes.masking import remember_secret
+from stream_bayes.secret_masking import remember_secret
 
 __all__ = ["ATTACHED", "CostOptions", "HomeOptions", "UserHomeOptions", "report_waiting", "user_home"]
 

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
+from stream_bayes.checked_names import check_arguments, construction_errors
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.factory import make_learner
 from stream_bayes.learners.wrappers.decision_rules import Costs
@@ -13,7 +14,6 @@ from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.filter.messages import Classes
 from stream_bayes.mail.filter.profiles import costs_of
 from stream_bayes.mail.text.limits import Limits
-from stream_bayes.names import check_arguments, construction_errors
 
 __all__ = ["FILTER", "filter_arguments", "make_filter"]
 

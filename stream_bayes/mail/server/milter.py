@@ -16,9 +16,9 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
-from stream_bayes.door.memory import MemoryBudget, MemoryFull, Reservation
-from stream_bayes.door.reading import RequestReader
+from stream_bayes.door.memory_budget import MemoryBudget, MemoryFull, Reservation
 from stream_bayes.door.refusals import Refusals
+from stream_bayes.door.request_reading import RequestReader
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.mail.filter.verdict import Judgement
 from stream_bayes.mail.server.filter_service import FilterService

@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any
 
 from stream_bayes._build import install_command
-from stream_bayes.door.memory import MemoryBudget, Reservation
-from stream_bayes.door.numbers import whole_number
-from stream_bayes.door.reading import RequestReader
+from stream_bayes.door.memory_budget import MemoryBudget, Reservation
+from stream_bayes.door.query_numbers import whole_number
 from stream_bayes.door.refusals import Refusals
+from stream_bayes.door.request_reading import RequestReader
 from stream_bayes.errors import BadValue, InUse, MissingPackage, SourceError, StreamBayesError
 from stream_bayes.mail.server.callers import Caller, caller_of
 from stream_bayes.mail.server.filter_service import FilterService

@@ -15,17 +15,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from stream_bayes.door.memory import MemoryBudget, MemoryFull, Reservation
-from stream_bayes.door.numbers import whole_number
-from stream_bayes.door.reading import RequestReader
+from stream_bayes.decompression import unpacked
+from stream_bayes.door.memory_budget import MemoryBudget, MemoryFull, Reservation
+from stream_bayes.door.query_numbers import whole_number
 from stream_bayes.door.refusals import Refusals
+from stream_bayes.door.request_reading import RequestReader
 from stream_bayes.errors import BadValue, NotLearned, StreamBayesError
 from stream_bayes.mail.filter.verdict import Judgement
 from stream_bayes.mail.server.callers import Caller, NotAllowed
 from stream_bayes.mail.server.filter_service import FilterService
 from stream_bayes.mail.start import MOST_TO_SERVER, with_fields, without_fields
 from stream_bayes.mail.text.structure import head_and_body
-from stream_bayes.unpacking import unpacked
 
 __all__ = ["BUSY", "answer_spamc", "mail_with"]
 

@@ -19,6 +19,7 @@ import msgspec
 import numpy as np
 
 from stream_bayes.core.values.payloads import Payload
+from stream_bayes.decompression import unpacked
 from stream_bayes.errors import BadState, BadValue, CannotMerge, CannotResume, StreamBayesError
 from stream_bayes.mail.filter.calibration import ScoreCurve
 from stream_bayes.mail.filter.contest import Contest
@@ -31,9 +32,8 @@ from stream_bayes.mail.filter.token_scorer import TokenScorer
 from stream_bayes.mail.filter.training import Training
 from stream_bayes.mail.streams.spam_model import ServedFilter
 from stream_bayes.streams.served_models.answers import Answer, BatchAnswers
-from stream_bayes.unpacking import unpacked
-from stream_bayes.workers.memory import check_budget
 from stream_bayes.workers.state_parts import joined
+from stream_bayes.workers.sum_memory import check_budget
 from stream_bayes.workers.sum_updates import SumUpdates
 
 __all__ = ["FilterTotal", "ShardFilter", "ShardFilterModel"]

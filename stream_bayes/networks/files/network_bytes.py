@@ -6,10 +6,10 @@ import gzip
 import os
 from pathlib import Path
 
+from stream_bayes.decompression import unpacked
 from stream_bayes.errors import BadFormat, BadValue
 from stream_bayes.networks.files.bif_tokens import line_and_column
 from stream_bayes.private_files import write_private
-from stream_bayes.unpacking import unpacked
 
 __all__ = ["as_text", "read_bytes", "write_bytes"]
 

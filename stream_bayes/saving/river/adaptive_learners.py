@@ -9,10 +9,10 @@ import numpy as np
 from stream_bayes.core.values.values import JSONValue
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
+from stream_bayes.learners.adaptive.expert_inputs import LabelMemory, Trends
 from stream_bayes.learners.adaptive.experts import confine
-from stream_bayes.learners.adaptive.inputs import LabelMemory, Trends
 from stream_bayes.learners.adaptive.newest_events import MOST_EVENTS
-from stream_bayes.learners.adaptive.sleeping import Sleep
+from stream_bayes.learners.adaptive.sleeping_experts import Sleep
 from stream_bayes.saving.river.codecs import (
     COUNT,
     FINITE,

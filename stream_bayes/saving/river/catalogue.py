@@ -11,12 +11,12 @@ from typing import Any
 
 from river import base
 
+from stream_bayes.checked_names import Imported, check_arguments, check_known, construction_errors
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.drift.detectors import DETECTORS
 from stream_bayes.drift.recent_events import Learner
 from stream_bayes.errors import BadValue, StreamBayesError
 from stream_bayes.learners.factory import make_search
-from stream_bayes.names import Imported, check_arguments, check_known, construction_errors
 
 __all__ = [
     "TRANSFORMERS",

@@ -2,6 +2,6 @@
 
 `engine` runs it and starts from a snapshot; `step` is what happens to each event, and `dead_letters` what becomes of
 those that cannot be used. `saving` takes snapshots when they are due and writes them in the background; `settings`
-finds what changed since a snapshot; `progress` counts; `newest` holds the newest answers for the service.
+finds what changed since a snapshot; `progress` counts; `newest_answers` holds the newest answers for the service.
 `time_check` warns of event times that cannot be right. `challengers` are models beside the pipeline's own.
 """

@@ -54,7 +54,7 @@ from stream_bayes.streams.engine.dead_letters import (
     DeadLetters,
     event_json,
 )
-from stream_bayes.streams.engine.newest import NewestAnswers
+from stream_bayes.streams.engine.newest_answers import NewestAnswers
 from stream_bayes.streams.files.json_sink import json_bytes
 from stream_bayes.streams.records.commands import encode_redrive, encode_unlearn
 from stream_bayes.streams.served_models.answers import Answer, AnswerDicts, BatchAnswers

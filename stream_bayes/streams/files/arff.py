@@ -16,11 +16,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from stream_bayes.checked_names import closest
 from stream_bayes.core.events.event import Partition
 from stream_bayes.data.features import Nominal, Numeric, Spec
 from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import SchemaError, SourceError, Undecodable
-from stream_bayes.names import closest
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.files.csv_cells import Misfits
 from stream_bayes.streams.files.csv_columns import CSVColumns

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import IO, Protocol, cast
 
 from stream_bayes._build import install_command
+from stream_bayes.decompression import pieces_of
 from stream_bayes.errors import BadValue, SourceError
 from stream_bayes.saving.snapshots.file_system import FileSystem
 from stream_bayes.streams.files.archives import ZIP, is_workbook, table_in
 from stream_bayes.streams.files.spreadsheets import SheetFile
-from stream_bayes.unpacking import pieces_of
 
 __all__ = [
     "ByteFile",

@@ -17,7 +17,7 @@ from stream_bayes.core.values.values import is_missing, shown
 from stream_bayes.data.dates import Date
 from stream_bayes.data.declarations import Declared
 from stream_bayes.data.features import Numeric
-from stream_bayes.data.inference import InferredKind, inferred_kind, sure_mark, typed_kind
+from stream_bayes.data.kind_inference import InferredKind, inferred_kind, sure_mark, typed_kind
 from stream_bayes.data.schema import Schema
 from stream_bayes.data.texts import MOST_WORDS, Text
 from stream_bayes.errors import SchemaError

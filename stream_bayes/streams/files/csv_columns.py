@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import repeat
 from typing import Any
 
+from stream_bayes.checked_names import closest
 from stream_bayes.core.events.event import ONE, SAMPLE, TOMBSTONE, Event, Kind, Partition
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.amounts import is_number
@@ -13,7 +14,6 @@ from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.features import Numeric, Vocabulary
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import SchemaError, Undecodable
-from stream_bayes.names import closest
 from stream_bayes.streams.files._csv_rows import rows_of_columns
 from stream_bayes.streams.files.csv_cells import (
     BlankCells,

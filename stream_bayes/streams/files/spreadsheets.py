@@ -17,8 +17,8 @@ from typing import IO
 import msgspec
 
 from stream_bayes._build import install_command
+from stream_bayes.checked_names import closest
 from stream_bayes.errors import MissingPackage, SourceError
-from stream_bayes.names import closest
 
 __all__ = ["SPREADSHEETS", "SheetFile"]
 

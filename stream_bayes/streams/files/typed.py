@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
+from stream_bayes.checked_names import closest
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.amounts import Amount, number
@@ -19,7 +20,6 @@ from stream_bayes.data.declarations import Declared
 from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import Exhausted, SchemaError, SourceError, Undecodable
-from stream_bayes.names import closest
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.files.csv_cells import Misfits
 from stream_bayes.streams.files.source import checked_name

@@ -47,7 +47,7 @@ from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import BadConfig
 from stream_bayes.learners.catalogue import DEFAULT_REGRESSOR
-from stream_bayes.masking import remember_credentials, remember_secret
+from stream_bayes.secret_masking import remember_credentials, remember_secret
 from stream_bayes.streams.files.csv_format import CSVFormat, guessed_format, named_columns
 from stream_bayes.streams.files.csv_sink import CSVSink
 from stream_bayes.streams.files.json_sink import JSONLinesSink

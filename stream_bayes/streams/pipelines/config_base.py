@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 from stream_bayes.core.values.durations import seconds_of
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
-from stream_bayes.masking import masked, remember_secret
+from stream_bayes.secret_masking import masked, remember_secret
 from stream_bayes.streams.contracts.sink import Sink
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.records.decoders import decoder_names

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from stream_bayes.names import closest
+from stream_bayes.checked_names import closest
 from stream_bayes.streams.pipelines.products import SINKS, SOURCES
 
 __all__ = ["lines_of"]

@@ -7,10 +7,10 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from stream_bayes.checked_names import check_known
 from stream_bayes.core.measures.label_sets import LabelSets, checked_levels
 from stream_bayes.learners.catalogue import EVENT_MODELS, LEARNERS, NETWORK, REGRESSION, REGRESSORS
 from stream_bayes.learners.wrappers.decision_rules import Costs, Thresholds
-from stream_bayes.names import check_known
 from stream_bayes.saving.river.catalogue import check_adapting, make_detector, make_transformer
 from stream_bayes.streams.pipelines.config_base import ConfigTable, Secret
 from stream_bayes.streams.served_models.product_models import MODELS

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stream_bayes.data.column_kind import ColumnKind
-from stream_bayes.data.inference import typed_kind
+from stream_bayes.data.kind_inference import typed_kind
 
 __all__ = ["TextWatch"]
 

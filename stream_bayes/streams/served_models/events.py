@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from stream_bayes.checked_names import closest
 from stream_bayes.core.measures.losses import Losses
 from stream_bayes.core.measures.student_mixture import StudentMixture
 from stream_bayes.core.measures.variable_errors import VariableErrors
@@ -33,7 +34,6 @@ from stream_bayes.learners.base.predictions import most_probable
 from stream_bayes.learners.base.state import saved_parameter
 from stream_bayes.learners.sequences.hidden_markov import HiddenMarkov
 from stream_bayes.learners.sequences.markov_chain import MarkovChain
-from stream_bayes.names import closest
 from stream_bayes.networks.dynamic_network import DynamicNetwork
 from stream_bayes.networks.latent_class import LatentClass
 from stream_bayes.networks.mixed_network import MixedNetwork

@@ -1,1 +1,1 @@
-"""A running pipeline as a service: `ops` has metrics and health, `logs` JSON lines, `signals` SIGTERM and Ctrl-C."""
+"""A running pipeline as a service: `metrics_and_health` has these, `logs` JSON lines, `signals` SIGTERM and Ctrl-C."""

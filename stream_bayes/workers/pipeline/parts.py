@@ -20,6 +20,7 @@ from stream_bayes.streams.pipelines.config import PipelineConfig
 from stream_bayes.streams.pipelines.pipeline import make_model, make_pending
 from stream_bayes.streams.served_models.served import digest
 from stream_bayes.workers.model_topic import ModelPublisher
+from stream_bayes.workers.product_totals import ServedShard, shard_of, total_of
 from stream_bayes.workers.publication import Origin, Publisher
 from stream_bayes.workers.replicas import Replicas
 from stream_bayes.workers.shard import JournalSink, Shard, ShardRecovery, ShardTransactions
@@ -28,7 +29,6 @@ from stream_bayes.workers.snapshot_cache import SnapshotCache
 from stream_bayes.workers.snapshot_topic import SnapshotTopic
 from stream_bayes.workers.state_parts import PART_BYTES
 from stream_bayes.workers.topic_reader import TopicReader
-from stream_bayes.workers.totals import ServedShard, shard_of, total_of
 from stream_bayes.workers.worker import Worker
 
 __all__ = ["WorkerParts", "build_worker"]

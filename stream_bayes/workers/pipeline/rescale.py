@@ -32,7 +32,7 @@ from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.streams.pipelines.config import PipelineConfig
 from stream_bayes.workers.pipeline.parts import WorkerParts
 from stream_bayes.workers.publication import FORMAT, MOVED, Moved, Publisher
-from stream_bayes.workers.resharding import NewShard, reshard
+from stream_bayes.workers.rescaling import NewShard, reshard
 from stream_bayes.workers.shard_topics import ShardTopics, present_topics, rescale_id, shard_id
 from stream_bayes.workers.state_parts import parts_of, pieces
 from stream_bayes.workers.topic_reader import TopicReader, record_key

@@ -13,9 +13,9 @@ import pytest
 from stream_bayes import AdaptiveBayes, Date, Nominal, Numeric, Schema, load, save
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.errors import BadValue, UnknownFeature
+from stream_bayes.learners.adaptive.expert_inputs import trend_name
 from stream_bayes.learners.adaptive.experts import DEPARTURES, FEATURES, MOST_PAIRED
 from stream_bayes.learners.adaptive.information import _of_numbers, by_information
-from stream_bayes.learners.adaptive.inputs import trend_name
 from stream_bayes.learners.classifiers.naive_bayes import NaiveBayes
 from stream_bayes.saving.river.model_state import model_state, restore_model
 from tests.cli.test_snapshots import run

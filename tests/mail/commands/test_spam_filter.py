@@ -349,7 +349,7 @@ def test_served_a_mail_loads_a_socket_and_nothing_of_the_package(home: Path, ser
     assert not {"numpy", "typer", "typing", "json", "re", "argparse", "hashlib"} & set(loaded)
     ours = {name for name in loaded if name.startswith("stream_bayes")}
     assert ours <= {
-        *("stream_bayes", "stream_bayes._build", "stream_bayes.fronts"),
+        *("stream_bayes", "stream_bayes._build", "stream_bayes.lazy_imports"),
         *("stream_bayes.mail", "stream_bayes.mail.start"),
     }
 

@@ -18,7 +18,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from stream_bayes import streams, unpacking
+from stream_bayes import decompression, streams
 from stream_bayes.core.events.event import BadRecord
 from stream_bayes.errors import SchemaError, SourceError
 from stream_bayes.streams.files import avro_blocks, column_profile, parquet_pages, spreadsheets
@@ -332,7 +332,7 @@ def test_xz_may_ask_for_a_dictionary_of_bounded_size(tmp_path: Path, monkeypatch
         lzma.compress(b"sky,rain\ngrey,yes\n", preset=6) + lzma.compress(b"blue,no\n") + bytes(4)
     )
     assert read(path) == 2
-    monkeypatch.setattr(unpacking, "MOST_DICTIONARY", 1 << 20)
+    monkeypatch.setattr(decompression, "MOST_DICTIONARY", 1 << 20)
     with pytest.raises(
         SourceError, match="a dictionary of more than 1,048,576 bytes; compress it again by xz -9"
     ):

@@ -20,7 +20,7 @@ from stream_bayes.errors import BadConfig
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.pipelines.config import load_config
 from stream_bayes.streams.pipelines.pipeline import build
-from stream_bayes.streams.service.ops import Metrics
+from stream_bayes.streams.service.metrics_and_health import Metrics
 from tests.streams.engine.test_step import bytes_of
 
 EVENTS = 240

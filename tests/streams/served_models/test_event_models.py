@@ -20,7 +20,7 @@ from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
 from stream_bayes.streams.served_models.events import ServedEvents
 from stream_bayes.streams.served_models.served import served
-from stream_bayes.streams.service.ops import Metrics
+from stream_bayes.streams.service.metrics_and_health import Metrics
 from tests.serve.weather import running
 from tests.streams.engine.test_step import bytes_of
 

@@ -19,7 +19,7 @@ from stream_bayes.errors import (
     SourceError,
     StreamBayesError,
 )
-from stream_bayes.kafka import in_doubt
+from stream_bayes.kafka import transactions_in_doubt
 from stream_bayes.kafka.clients.client import Interrupted
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.pipelines.config import checked
@@ -27,7 +27,7 @@ from stream_bayes.streams.pipelines.pipeline import build
 from stream_bayes.workers.follower import Follower
 from stream_bayes.workers.pipeline import rescale as module
 from stream_bayes.workers.pipeline.rescale import rescale
-from stream_bayes.workers.resharding import reshard
+from stream_bayes.workers.rescaling import reshard
 from stream_bayes.workers.shard_topics import present_topics
 from tests.kafka.fake_broker import (
     AFTER_COMMIT,
@@ -159,7 +159,7 @@ def test_killed_at_any_step_it_is_done_or_nothing_has_changed(monkeypatch: pytes
     shards.put_days(12)
     shards.put_days(4, labelled=False)
     shards.run()
-    monkeypatch.setattr(in_doubt, "CHECK_PAUSE", 0.0)
+    monkeypatch.setattr(transactions_in_doubt, "CHECK_PAUSE", 0.0)
     outcomes: list[str] = []
     step = 0
     once = cache(lambda: reshard(*arguments))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TypeAlias
 
-from stream_bayes.core.drawing.text import number_text, shortened
+from stream_bayes.core.pictures.text import number_text, shortened
 
 __all__ = [
     "BLUE",

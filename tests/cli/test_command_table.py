@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from stream_bayes import registry
 from stream_bayes.cli.app import BROUGHT, TABLE, app
-from stream_bayes.cli.table import Commands, ListedCommand, command_group
+from stream_bayes.cli.command_table import Commands, ListedCommand, command_group
 from stream_bayes.errors import BadValue
 from stream_bayes.mail.commands.app import TABLE as SPAM
 
@@ -42,7 +42,7 @@ def test_importing_the_package_loads_next_to_nothing() -> None:
     assert set(loaded("import stream_bayes")) - bare == {
         "stream_bayes",
         "stream_bayes._build",
-        "stream_bayes.fronts",
+        "stream_bayes.lazy_imports",
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from stream_bayes.core.events.event import Event
 from stream_bayes.evaluation.curves import Scores
-from stream_bayes.evaluation.steps import ReplayAction
+from stream_bayes.evaluation.replay_steps import ReplayAction
 from stream_bayes.learners.base.predictions import most_probable
 
 __all__ = ["CostRule", "Details"]

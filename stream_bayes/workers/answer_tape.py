@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from stream_bayes import errors
 from stream_bayes.core.readings._reading import AnswerTable
 from stream_bayes.core.values.values import tagged_many, untagged_many
+from stream_bayes.decompression import unpacked
 from stream_bayes.errors import BadValue, CannotResume, StreamBayesError
 from stream_bayes.streams.served_models.answers import Answer, AnswerColumns
-from stream_bayes.unpacking import unpacked
 
 __all__ = ["Rows", "Tape", "rows_of", "tape_of"]
 

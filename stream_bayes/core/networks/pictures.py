@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core.drawing.graph import Bar, Change, Link, Node, drawn_graph
-from stream_bayes.core.drawing.picture import Picture
-from stream_bayes.core.drawing.text import visible
 from stream_bayes.core.networks.dot import spelled
 from stream_bayes.core.networks.equivalence import Difference, Edge
+from stream_bayes.core.pictures.graph import Bar, Change, Link, Node, drawn_graph
+from stream_bayes.core.pictures.picture import Picture
+from stream_bayes.core.pictures.text import visible
 from stream_bayes.core.values.unknown_names import check_variables, unknown_variable
 from stream_bayes.core.values.values import Value
 from stream_bayes.errors import BadValue

@@ -35,7 +35,7 @@ from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.served_models.served import served
 from stream_bayes.streams.service.logs import logging_json
-from stream_bayes.streams.service.ops import INCIDENT_HELP, serving
+from stream_bayes.streams.service.metrics_and_health import INCIDENT_HELP, serving
 from stream_bayes.streams.sources.iterable import IterableSource
 from tests.ports import free_ports
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from stream_bayes.core.drawing.html import block, plain_table
-from stream_bayes.core.drawing.picture import Picture
 from stream_bayes.core.inference.inference import Inference
 from stream_bayes.core.inference.posterior import Posterior
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
-from stream_bayes.core.networks.drawing import MOST_BARS, belief_bars, drawn_structure, links_of, table_bars
 from stream_bayes.core.networks.equivalence import Difference, Edge
+from stream_bayes.core.networks.pictures import MOST_BARS, belief_bars, drawn_structure, links_of, table_bars
 from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.pictures.html import block, plain_table
+from stream_bayes.core.pictures.picture import Picture
 
 __all__ = ["Queried", "drawn_network", "network_html"]
 

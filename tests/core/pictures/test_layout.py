@@ -14,8 +14,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_bayes.core.drawing.layout import Box, GraphLayout, layout
-from stream_bayes.core.drawing.picture import Curve
+from stream_bayes.core.pictures.layout import Box, GraphLayout, layout
+from stream_bayes.core.pictures.picture import Curve
 
 SLACK = 1e-6
 Graph = tuple[list[tuple[float, float]], list[tuple[int, int]]]

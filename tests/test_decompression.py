@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from stream_bayes import unpacking
+from stream_bayes import decompression
+from stream_bayes.decompression import unpacked
 from stream_bayes.errors import BadFormat, BadValue, CannotResume
 from stream_bayes.networks.files import network_bytes
 from stream_bayes.networks.files.bif import read_bif
-from stream_bayes.unpacking import unpacked
-from stream_bayes.workers import tape
-from stream_bayes.workers.tape import Tape
+from stream_bayes.workers import answer_tape
+from stream_bayes.workers.answer_tape import Tape
 
 PACK: dict[str, Callable[[bytes], bytes]] = {"zlib": zlib.compress, "gzip": gzip.compress}
 
@@ -41,13 +41,13 @@ def test_members_of_gzip_follow_each_other_and_count_together() -> None:
 
 def test_a_bomb_is_bounded_while_it_expands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network_bytes, "MOST_BYTES", 100_000)
-    monkeypatch.setattr(tape, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(answer_tape, "MOST_BYTES", 100_000)
     (tmp_path / "net.bif.gz").write_bytes(gzip.compress(bytes(100_000_000)))
     packed = zlib.compress(bytes(100_000_000))
     calls: list[tuple[type[Exception], Callable[[], Any]]] = [
         (BadFormat, lambda: read_bif(tmp_path / "net.bif.gz")),
         (CannotResume, lambda: Tape(packed)),
-        (BadValue, lambda: unpacking.unpacked(packed, 100_000)),
+        (BadValue, lambda: decompression.unpacked(packed, 100_000)),
     ]
     tracemalloc.start()
     for kind, call in calls:

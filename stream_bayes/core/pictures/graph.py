@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from stream_bayes.core.drawing.layout import Box, GraphLayout, Point, layout
-from stream_bayes.core.drawing.picture import (
+from stream_bayes.core.pictures.layout import Box, GraphLayout, Point, layout
+from stream_bayes.core.pictures.picture import (
     BLUE,
     GREY,
     INK,
@@ -21,7 +21,7 @@ from stream_bayes.core.drawing.picture import (
     Rectangle,
     Shape,
 )
-from stream_bayes.core.drawing.text import shortened, visible, width_of
+from stream_bayes.core.pictures.text import shortened, visible, width_of
 
 __all__ = ["Bar", "Change", "Link", "Node", "drawn_graph", "graph_layout"]
 

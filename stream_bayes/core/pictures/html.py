@@ -6,8 +6,18 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from stream_bayes.core.drawing.picture import BLUE, GREY, INK, ORANGE, Curve, Label, Picture, Rectangle, Shape
-from stream_bayes.core.drawing.text import escaped, visible
+from stream_bayes.core.pictures.picture import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    Curve,
+    Label,
+    Picture,
+    Rectangle,
+    Shape,
+)
+from stream_bayes.core.pictures.text import escaped, visible
 
 __all__ = ["bars_table", "block", "evidence_table", "plain_table", "time_line"]
 

@@ -8,11 +8,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from stream_bayes.core.drawing.graph import Bar, Link, Node, drawn_graph
-from stream_bayes.core.drawing.picture import BLUE, GREY, ORANGE, Curve, Label, Picture, Rectangle
-from stream_bayes.core.drawing.text import text_of, visible, width_of
-from stream_bayes.core.networks.drawing import belief_bars, drawn_structure, links_of, table_bars
+from stream_bayes.core.networks.pictures import belief_bars, drawn_structure, links_of, table_bars
 from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.pictures.graph import Bar, Link, Node, drawn_graph
+from stream_bayes.core.pictures.picture import BLUE, GREY, ORANGE, Curve, Label, Picture, Rectangle
+from stream_bayes.core.pictures.text import text_of, visible, width_of
 from stream_bayes.errors import BadValue, UnknownFeature
 
 HOSTILE = (
