@@ -182,6 +182,13 @@ class AcceptsAnyWeight(GaussianNB):
         super().learn_one(x, y, abs(w) if isinstance(w, float) else w)
 
 
+class TakesPercentForShares(NaiveBayes):
+    def predict_interval_one(
+        self, x: Mapping[Any, Any], level: float = 0.95
+    ) -> dict[Any, tuple[float, float]]:
+        return super().predict_interval_one(x, level / 100 if level == 95 else level)
+
+
 class IgnoresItsBudget(NaiveBayes):
     def _begin(self) -> None:
         super()._begin()
@@ -243,6 +250,7 @@ BROKEN: list[tuple[BayesClassifier, str]] = [
     (LoadsAnything(), "altered states are refused"),
     (LearnsNoNames(), "values keep their types"),
     (FractionsBecomeWhole(), "fractions form a group"),
+    (TakesPercentForShares(), "no interval for no level"),
     (IgnoresItsBudget(), "a budget holds"),
     (LosesRoomByLoading(), "what a budget refuses outlives loading"),
     (LoadsFewNames(), "what is saved can be loaded at every moment"),

@@ -71,6 +71,7 @@ cdef class LogisticReading(Reading):
     cdef double contrast(self, Py_ssize_t y, Py_ssize_t a) noexcept
     cdef double variance(self, Py_ssize_t x, Py_ssize_t y)
     cdef double variance_along_at(self)
+    cpdef learn_asleep(self, Row row)
     cdef learn_of_two(self, Row row)
     cdef tilt(self, double mean, double spread, double weight)
     cdef learn_of_more(self, Row row)

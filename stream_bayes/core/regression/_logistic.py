@@ -530,6 +530,13 @@ class LogisticReading(Reading):
         self.is_projected = False
         self.learn_scored(row)
 
+    @cython.ccall
+    def learn_asleep(self, row: Row):
+        """Learn the counts, and make room for the class of a row: after a sleep all have coefficients."""
+        if row.weight > 0.0:
+            self.make_room(row.label + 1)
+        self.tables.add(row)
+
     @cython.cfunc
     def learn_scored(self, row: Row):
         """Learn a row. If it was scored just now, it is projected already, unless it adds columns or events fade."""

@@ -134,7 +134,10 @@ class Logistic(LogisticReading):
         expect(set(saved) == _KEYS, "it holds no posterior of a logistic regression")
         labels = self.labels
         samples = np.asarray(self.tables.class_samples)
-        self.make_room(max(labels.declared, sum(bool(samples[y] > 0.0) for y in range(len(labels)))))
+        learned = [
+            y + 1 for y in range(len(labels)) if samples[y] > 0.0
+        ]  # an earlier one may have no samples here
+        self.make_room(max([labels.declared, *learned]))
         numbers, layout = int(self.tables.gaussians.features), self.tables.values.layout
         columns: list[tuple[int, int]] = []
         for slot, code in saved["columns"]:

@@ -15,5 +15,19 @@ def _limits(held: Any) -> tuple[int, ...] | None:
     return None if held.limits is None else astuple(held.limits)
 
 
-# Every parser finds the same tokens, so which one there is does not matter.
-register(EmailTokens, derived=["_decode", "_limits"], parameters={"parser": None, "limits": _limits})
+def _refused(held: Any) -> str | None:
+    has_any = held.correspondents is not None
+    return (
+        "its correspondents are a filter's, which saves them; a step of a pipeline has none"
+        if has_any
+        else None
+    )
+
+
+register(
+    EmailTokens,
+    derived=["_decode", "_limits", "correspondents"],
+    # Every parser finds the same tokens, so which one there is does not matter.
+    parameters={"parser": None, "limits": _limits},
+    refused=_refused,
+)

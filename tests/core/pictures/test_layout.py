@@ -116,7 +116,7 @@ def fingerprint(placed: GraphLayout) -> str:
 
 def test_a_layout_is_the_same_in_another_process() -> None:
     code = (
-        "from tests.core.drawing.test_layout import big_graph, fingerprint, layout; "
+        "from tests.core.pictures.test_layout import big_graph, fingerprint, layout; "
         "print(fingerprint(layout(*big_graph())))"
     )
     root = Path(__file__).parents[3]
