@@ -245,6 +245,12 @@ def decimal_mark(bodies: Iterable[tuple[str, int]], likely: str = ".") -> tuple[
         if "." not in body and "," not in body:
             bare.append(body)
             continue
+        whole, _, rest = body.partition(".")
+        if (
+            whole.isdecimal() and rest.isdecimal() and len(rest) != 3
+        ):  # most numbers: the point groups no thousands
+            votes["."] += count
+            continue
         fitting = [mark for mark in votes if _fits(body, mark)]
         if len(fitting) == 1:
             votes[fitting[0]] += count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,6 +42,7 @@ EXAMINED = 20  # texts, before a column cannot be one of dates
 LEAST_UNIT_SHARE = 0.01  # of the numbers have a unit; rarer ones are misfits
 SHOWN_MISFITS = 3
 UNIT = ""  # of a number without one
+DECIMAL = re.compile(r"-?\d*\.\d+")  # with one point: no date, whatever its order
 LEAST_LETTERS, MOST_UNITS = 2, 5  # 10A and 12B are codes; so are numbers before many different words
 LEAST_TEXTS, LEAST_DIFFERENT = 20, 1 / 3  # cells, and the share of different ones, of a column of text
 WORDS, MANY_WORDS = 4.0, 8.0  # a cell, on average: of texts, and of texts that may repeat more often
@@ -209,9 +211,9 @@ def _readable(texts: Counter[str], order: str, pivot: int) -> dict[str, Moment]:
 
 
 def _may_be_date(text: str) -> bool:
-    return any(map(str.isdigit, text)) and (
-        any(mark in text for mark in "-/.: QM") or (len(text.strip()) == 8 and text.strip().isdecimal())
-    )
+    if DECIMAL.fullmatch(text) or not any(map(str.isdigit, text)):
+        return False
+    return any(mark in text for mark in "-/.: QM") or (len(text.strip()) == 8 and text.strip().isdecimal())
 
 
 def _amount(texts: Counter[str], decimal: str, likely: str | None) -> InferredKind | None:
