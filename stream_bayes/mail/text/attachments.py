@@ -15,16 +15,18 @@ from html import unescape
 from typing import Final, NamedTuple
 
 from stream_bayes.mail.text.charsets import decode_text
+from stream_bayes.mail.text.limits import (
+    MAX_EXPANDED,
+    MAX_LINKS,
+    MAX_MEMBERS,
+    MAX_NAMES,
+    MAX_READ,
+    MAX_STREAMS,
+)
 
 __all__ = ["AttachedText", "kind_of", "read_attachment"]
 
 OFFICE_PACKS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-MAX_MEMBERS: Final = 2_000  # of an archive that is opened
-MAX_NAMES: Final = 40  # of files in an archive
-MAX_STREAMS: Final = 300  # of a PDF
-MAX_EXPANDED: Final = 1 << 18  # bytes of a member or stream as it expands
-MAX_READ: Final = 1 << 19  # bytes of all of them
-MAX_LINKS: Final = 100
 
 # By the ending of the name; the type stated is often application/octet-stream.
 _BY_NAME: Final = {

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Final
 
 from stream_bayes.errors import BadValue
 
-__all__ = ["Limits"]
+__all__ = ["MAX_EXPANDED", "MAX_LINKS", "MAX_MEMBERS", "MAX_NAMES", "MAX_READ", "MAX_STREAMS", "Limits"]
+
+# Of one attached file, whatever the message may hold.
+MAX_MEMBERS: Final = 2_000  # of an archive that is opened
+MAX_NAMES: Final = 40  # of files in an archive
+MAX_STREAMS: Final = 300  # of a PDF
+MAX_EXPANDED: Final = 1 << 18  # bytes of a member or stream as it expands
+MAX_READ: Final = 1 << 19  # bytes of all of them
+MAX_LINKS: Final = 100
 
 
 @dataclass(frozen=True)
