@@ -48,8 +48,9 @@ def serving(board: Board) -> Iterator[tuple[int, asyncio.AbstractEventLoop]]:
         line.close()
 
 
-def follow(port: int) -> socket.socket:
+def follow(port: int, address: str = "127.0.0.1") -> socket.socket:
     line = socket.socket()
+    line.bind((address, 0))
     line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     line.connect(("127.0.0.1", port))
     line.sendall(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -101,6 +102,26 @@ def test_of_200_followers_the_slow_half_is_dropped_and_the_others_miss_nothing(
             line.settimeout(20)
             while line.recv(1 << 20):  # ends: what was sent before the reader was dropped, and no more
                 pass
+
+
+def test_one_address_that_follows_as_often_as_it_may_leaves_room_for_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(event_stream, "MOST_FOLLOWERS_EACH", 3)
+    monkeypatch.setattr(event_stream, "MOST_FOLLOWERS", 5)
+    board = Board("days")
+
+    def answer(line: socket.socket) -> bytes:
+        line.settimeout(20)
+        return line.recv(4096).split(b"\r\n", 1)[0]
+
+    with serving(board) as (port, _), ExitStack() as around:
+        greedy = [around.enter_context(follow(port)) for _ in range(3)]
+        assert [answer(line) for line in greedy] == [b"HTTP/1.1 200 OK"] * 3
+        assert answer(around.enter_context(follow(port))).startswith(b"HTTP/1.1 429")
+        others = [around.enter_context(follow(port, "127.0.0.2")) for _ in range(2)]
+        assert [answer(line) for line in others] == [b"HTTP/1.1 200 OK"] * 2
+        assert answer(around.enter_context(follow(port, "127.0.0.3"))).startswith(b"HTTP/1.1 503")
 
 
 def test_a_client_that_sends_no_request_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:

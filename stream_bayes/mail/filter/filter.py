@@ -276,7 +276,7 @@ class SpamFilter(base.Classifier):
 
     @property
     def token_key(self) -> bytes | None:
-        """What hashes the tokens: the key, or the salt; None if they are stored in clear."""
+        """The key or the salt that hashes the tokens; None if they are stored in clear."""
         return self.key if self.salt is None else self.salt
 
     def _class_number(self, label: Hashable) -> int:
