@@ -11,8 +11,7 @@ import numpy as np
 from river import base
 
 from stream_bayes.checked_names import closest
-from stream_bayes.core.live_networks.hidden_bank import HiddenBank
-from stream_bayes.core.live_networks.hidden_chain import HiddenChain, HiddenWindow
+from stream_bayes.core.live_networks.hidden_chain import HiddenWindow
 from stream_bayes.core.live_networks.hidden_emissions import NameEmission, Seen
 from stream_bayes.core.measures.student_mixture import StudentMixture
 from stream_bayes.core.networks.structure import Structure
@@ -21,8 +20,8 @@ from stream_bayes.core.values.inputs import feature_name, no_features
 from stream_bayes.core.values.values import Value, is_missing, shown, tagged, untagged
 from stream_bayes.errors import BadValue, FeaturesIgnored, UnknownFeature
 from stream_bayes.learners.base.absent_variables import AbsentVariables
-from stream_bayes.learners.base.arguments import check_count, check_number
-from stream_bayes.learners.base.state import CountLearner
+from stream_bayes.learners.base.arguments import check_count
+from stream_bayes.learners.sequences.hidden_model import HiddenModel, interval_of, mean_or_name
 from stream_bayes.learners.sequences.shown_values import (
     loaded_windows,
     names_of,
@@ -40,7 +39,7 @@ MOST_VARIABLES = 64
 TOGETHER = 10  # events that are counted together
 
 
-class LatentClass(CountLearner, base.AnomalyDetector):
+class LatentClass(HiddenModel, base.AnomalyDetector):
     """A latent class model, or mixture: each event belongs to a class that nobody sees, and that shows in its values.
 
     Within a class variables are independent: names have their shares, numbers a mean and a deviation. So an event is
@@ -94,8 +93,6 @@ class LatentClass(CountLearner, base.AnomalyDetector):
     True
     """
 
-    _store: HiddenBank
-
     def __init__(
         self,
         variables: Any = None,
@@ -118,26 +115,11 @@ class LatentClass(CountLearner, base.AnomalyDetector):
         self._nominal = names_of("names", names, may_be_empty=True)
         if not self._takes_all and (foreign := [v for v in self._nominal if v not in self._names]):
             raise UnknownFeature(f"names lists {shown(foreign)}, which variables does not")
-        check_count("restarts", restarts)
-        if half_life is not None:
-            check_number("half_life", half_life, above=True)
-        if max_values is not None:
-            check_count("max_values", max_values)
-        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise BadValue(f"seed is a whole number of at least 0, not {shown(seed)}")
-        self._store = HiddenBank(
-            [
-                HiddenChain(number, len(self._names), restarts, half_life, max_values, 1, self._rng_of)
-                for number in read_states("classes", classes)
-            ]
-        )
+        self._store = self._made_bank(read_states("classes", classes), lag=1)
         self._begin_names()
         self._pending: list[list[HiddenWindow]] = []  # of events that are not counted yet, by chain
         self._is_full = False
         self._absent = AbsentVariables(self._names)
-
-    def _rng_of(self, numbers: tuple[int, ...]) -> np.random.Generator:
-        return np.random.default_rng([self.seed, *numbers])
 
     def _begin_names(self) -> None:
         for v in self._nominal:
@@ -276,22 +258,11 @@ class LatentClass(CountLearner, base.AnomalyDetector):
 
     def predict_one(self, x: X, variable: Any) -> Any:
         """Return the most probable name, or the mean, of a variable given the other values; None before any value."""
-        answer = self._answer(variable, self._read(x))
-        if isinstance(answer, StudentMixture):
-            return answer.mean
-        return max(answer, key=answer.__getitem__) if answer else None
+        return mean_or_name(self._answer(variable, self._read(x)))
 
     def predict_interval_one(self, x: X, variable: Any, level: float = 0.95) -> tuple[float, float] | None:
         """Return the interval that holds a number with a probability, given the other values; None before any."""
-        check_number("level", level, above=True)
-        if level >= 1.0:
-            raise BadValue(f"level lies between 0 and 1, not {level!r}")
-        answer = self._answer(variable, self._read(x))
-        if isinstance(answer, StudentMixture):
-            return answer.interval(level)
-        if not answer:
-            return None
-        raise BadValue(f"{shown(variable)} has names: predict_proba_one forecasts them")
+        return interval_of(self._answer(variable, self._read(x)), level, variable)
 
     def _answer(self, target: Any, values: Mapping[Any, Value]) -> Any:
         column, chain = self._column(target), self._best
@@ -411,20 +382,9 @@ class LatentClass(CountLearner, base.AnomalyDetector):
         return Structure(dict.fromkeys(self._names, ()))
 
     @property
-    def kinds(self) -> dict[Any, str]:
-        """`"nominal"` or `"numeric"` for each variable that has come, or is listed in `names`."""
-        kinds = {v: self._store.has_numbers(k) for k, v in enumerate(self._names)}
-        return {v: "numeric" if kind else "nominal" for v, kind in kinds.items() if kind is not None}
-
-    @property
     def best_classes(self) -> int:
         """The number of classes of the model that answers."""
         return self._best.states
-
-    @property
-    def scores(self) -> dict[int, float]:
-        """The fading sum of log-densities of events by each number of classes; see the notes."""
-        return dict(zip((chain.states for chain in self._store.chains), self._store.scores, strict=True))
 
     @property
     def class_shares(self) -> list[float]:
@@ -440,15 +400,6 @@ class LatentClass(CountLearner, base.AnomalyDetector):
         """Return the names of a variable that have come; none of one with numbers."""
         emission = self._best.emissions[self._column(variable)]
         return [*emission.codes] if isinstance(emission, NameEmission) else []
-
-    @property
-    def clock(self) -> int:
-        """The number of events learned."""
-        return self._store.events
-
-    @property
-    def _best(self) -> HiddenChain:
-        return self._store.chains[self._store.number]
 
     def _column(self, v: Any) -> int:
         if v not in self._names:

@@ -6,19 +6,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from stream_bayes.core.live_networks.hidden_bank import HiddenBank
 from stream_bayes.core.live_networks.hidden_chain import HiddenChain, HiddenWindow
 from stream_bayes.core.live_networks.hidden_emissions import NameEmission, Seen
-from stream_bayes.core.measures.student_mixture import StudentMixture
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.inputs import no_features
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BadValue, UnknownFeature
 from stream_bayes.learners.base.absent_variables import AbsentVariables
-from stream_bayes.learners.base.arguments import check_count, check_number
-from stream_bayes.learners.base.state import CountLearner
+from stream_bayes.learners.base.arguments import check_count
+from stream_bayes.learners.sequences.hidden_model import HiddenModel, interval_of, mean_or_name
 from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences, timed_events
 from stream_bayes.learners.sequences.shown_values import (
     loaded_windows,
@@ -33,7 +29,7 @@ __all__ = ["HiddenMarkov"]
 X = Mapping[Any, Any]
 
 
-class HiddenMarkov(CountLearner):
+class HiddenMarkov(HiddenModel):
     """A hidden Markov model: states that nobody sees follow one another, and each shows names and numbers.
 
     Parameters
@@ -114,8 +110,6 @@ class HiddenMarkov(CountLearner):
     (66, [49, 81])
     """
 
-    _store: HiddenBank
-
     def __init__(
         self,
         variables: Any,
@@ -145,30 +139,10 @@ class HiddenMarkov(CountLearner):
         self.numbers = numbers
         self._names = names_of("variables", variables)
         numbers_of_states = read_states("states", states)
-        for name in ("lag", "restarts"):
-            check_count(name, getattr(self, name))
-        if half_life is not None:
-            check_number("half_life", half_life, above=True)
-        if max_values is not None:
-            check_count("max_values", max_values)
-        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise BadValue(f"seed is a whole number of at least 0, not {shown(seed)}")
+        check_count("lag", lag)
         if key is not None and key in self._names:
             raise BadValue(f"{shown(key)} is the key of sequences, and cannot be one of variables")
-        self._store = HiddenBank(
-            [
-                HiddenChain(
-                    number,
-                    len(self._names),
-                    restarts,
-                    half_life,
-                    max_values,
-                    lag,
-                    lambda numbers: np.random.default_rng([seed, *numbers]),
-                )
-                for number in numbers_of_states
-            ]
-        )
+        self._store = self._made_bank(numbers_of_states, lag)
         for name in names_of("numbers", numbers, may_be_empty=True):
             self._store.begin(self._column(name), True)
         self._absent = AbsentVariables(self._names)
@@ -272,24 +246,13 @@ class HiddenMarkov(CountLearner):
 
     def predict_one(self, x: X | None = None, at: float | None = None, variable: Any = None) -> Any:
         """Return the most probable name, or the mean, of a variable in the next event; None before any value."""
-        answer = self.forecast_one(1, x, at, variable)
-        if isinstance(answer, StudentMixture):
-            return answer.mean
-        return max(answer, key=answer.__getitem__) if answer else None
+        return mean_or_name(self.forecast_one(1, x, at, variable))
 
     def predict_interval_one(
         self, x: X | None = None, at: float | None = None, variable: Any = None, level: float = 0.95
     ) -> tuple[float, float] | None:
         """Return the interval that holds a number in the next event with a probability; None before any number."""
-        check_number("level", level, above=True)
-        if level >= 1.0:
-            raise BadValue(f"level lies between 0 and 1, not {level!r}")
-        answer = self.forecast_one(1, x, at, variable)
-        if isinstance(answer, StudentMixture):
-            return answer.interval(level)
-        if not answer:
-            return None
-        raise BadValue(f"{shown(variable)} has names: predict_proba_one forecasts them")
+        return interval_of(self.forecast_one(1, x, at, variable), level, variable)
 
     def forecast_one(self, k: int, x: X | None = None, at: float | None = None, variable: Any = None) -> Any:
         """Return the distribution of a variable in the k-th event from now.
@@ -345,24 +308,9 @@ class HiddenMarkov(CountLearner):
         return log_probability + float(logs[chain.best]), novel
 
     @property
-    def kinds(self) -> dict[Any, str]:
-        """`"nominal"` or `"numeric"` for each variable that has come, or is declared to have numbers."""
-        kinds = dict(zip(self._names, self._kinds(), strict=True))
-        return {v: "numeric" if kind else "nominal" for v, kind in kinds.items() if kind is not None}
-
-    @property
     def best_states(self) -> int:
         """The number of states of the model that answers."""
         return self._best.states
-
-    @property
-    def scores(self) -> dict[int, float]:
-        """The fading sum of log-probabilities of events by each number of states; see the notes."""
-        return dict(zip((chain.states for chain in self._store.chains), self._store.scores, strict=True))
-
-    @property
-    def _best(self) -> HiddenChain:
-        return self._store.chains[self._store.number]
 
     def transition_matrix(self) -> list[list[float]]:
         """Return P(next state | state), a row for each state."""
@@ -388,11 +336,6 @@ class HiddenMarkov(CountLearner):
 
     def _missed_before(self, x: X | None, at: float | None) -> int:
         return self._sequences.missed_before(self._sequences.name_of(x), self._sequences.moment(at))
-
-    @property
-    def clock(self) -> int:
-        """The number of events learned."""
-        return self._store.events
 
     @property
     def dropped_sequences(self) -> int:

@@ -1,0 +1,90 @@
+"""The base of models with something hidden: states of sequences, classes of events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stream_bayes.core.live_networks.hidden_bank import HiddenBank
+from stream_bayes.core.live_networks.hidden_chain import HiddenChain
+from stream_bayes.core.measures.student_mixture import StudentMixture
+from stream_bayes.core.values.values import shown
+from stream_bayes.errors import BadValue
+from stream_bayes.learners.base.arguments import check_count, check_number
+from stream_bayes.learners.base.state import CountLearner
+
+__all__ = ["HiddenModel", "interval_of", "mean_or_name"]
+
+
+class HiddenModel(CountLearner):
+    """A bank of models that differ in how much is hidden, of which one answers, over the variables `_names`."""
+
+    restarts: int
+    half_life: float | None
+    max_values: int | None
+    seed: int
+    _store: HiddenBank
+    _names: list[Any]
+
+    def _made_bank(self, states: Sequence[int], lag: int) -> HiddenBank:
+        """Return a new bank with a chain for each number of states. Raise `BadValue` for wrong arguments."""
+        check_count("restarts", self.restarts)
+        if self.half_life is not None:
+            check_number("half_life", self.half_life, above=True)
+        if self.max_values is not None:
+            check_count("max_values", self.max_values)
+        seed: Any = self.seed
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise BadValue(f"seed is a whole number of at least 0, not {shown(seed)}")
+        rest = (len(self._names), self.restarts, self.half_life, self.max_values, lag, self._rng_of)
+        return HiddenBank([HiddenChain(number, *rest) for number in states])
+
+    def _rng_of(self, numbers: tuple[int, ...]) -> np.random.Generator:
+        return np.random.default_rng([self.seed, *numbers])
+
+    @property
+    def kinds(self) -> dict[Any, str]:
+        """`"nominal"` or `"numeric"` for each variable that has come, or is declared."""
+        kinds = {v: self._store.has_numbers(k) for k, v in enumerate(self._names)}
+        return {v: "numeric" if kind else "nominal" for v, kind in kinds.items() if kind is not None}
+
+    @property
+    def scores(self) -> dict[int, float]:
+        """The fading sum of log-densities of events by each number of states or classes; see the notes."""
+        return dict(zip((chain.states for chain in self._store.chains), self._store.scores, strict=True))
+
+    @property
+    def clock(self) -> int:
+        """The number of events learned."""
+        return self._store.events
+
+    @property
+    def _best(self) -> HiddenChain:
+        return self._store.chains[self._store.number]
+
+
+def mean_or_name(answer: Any) -> Any:
+    """Return the mean of a distribution of numbers, or the most probable name; None of an empty one."""
+    if isinstance(answer, StudentMixture):
+        return answer.mean
+    return max(answer, key=answer.__getitem__) if answer else None
+
+
+def interval_of(answer: Any, level: float, variable: Any) -> tuple[float, float] | None:
+    """Return the interval of a distribution of numbers; None of an empty one.
+
+    Raises
+    ------
+    BadValue
+        If the variable has names, or the level is none.
+    """
+    check_number("level", level, above=True)
+    if level >= 1.0:
+        raise BadValue(f"level lies between 0 and 1, not {level!r}")
+    if isinstance(answer, StudentMixture):
+        return answer.interval(level)
+    if not answer:
+        return None
+    raise BadValue(f"{shown(variable)} has names: predict_proba_one forecasts them")
