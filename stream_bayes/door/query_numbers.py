@@ -8,6 +8,7 @@ from stream_bayes.errors import BadValue
 
 __all__ = ["real_number", "whole_number"]
 
+LONGEST = 40  # characters of a number, and of what is shown of a text that is none
 PLAIN = re.compile(r"[0-9]+(\.[0-9]+)?(e[+-]?[0-9]{1,2})?")
 
 
@@ -33,8 +34,7 @@ def whole_number(text: str, name: str, least: int, most: int) -> int:
     # The length first: converting thousands of digits takes long, and Python refuses some.
     if is_number and len(text) <= len(str(most)) and least <= int(text) <= most:
         return int(text)
-    came = repr(text if len(text) <= 40 else f"{text[:40]}...")
-    raise BadValue(f"{name}: expected a whole number from {least:,} to {most:,}, got {came}")
+    raise _refusal(text, name, f"a whole number from {least:,} to {most:,}")
 
 
 def real_number(text: str, name: str, least: float, most: float) -> float:
@@ -54,7 +54,11 @@ def real_number(text: str, name: str, least: float, most: float) -> float:
         ...
     stream_bayes.errors.BadValue: below: expected a number from 0 to 1, got 'nan'
     """
-    if len(text) <= 40 and PLAIN.fullmatch(text) and least <= float(text) <= most:
+    if len(text) <= LONGEST and PLAIN.fullmatch(text) and least <= float(text) <= most:
         return float(text)
-    came = repr(text if len(text) <= 40 else f"{text[:40]}...")
-    raise BadValue(f"{name}: expected a number from {least:,} to {most:,}, got {came}")
+    raise _refusal(text, name, f"a number from {least:,} to {most:,}")
+
+
+def _refusal(text: str, name: str, wanted: str) -> BadValue:
+    came = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    return BadValue(f"{name}: expected {wanted}, got {came!r}")

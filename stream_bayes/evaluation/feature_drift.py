@@ -152,9 +152,9 @@ def _numbers(olds: Sequence[float], news: Sequence[float]) -> Compared:
     ]
     from scipy.stats import ks_2samp
 
-    found = ks_2samp(one, other, method="asymp")
-    p = float(found.pvalue) if min(len(one), len(other)) >= LEAST_VALUES else None
-    return float(found.statistic), p, unseen, shares
+    test = ks_2samp(one, other, method="asymp")
+    p = float(test.pvalue) if min(len(one), len(other)) >= LEAST_VALUES else None
+    return float(test.statistic), p, unseen, shares
 
 
 def _names(olds: Sequence[Any], news: Sequence[Any]) -> Compared:

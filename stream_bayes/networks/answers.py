@@ -154,8 +154,8 @@ def log_likelihood(
     It is read from the counts where that is enough, and inferred otherwise. A number beyond the outer cuts has the
     factor of `tails`.
     """
-    found, novel = _log_probability(live, encoder, x, unseen)
-    return found + math.fsum(log_tails(live.network().counts, x).values()), novel
+    log_probability, novel = _log_probability(live, encoder, x, unseen)
+    return log_probability + math.fsum(log_tails(live.network().counts, x).values()), novel
 
 
 def _log_probability(

@@ -26,10 +26,10 @@ def add_prior_of_file(learner: Any, path: Path, weight: float | None = None) -> 
             "sums, such as nb"
         )
     try:
-        own = getattr(learner, "PRIOR_WEIGHT", None)  # of a product's model, which is none of the learners
-        load = load_learner if own is None else load_answering
+        usual = getattr(learner, "PRIOR_WEIGHT", None)  # of a product's model, which is none of the learners
+        load = load_learner if usual is None else load_answering
         prior = _tables_in(path) if path.suffix == ".json" else load(path)
-        learner.add_prior(prior, (own or PRIOR_WEIGHT) if weight is None else weight)
+        learner.add_prior(prior, (usual or PRIOR_WEIGHT) if weight is None else weight)
     except StreamBayesError as error:
         raise BadValue(f"prior {path}: {error}") from error
 

@@ -221,28 +221,31 @@ class MixedInference:
             if each is not None
         ]
         weights = _weights([log for _, log, _ in draws], rest)
-        kept = np.flatnonzero(weights > 0.0).tolist()
+        possible = np.flatnonzero(weights > 0.0).tolist()
         return SampledMixture(
-            weights[kept].tolist(), [draws[k][2] for k in kept], [draws[k][0] for k in kept], samples
+            weights[possible].tolist(),
+            [draws[k][2] for k in possible],
+            [draws[k][0] for k in possible],
+            samples,
         )
 
     def _draws(
         self, observed: Mapping[Value, Any], target: Value | None, samples: int, rng: np.random.Generator
     ) -> Iterator[tuple[int, float, dict[Value, Any], Forecast]]:
         """Yield the number of each draw of missing names, its log-weight, all names, and a numeric target."""
-        question, missing, settled, known = self._prepared(observed, target)
+        question, missing, settled, evidence = self._prepared(observed, target)
         draws_numbers = any(v != question.by_bin for v, _ in question.cut)
-        kept: dict[tuple[Value, ...], list[tuple[float, dict[Value, Any], Forecast]]] = {}
+        answers: dict[tuple[Value, ...], list[tuple[float, dict[Value, Any], Forecast]]] = {}
         for number in range(samples):
-            values, log_chance = dict(known), 0.0
+            values, log_chance = dict(evidence), 0.0
             for v in missing:
                 shares = self._alone(v) if v in question.below else self.families.shares(v, values)
                 values[v] = _drawn(shares, rng)
                 log_chance += math.log(shares[values[v]])
             key = tuple(values[v] for v in missing)
-            parts = None if draws_numbers else kept.get(key)
+            parts = None if draws_numbers else answers.get(key)
             if parts is None:
-                parts = kept[key] = [*self._parts(question, values, rng=rng)]
+                parts = answers[key] = [*self._parts(question, values, rng=rng)]
             log_weight = self._log_of_names(settled, values) - log_chance
             for log_density, there, forecast in parts:
                 yield number, log_weight + log_density, there, forecast
@@ -267,14 +270,14 @@ class MixedInference:
         names = [v for v in order if not kinds[v]]
         missing = [v for v in names if v not in observed]
         settled = [v for v in names if v not in question.below]
-        known = {v: x for v, x in observed.items() if not (kinds.get(v) and x is UNKNOWN)}
-        return question, missing, settled, known
+        evidence = {v: x for v, x in observed.items() if not (kinds.get(v) and x is UNKNOWN)}
+        return question, missing, settled, evidence
 
     def _combinations(
         self, observed: Mapping[Value, Any], target: Value | None
     ) -> Iterator[tuple[float, dict[Value, Any], Forecast]]:
         """Yield, for each combination of missing names and bins, its log-weight, all names, and a numeric target."""
-        question, missing, settled, known = self._prepared(observed, target)
+        question, missing, settled, evidence = self._prepared(observed, target)
         states = [self.families.states(v) for v in missing]
         combinations = math.prod(map(len, states)) * question.combinations
         if combinations > MOST_COMBINATIONS:
@@ -284,7 +287,7 @@ class MixedInference:
                 f"{MOST_COMBINATIONS:,} are enumerated. Give more evidence, or ask about fewer variables"
             )
         for combination in itertools.product(*states):
-            values = {**known, **dict(zip(missing, combination, strict=True))}
+            values = {**evidence, **dict(zip(missing, combination, strict=True))}
             log_weight = self._log_of_names(settled, values)
             if log_weight == -math.inf:
                 continue

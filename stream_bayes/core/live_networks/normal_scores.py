@@ -69,11 +69,11 @@ class NormalScores:
             wanted = (np.arange(most) + 0.5) / most
             chosen = np.unique(np.searchsorted(share, wanted).clip(0, len(values) - 1))
             values, share = values[chosen], share[chosen]
-        kept = [0]
+        apart = [0]
         for k in range(1, len(values)):
-            if values[k] - values[kept[-1]] > CLOSEST * span:
-                kept.append(k)
-        return cls(values[kept].tolist(), scipy.special.ndtri(share[kept]).tolist())
+            if values[k] - values[apart[-1]] > CLOSEST * span:
+                apart.append(k)
+        return cls(values[apart].tolist(), scipy.special.ndtri(share[apart]).tolist())
 
     def score(self, x: float) -> float:
         """Return the score of a number."""

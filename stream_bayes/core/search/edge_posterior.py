@@ -67,10 +67,10 @@ def edge_posterior(sample: Sample, search: ScoreSearch | None = None) -> Mapping
     --------
     >>> from stream_bayes.networks import average_network, sample_of
     >>> rows = sample_of({"rain": [0, 1] * 50, "lawn": ["dry", "wet"] * 50, "day": ["sun", "sun", "mon", "mon"] * 25})
-    >>> found = edge_posterior(rows)
-    >>> round(found["rain", "lawn"], 2), round(found["lawn", "rain"], 2), found["day", "rain"] < 0.1
+    >>> shares = edge_posterior(rows)
+    >>> round(shares["rain", "lawn"], 2), round(shares["lawn", "rain"], 2), shares["day", "rain"] < 0.1
     (0.5, 0.5, True)
-    >>> average_network(found).edges
+    >>> average_network(shares).edges
     (('lawn', 'rain'),)
     """
     check_sample(sample)
@@ -96,20 +96,20 @@ def edge_posterior(sample: Sample, search: ScoreSearch | None = None) -> Mapping
     for number in range(1, size + 1):
         there = sets[by_size == number]
         for c in range(size):
-            own = there[(there & bit[c]) != 0]
-            before[own] = np.logaddexp(before[own], sums[c, own ^ bit[c]] + before[own ^ bit[c]])
+            chosen = there[(there & bit[c]) != 0]
+            before[chosen] = np.logaddexp(before[chosen], sums[c, chosen ^ bit[c]] + before[chosen ^ bit[c]])
     for number in range(size - 1, -1, -1):
         there = sets[by_size == number]
         for c in range(size):
-            own = there[(there & bit[c]) == 0]
-            after[own] = np.logaddexp(after[own], sums[c, own] + after[own | bit[c]])
+            chosen = there[(there & bit[c]) == 0]
+            after[chosen] = np.logaddexp(after[chosen], sums[c, chosen] + after[chosen | bit[c]])
     shares: dict[Edge, float] = {}
     for c in range(size):
         for u in range(size):
             if u != c and allowed[u, c]:
-                own = sets[((sets & bit[u]) != 0) & ((sets & bit[c]) == 0) & (sums[c] > -math.inf)]
-                without = np.exp(sums[c, own ^ bit[u]] - sums[c, own])
-                orders = np.exp(sums[c, own] + before[own] + after[own | bit[c]] - before[-1])
+                chosen = sets[((sets & bit[u]) != 0) & ((sets & bit[c]) == 0) & (sums[c] > -math.inf)]
+                without = np.exp(sums[c, chosen ^ bit[u]] - sums[c, chosen])
+                orders = np.exp(sums[c, chosen] + before[chosen] + after[chosen | bit[c]] - before[-1])
                 shares[names[u], names[c]] = min(max(float(orders @ (1.0 - without)), 0.0), 1.0)
     return {edge: shares[edge] for edge in sorted(shares, key=lambda edge: -shares[edge])}
 

@@ -35,10 +35,10 @@ def local_classifier(
     It holds their tokens for a while, as the server does, so that `correct` needs no more than an id.
     """
     options = UserHomeOptions(home=Path(home), key_env=key_env, user=user)
-    model, place = options.load(), options.open()
-    key = place.id_key()
+    model, spam_home = options.load(), options.open()
+    key = spam_home.id_key()
     most = MAX_BYTES if hold_megabytes is None else int(float(hold_megabytes) * (1 << 20))
-    held: JudgedMails | None = JudgedMails(place.directory, most, files=place.files)
+    held: JudgedMails | None = JudgedMails(spam_home.directory, most, files=spam_home.files)
 
     def classify_mail(raw: bytes) -> tuple[str, ...]:
         nonlocal held

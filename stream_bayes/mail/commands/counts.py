@@ -89,17 +89,17 @@ def init(
     Until 20 messages of each class are learned, every mail is unsure, and its score is that of the base.
     """
     with exit_on_error():
-        place = home.open()
-        if place.exists():
+        spam_home = home.open()
+        if spam_home.exists():
             raise BadValue(
-                f"there is a filter in {place.directory} already: a base is what a filter begins with"
+                f"there is a filter in {spam_home.directory} already: a base is what a filter begins with"
             )
         prior = load_answering(base)
         if not isinstance(prior, SpamFilter):
             raise BadValue(f"{base} holds a {type(prior).__name__}, not the base of a spam filter")
-        with place.changing(
+        with spam_home.changing(
             lambda: SpamFilter(
-                prior.classes, key=place.key, pairs=prior.pairs, authserv_id=authserv_id, keep=keep
+                prior.classes, key=spam_home.key, pairs=prior.pairs, authserv_id=authserv_id, keep=keep
             ),
             report_waiting,
         ) as model:
@@ -129,8 +129,8 @@ def import_(
 ) -> None:
     """Add counts from `export`, bogofilter or SpamAssassin to the filter: all, or none if the file has an error."""
     with exit_on_error():
-        place = home.open()
-        with place.changing(lambda: SpamFilter(key=place.key), report_waiting) as model:
+        spam_home = home.open()
+        with spam_home.changing(lambda: SpamFilter(key=spam_home.key), report_waiting) as model:
             counts, skipped = _counts_in(file, model.classes, words or [])
             model.import_counts(counts)
         typer.echo(

@@ -40,16 +40,16 @@ def learn(
     A message that was learned under another class is corrected. If a server runs, it does the work.
     """
     with exit_on_error():
-        place = home.open()
-        if not place.exists():
+        spam_home = home.open()
+        if not spam_home.exists():
             if label not in ("ham", "spam"):
                 raise BadValue(
                     f"expected ham or spam, got {label!r}: a filter of further classes is begun by "
                     f"`stream-bayes spam train {label}=MAILS`"
                 )
-            with place.changing(lambda: SpamFilter(key=place.key), report_waiting):
+            with spam_home.changing(lambda: SpamFilter(key=spam_home.key), report_waiting):
                 pass
-        _learn_mails(FilterService(place), label, files or ["-"], home.user, attached=attached)
+        _learn_mails(FilterService(spam_home), label, files or ["-"], home.user, attached=attached)
 
 
 def correct(

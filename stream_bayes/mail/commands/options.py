@@ -72,11 +72,11 @@ class UserHomeOptions(HomeOptions):
 
     def load(self) -> SpamFilter:
         """Return the filter of the user, or the site's; for a user who has taught nothing, one that equals that."""
-        place = self.open()
-        site = place.load()
+        spam_home = self.open()
+        site = spam_home.load()
         if self.user is None:
             return site
-        own = user_home(place, self.user, site)
+        own = user_home(spam_home, self.user, site)
         return own.load() if own.exists() else own.new_filter()
 
 
@@ -122,16 +122,16 @@ class CostOptions:
             return None
         mistakes: dict[tuple[Hashable, Hashable], float] = {}
         for text in self.cost:
-            found = _COST.fullmatch(text)
-            if found is None:
+            match = _COST.fullmatch(text)
+            if match is None:
                 raise BadValue(f"--cost {text}: expected DECISION:CLASS=COST, as in spam:newsletter=10")
-            mistakes[found[1], found[2]] = float(found[3])
+            mistakes[match[1], match[2]] = float(match[3])
         return costs_of(classes, self.profile, self.lost_ham, self.unsure, mistakes)
 
 
-def user_home(place: SpamHome, user: str, site: SpamFilter) -> UserHome:
+def user_home(spam_home: SpamHome, user: str, site: SpamFilter) -> UserHome:
     """Return the directory of a user."""
-    return UserHome(place, checked_user(user), lambda: site, Quota())
+    return UserHome(spam_home, checked_user(user), lambda: site, Quota())
 
 
 def report_waiting() -> None:

@@ -29,10 +29,10 @@ def sent(
     of your server, `train --authserv-id`. An answer that names the id of a mail that was sent needs nothing.
     """
     with exit_on_error():
-        place = home.open()
+        spam_home = home.open()
         read = new = 0
         refused: dict[str, str] = {}
-        with place.changing(lambda: SpamFilter(key=place.key), report_waiting) as model:
+        with spam_home.changing(lambda: SpamFilter(key=spam_home.key), report_waiting) as model:
             for mail in (mail for file in files for mail in mails(file)):
                 if mail.refusal:
                     refused[mail.place] = mail.refusal

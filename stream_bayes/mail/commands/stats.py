@@ -15,17 +15,17 @@ __all__ = ["stats"]
 def stats(home: UserHomeOptions, json: JSON = False) -> None:
     """Show the number of messages and tokens that the filter has learned, and its memory."""
     with exit_on_error():
-        place: SpamHome = home.open()
+        spam_home: SpamHome = home.open()
         if home.user is not None:
-            place = user_home(place, home.user, place.load())
-        model = place.load()
+            spam_home = user_home(spam_home, home.user, spam_home.load())
+        model = spam_home.load()
         rows = {
             **{f"{label} messages": round(number, 3) for label, number in model.messages.items()},
             "messages learned": model.clock,
             "messages that can be corrected": model.correctable,
             "tokens": model.tokens,
             "bytes in memory": model.memory_bytes,
-            "bytes on disk": place.state.stat().st_size + place.journal.size(),
+            "bytes on disk": spam_home.state.stat().st_size + spam_home.journal.size(),
             "learns": model.train,
         }
         if isinstance(model.rule, Costs):
@@ -34,7 +34,7 @@ def stats(home: UserHomeOptions, json: JSON = False) -> None:
             print_json({name.replace(" ", "_"): value for name, value in rows.items()})
         else:
             print_table(
-                f"spam filter in {place.directory}",
+                f"spam filter in {spam_home.directory}",
                 [{"": name, "value": value} for name, value in rows.items()],
                 right=("value",),
             )

@@ -99,7 +99,7 @@ def train(
         named = _classes_of(classes, [name for _, name in given])
         if not given and not costs.is_given():
             raise BadValue("nothing to learn: name mail with --ham or --spam")
-        place: SpamHome = home.open()
+        spam_home: SpamHome = home.open()
         settings: dict[str, Any] = {"train": learn, "pairs": pairs, "authserv_id": authserv_id, "keep": keep}
         if home.user is not None:
             if learn != "everything" or pairs or any((learner, authserv_id, keep)):
@@ -107,21 +107,21 @@ def train(
                     "--learn, --pairs, --learner, --authserv-id and --keep are settings of the site's filter, which "
                     "all users share"
                 )
-            home_of_user = user_home(place, home.user, place.load())
-            place = home_of_user
+            home_of_user = user_home(spam_home, home.user, spam_home.load())
+            spam_home = home_of_user
 
         def make() -> SpamFilter:
             if home.user is not None:
                 return home_of_user.new_filter()
             scorer: Any = make_learner(learner) if learner else None  # one of another kind is refused there
-            return SpamFilter(named, key=place.key, learner=scorer, **settings)
+            return SpamFilter(named, key=spam_home.key, learner=scorer, **settings)
 
         for path, _ in given:
             skipped = subfolders_of(path)
             if skipped:
                 report_skipped(path, [folder.name for folder in skipped])
         total = size_of(path for path, _ in given)
-        with place.changing(make, report_waiting) as model, _bar(total, quiet=json) as show:
+        with spam_home.changing(make, report_waiting) as model, _bar(total, quiet=json) as show:
             _check_settings(model, settings, learner)
             _check_classes(model, named, as_option=classes is not None)
             if costs.is_given():
@@ -133,7 +133,7 @@ def train(
                     refused[mail.place] = mail.refusal
                     continue
                 raw = without_own_fields(mail.raw)
-                key = _id_to_learn(model, place, mail.raw, raw)
+                key = _id_to_learn(model, spam_home, mail.raw, raw)
                 corrected += model.label_of(key) not in (None, label)
                 model.learn_one(raw, label, id=key, at=now)
                 learned += 1
@@ -201,14 +201,14 @@ def _check_classes(model: SpamFilter, named: tuple[str, ...], *, as_option: bool
 
 def refusals(refused: dict[str, str]) -> str:
     """Return a line about files that hold no mail."""
-    shown = ", ".join(f"{place} ({kind})" for place, kind in list(refused.items())[:SHOWN])
+    shown = ", ".join(f"{where} ({kind})" for where, kind in list(refused.items())[:SHOWN])
     more = f" and {len(refused) - SHOWN:,} more" if len(refused) > SHOWN else ""
     return f"{len(refused):,} refused, nothing was learned from them: they hold no mail, but {shown}{more}"
 
 
-def _id_to_learn(model: SpamFilter, place: SpamHome, mail: bytes, plain: bytes) -> str:
+def _id_to_learn(model: SpamFilter, spam_home: SpamHome, mail: bytes, plain: bytes) -> str:
     """Return the id under which a mail was learned before, or else the one in its header, or that of its content."""
-    key = place.id_key()
+    key = spam_home.id_key()
     signed = None if key is None else key.id_in(mail)
     names = [id_of_mail(plain)] if signed is None else list(dict.fromkeys([signed, id_of_mail(plain)]))
     known = [name for name in names if model.label_of(name) is not None]

@@ -18,14 +18,14 @@ def tune(costs: CostOptions, home: UserHomeOptions, *, json: JSON = False) -> No
     mistakes, in spams let through, by the costs that the filter has after this command.
     """
     with exit_on_error():
-        place = home.open()
+        spam_home = home.open()
         if not costs.is_given():
             model = home.load()
         elif home.user is None:
-            with place.changing(None, report_waiting) as model:
+            with spam_home.changing(None, report_waiting) as model:
                 model.set_costs(costs.costs(model.classes))
         else:
-            own = user_home(place, home.user, place.load())
+            own = user_home(spam_home, home.user, spam_home.load())
             with own.changing(own.new_filter, report_waiting) as model:
                 model.set_costs(costs.costs(model.classes))
         scored = model.recent_probabilities()

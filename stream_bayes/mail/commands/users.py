@@ -33,18 +33,18 @@ def forget_user(
 def users(home: HomeOptions, json: JSON = False) -> None:
     """List the users who have a filter of their own, and the size of each."""
     with exit_on_error():
-        place = home.open()
-        site = place.load()
+        spam_home = home.open()
+        site = spam_home.load()
         rows = []
-        for name in Users(place, lambda: site).names():
-            own = user_home(place, name, site)
+        for name in Users(spam_home, lambda: site).names():
+            own = user_home(spam_home, name, site)
             model = own.load()
             learned = {str(label): round(number) for label, number in model.messages.items()}
             rows.append({"user": name, **learned, "tokens": model.tokens, "bytes": size_of_user(own)})
         if json:
             print_json({"users": rows})
         elif rows:
-            print_table(f"users of {place.directory}", rows, right=tuple(rows[0])[1:])
+            print_table(f"users of {spam_home.directory}", rows, right=tuple(rows[0])[1:])
         else:
             typer.echo(
                 "no user has a filter of their own yet: teach one with `stream-bayes spam learn -u USER`"

@@ -42,9 +42,9 @@ class TokenAges:
             return None
         self.days.append((day, messages))
         oldest = (at - self.keep) // DAY
-        held = next(place for place, (each, _) in enumerate(self.days) if each + 1 > oldest)
-        self.days = self.days[held:]
-        return self.days[0][1] if held else None
+        begin = next(number for number, (each, _) in enumerate(self.days) if each + 1 > oldest)
+        self.days = self.days[begin:]
+        return self.days[0][1] if begin else None
 
     def state(self) -> list[list[int]]:
         """Return the days as JSON."""

@@ -69,20 +69,23 @@ def base_of(model: SpamFilter, least: int = LEAST_MESSAGES, salt: bytes | None =
         raise NotSupported("a filter with a learner keeps counts of its own, of which there is no base")
     base = type(model)(model.classes, pairs=model.pairs, salt=salt or secrets.token_bytes(SALT_BYTES))
     rare = personal = 0
-    for own, theirs in zip(model._contests, base._contests, strict=True):
-        scorer, made = own.scorer, theirs.scorer
+    for contest, theirs in zip(model._contests, base._contests, strict=True):
+        scorer, made = contest.scorer, theirs.scorer
         assert isinstance(scorer, TokenScorer) and isinstance(made, TokenScorer)
-        scorer.close_gaps(own.receipts)
+        scorer.close_gaps(contest.receipts)
         tokens = scorer.table.vocabulary.values
         is_frequent = scorer.counts().sum(axis=1) >= least * UNIT
         is_shared = np.array([_is_shared(token) for token in tokens], bool)
-        kept = np.flatnonzero(is_frequent & is_shared)
+        shared = np.flatnonzero(is_frequent & is_shared)
         rare = int((~is_frequent).sum())
         personal = int((is_frequent & ~is_shared).sum())
-        hashed = base.stored_bag({tokens[code]: 1 for code in kept.tolist()})
-        margins = np.asarray(scorer.table.margin)[kept]
+        hashed = base.stored_bag({tokens[code]: 1 for code in shared.tolist()})
+        margins = np.asarray(scorer.table.margin)[shared]
         made.absorb(
-            list(hashed), scorer.counts()[kept], margins, np.array([scorer.table.first, scorer.table.second])
+            list(hashed),
+            scorer.counts()[shared],
+            margins,
+            np.array([scorer.table.first, scorer.table.second]),
         )
     if not base.tokens:
         raise BadValue(

@@ -149,7 +149,9 @@ class Contest:
         neutral = self._prior if self.is_of_one_class else 0.0
         if 0.0 in self.scorer.pooled_messages:  # one label alone is no evidence for it
             return neutral if self.is_of_one_class else odds / (1.0 + abs(odds))
-        rarer = min(own + prior for own, prior in zip(self.learned, self.scorer.prior_messages, strict=True))
+        rarer = min(
+            learned + prior for learned, prior in zip(self.learned, self.scorer.prior_messages, strict=True)
+        )
         return neutral + (odds - neutral) * rarer / (rarer + CAUTION)
 
     @property

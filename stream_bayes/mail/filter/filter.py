@@ -201,9 +201,9 @@ class SpamFilter(base.Classifier):
     @property
     def correspondents(self) -> Correspondents:
         """Whom one has written to."""
-        found = self._tokens.correspondents
-        assert found is not None
-        return found
+        correspondents = self._tokens.correspondents
+        assert correspondents is not None
+        return correspondents
 
     def _make_contests(self) -> tuple[Contest, ...]:
         """Return the contests, which have learned nothing: of all unwanted classes together, and of more than one each

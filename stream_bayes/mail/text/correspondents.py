@@ -39,10 +39,10 @@ class Correspondents:
 
     Examples
     --------
-    >>> known = Correspondents()
-    >>> known.add(b"To: Ann <Ann@example.com>\nMessage-ID: <1@example.org>\n\nlunch?")
+    >>> people = Correspondents()
+    >>> people.add(b"To: Ann <Ann@example.com>\nMessage-ID: <1@example.org>\n\nlunch?")
     1
-    >>> known.tokens([("From", b"bob@example.net"), ("In-Reply-To", b"<1@example.org>")], None)
+    >>> people.tokens([("From", b"bob@example.net"), ("In-Reply-To", b"<1@example.org>")], None)
     ['sender:answer']
     """
 
@@ -82,13 +82,13 @@ class Correspondents:
         """Return the tokens of a mail. `server` is the name of the one whose results are trusted."""
         if not self._hashes:
             return []
-        found: list[str] = []
+        tokens: list[str] = []
         senders = set(_addresses_in(headers, "from"))
         if server is not None and len(senders) == 1 and self._hash(senders.pop()) in self._hashes:
-            found.append(f"sender:written-to{'' if is_aligned(headers, server) else '-unproved'}")
+            tokens.append(f"sender:written-to{'' if is_aligned(headers, server) else '-unproved'}")
         if any(self._hash(name) in self._hashes for name in _ids_in(headers, ANSWERED)):
-            found.append("sender:answer")
-        return found
+            tokens.append("sender:answer")
+        return tokens
 
     def merge(self, other: Correspondents) -> None:
         """Add those of another one with the same key."""
