@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from river import base
+from river.dummy import PriorClassifier
 
 from stream_bayes.checked_names import Imported, check_arguments, check_known, closest, construction_errors
 from stream_bayes.cli.arguments import learner_arguments
@@ -21,7 +22,7 @@ from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.saving.river.catalogue import make_adaptive
 
-__all__ = ["MODELS", "PEERS", "SEED", "arguments_by_model", "compared_models", "kinds_of"]
+__all__ = ["BASELINES", "MODELS", "PEERS", "SEED", "arguments_by_model", "compared_models", "kinds_of"]
 
 # River's, as a baseline.
 PEERS = Imported(
@@ -36,6 +37,33 @@ PEERS = Imported(
 )
 SEED = 1  # default for models with randomness
 MODELS = (DEFAULT, "nb", "tan", "aode", "live-choice")
+
+
+class NoChange:
+    """A baseline that predicts the label that came last, without probabilities.
+
+    Examples
+    --------
+    >>> model = NoChange()
+    >>> model.learn_one({}, "rain")
+    >>> model.predict_one({})
+    'rain'
+    """
+
+    def __init__(self) -> None:
+        self._last: Any = None
+
+    def learn_one(self, x: Mapping[Any, Any], y: Any) -> None:
+        """Store the label."""
+        self._last = y
+
+    def predict_one(self, x: Mapping[Any, Any]) -> Any:
+        """Return the last label; None before the first."""
+        return self._last
+
+
+# By name. The majority has the shares of the labels so far as probabilities.
+BASELINES: dict[str, type[Any]] = {"majority": PriorClassifier, "no-change": NoChange}
 
 
 def compared_models(

@@ -25,10 +25,19 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core.draws.drawn_numbers import NumberPosteriors, Numbers
+from stream_bayes.core.draws.drawn_numbers import PRIOR_MEANS, JointNumbers, NumberPosteriors, Numbers
 from stream_bayes.core.readings._smoothing import pseudocount
 
-__all__ = ["CountedTables", "DrawnTables", "Factor", "Key", "Mixture", "Term", "log_terms"]
+__all__ = [
+    "CountedTables",
+    "DiscriminantTables",
+    "DrawnTables",
+    "Factor",
+    "Key",
+    "Mixture",
+    "Term",
+    "log_terms",
+]
 
 Floats = NDArray[np.float64]
 Key = tuple[
@@ -363,3 +372,22 @@ def chosen(weights: Any, rng: np.random.Generator) -> int:
     """Return an index, drawn by weights."""
     ends = np.cumsum(weights)
     return int(np.searchsorted(ends, rng.random() * ends[-1], side="right"))
+
+
+class DiscriminantTables(CountedTables):
+    """The tables of names, and the posteriors of all numbers together."""
+
+    def numbers_of(self, reading: Any) -> Numbers | None:
+        slots, groups = np.asarray(reading.slots), int(reading.groups)
+        if len(slots) == 0:
+            return None
+        posteriors = reading.number_posteriors()[:, slots][:, :, self.columns]
+        deviation = np.asarray(reading.deviation).reshape(groups, len(slots))
+        scale = np.asarray(reading.correlation).reshape(groups, len(slots), len(slots))
+        scale = scale * deviation[:, :, None] * deviation[:, None, :]
+        first = 1.0
+        if not reading.shares_covariance:
+            scale, first = scale[np.minimum(self.live, groups - 1)], float(len(slots))
+        index = np.full(int(reading.tables.gaussians.features), -1)
+        index[slots] = np.arange(len(slots))
+        return JointNumbers(posteriors[0], PRIOR_MEANS + posteriors[7], scale, first, index)

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from stream_bayes.core.counts.store import CountStore
-from stream_bayes.core.draws.drawn_discriminants import DiscriminantTables
-from stream_bayes.core.draws.drawn_tables import CountedTables
+from stream_bayes.core.draws.drawn_tables import CountedTables, DiscriminantTables
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.readings.discriminant import Discriminant
