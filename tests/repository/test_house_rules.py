@@ -67,6 +67,7 @@ saving
 sklearn
 streams.contracts
 streams.records
+streams.byte_files
 streams.files
 streams.sources
 streams.served_models

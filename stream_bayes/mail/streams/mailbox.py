@@ -29,7 +29,7 @@ from stream_bayes.mail.streams.attached_mails import attached_mails
 from stream_bayes.mail.streams.dbox import dbox_mails, is_dbox
 from stream_bayes.mail.streams.tables import csv_mails, is_object, json_mails
 from stream_bayes.mail.text.binary import is_binary
-from stream_bayes.streams.files.byte_file import ReplayableFile, decompressed_xz, decompressed_zstd
+from stream_bayes.streams.byte_files.byte_file import ReplayableFile, decompressed_xz, decompressed_zstd
 
 __all__ = ["MAX_BYTES", "Mail", "mails", "mails_attached", "refusal_of", "size_of", "subfolders_of"]
 

@@ -11,7 +11,7 @@ from typing import IO, Any, cast
 from stream_bayes._build import install_command
 from stream_bayes.core.events.event import Position
 from stream_bayes.errors import MissingPackage, SourceError, Undecodable
-from stream_bayes.streams.files.avro_blocks import MAGIC, plain_container
+from stream_bayes.streams.byte_files.avro_blocks import MAGIC, plain_container
 from stream_bayes.streams.files.csv_cells import Misfits
 from stream_bayes.streams.files.typed import CLOCK, DATE, NUMBER, TEXT, TIME, TypedFile
 from stream_bayes.streams.records.avro_types import check_sizes, plain_value

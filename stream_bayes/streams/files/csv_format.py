@@ -18,7 +18,7 @@ from typing import Any
 
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import SchemaError
-from stream_bayes.streams.files.byte_file import ByteFile
+from stream_bayes.streams.byte_files.byte_file import ByteFile
 from stream_bayes.streams.files.csv_cells import MISSING_CELLS
 from stream_bayes.streams.files.csv_header import column_names
 from stream_bayes.streams.files.csv_layout import guessed_layout

@@ -13,8 +13,8 @@ from stream_bayes.core.events.event import Partition
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import SchemaError, SourceError, Undecodable
+from stream_bayes.streams.byte_files.byte_file import ByteFile, newlines_of_returns
 from stream_bayes.streams.contracts.source import Record
-from stream_bayes.streams.files.byte_file import ByteFile, newlines_of_returns
 from stream_bayes.streams.files.csv_cells import Misfits
 from stream_bayes.streams.files.csv_columns import CSVColumns
 from stream_bayes.streams.files.csv_format import CSVFormat

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 
 from stream_bayes.core.events.event import Partition
 from stream_bayes.errors import SourceError
+from stream_bayes.streams.byte_files.byte_file import ByteFile
+from stream_bayes.streams.byte_files.json_array import is_array, lines_of_array
+from stream_bayes.streams.byte_files.json_objects import is_one_table
 from stream_bayes.streams.contracts.incidents import BAD_FIELDS
 from stream_bayes.streams.contracts.source import Record
-from stream_bayes.streams.files.byte_file import ByteFile
-from stream_bayes.streams.files.json_array import is_array, lines_of_array
-from stream_bayes.streams.files.json_objects import is_one_table
 from stream_bayes.streams.files.source import BLOCK_BYTES, FileSource, Lines
 from stream_bayes.streams.records.decoder import Decoder
 from stream_bayes.streams.records.json_decoder import JSONDecoder

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from stream_bayes._build import install_command
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import MissingPackage, SourceError
+from stream_bayes.streams.byte_files.parquet_pages import MOST_PAGE, check_pages
 from stream_bayes.streams.files.csv_cells import Misfits
-from stream_bayes.streams.files.parquet_pages import MOST_PAGE, check_pages
 from stream_bayes.streams.files.typed import CLOCK, DATE, DURATION, NUMBER, TEXT, TIME, TypedFile
 
 if TYPE_CHECKING:

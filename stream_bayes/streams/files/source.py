@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from stream_bayes.core.events.event import Event, Partition, Position
 from stream_bayes.errors import BadValue, Exhausted, SourceError
+from stream_bayes.streams.byte_files.byte_file import ByteFile
+from stream_bayes.streams.byte_files.rotation import after, found_again, numbered, rotations_before
 from stream_bayes.streams.contracts.source import Record
-from stream_bayes.streams.files.byte_file import ByteFile
-from stream_bayes.streams.files.rotation import after, found_again, numbered, rotations_before
 from stream_bayes.streams.records.bad_records import KEPT_BYTES, bad_record
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES, checked_bytes, too_long
 

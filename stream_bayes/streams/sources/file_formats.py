@@ -17,9 +17,9 @@ from typing import Protocol
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
 from stream_bayes.registry import Registry
+from stream_bayes.streams.byte_files.archives import DATA_NAMES, table_in
+from stream_bayes.streams.byte_files.spreadsheets import SPREADSHEETS
 from stream_bayes.streams.contracts.source import Source
-from stream_bayes.streams.files.archives import DATA_NAMES, table_in
-from stream_bayes.streams.files.spreadsheets import SPREADSHEETS
 from stream_bayes.streams.records.fields import Fields
 
 __all__ = ["TYPED_FILES", "TypedSource", "format_of", "is_data_name", "suffix_of"]

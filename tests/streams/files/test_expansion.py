@@ -21,8 +21,9 @@ from pyarrow import parquet
 from stream_bayes import decompression, streams
 from stream_bayes.core.events.event import BadRecord
 from stream_bayes.errors import SchemaError, SourceError
-from stream_bayes.streams.files import avro_blocks, column_profile, parquet_pages, spreadsheets
-from stream_bayes.streams.files.avro_blocks import plain_container
+from stream_bayes.streams.byte_files import avro_blocks, parquet_pages, spreadsheets
+from stream_bayes.streams.byte_files.avro_blocks import plain_container
+from stream_bayes.streams.files import column_profile
 from stream_bayes.streams.files.column_profile import profile_of, typed_profiles
 from tests.streams.files.reading import whole
 

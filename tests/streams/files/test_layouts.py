@@ -182,7 +182,7 @@ def test_an_archive_of_several_tables_is_refused_with_their_names(tmp_path: Path
 def test_elements_of_an_array_become_lines_wherever_a_block_ends(
     monkeypatch: pytest.MonkeyPatch, read_at_once: int
 ) -> None:
-    from stream_bayes.streams.files import json_array
+    from stream_bayes.streams.byte_files import json_array
 
     monkeypatch.setattr(json_array, "READ_AT_ONCE", read_at_once)
     objects = [{"a": 'x"]},[\\', "b": [1, {"c": "}"}]}, {}, {"d": "ü\n"}]

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from stream_bayes.streams.files.byte_file import ByteFile
+from stream_bayes.streams.byte_files.byte_file import ByteFile
 
 __all__ = ["is_one_table"]
 

@@ -17,7 +17,7 @@ from typing import IO, cast
 from stream_bayes._build import install_command
 from stream_bayes.decompression import unpacked
 from stream_bayes.errors import BadValue
-from stream_bayes.streams.files.byte_file import Generated, ReplayableFile, decompressed_zstd
+from stream_bayes.streams.byte_files.byte_file import Generated, ReplayableFile, decompressed_zstd
 
 __all__ = ["MAGIC", "MOST_BLOCK", "plain_container"]
 

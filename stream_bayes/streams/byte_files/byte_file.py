@@ -18,8 +18,8 @@ from stream_bayes._build import install_command
 from stream_bayes.decompression import pieces_of
 from stream_bayes.errors import BadValue, SourceError
 from stream_bayes.saving.snapshots.file_system import FileSystem
-from stream_bayes.streams.files.archives import ZIP, is_workbook, table_in
-from stream_bayes.streams.files.spreadsheets import SheetFile
+from stream_bayes.streams.byte_files.archives import ZIP, is_workbook, table_in
+from stream_bayes.streams.byte_files.spreadsheets import SheetFile
 
 __all__ = [
     "ByteFile",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from stream_bayes.streams.files.byte_file import ByteFile, Generated, ReplayableFile
+from stream_bayes.streams.byte_files.byte_file import ByteFile, Generated, ReplayableFile
 
 __all__ = ["is_array", "lines_of_array"]
 

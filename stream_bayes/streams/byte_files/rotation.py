@@ -17,7 +17,7 @@ import re
 from pathlib import Path
 
 from stream_bayes.errors import SourceError
-from stream_bayes.streams.files.byte_file import ByteFile
+from stream_bayes.streams.byte_files.byte_file import ByteFile
 
 __all__ = ["after", "found_again", "numbered", "rotations_before"]
 
