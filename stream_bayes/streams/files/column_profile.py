@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections import Counter
@@ -31,6 +32,8 @@ __all__ = [
     *("FIRST_ROWS", "ColumnProfile", "compare_columns", "first_rows", "has_rows"),
     *("inferred_features", "inferred_schema", "profile_of", "profiled_columns", "typed_profiles"),
 ]
+
+logger = logging.getLogger(__name__)
 
 FIRST_ROWS = 1000
 LEAST_ROWS, MAX_CELLS = 100, 1_000_000  # of a file with many columns fewer rows are profiled
@@ -249,7 +252,8 @@ def inferred_schema(
 ) -> Schema:
     r"""Infer a schema from the first rows of a file.
 
-    Values and classes are left open, for later rows may hold others. Numbers that are names, as of products, look like
+    A warning is logged for each column of which something cannot be known, such as dates of mixed order. Values and
+    classes are left open, for later rows may hold others. Numbers that are names, as of products, look like
     any others: declare them nominal.
 
     Parameters
@@ -284,6 +288,9 @@ def inferred_schema(
         target = source.fields.target
     profiles = profile_of(path, names, rows, columns, form)
     features = {name: profile.kind.column for name, profile in profiles.items()}
+    for name, profile in profiles.items():
+        for warning in profile.kind.warnings:
+            logger.warning("%s: column %s: %s", path, name, warning)
     if target is not None:
         return Schema(features, target=target)
     if "class" in features:

@@ -32,6 +32,8 @@ from stream_bayes.streams.records.fields import Fields
 
 __all__ = ["CSVColumns"]
 
+BYTE_ORDER_MARK = "\ufeff"
+
 DELIMITERS = {"\t": "a tab", ";": "';'", "|": "'|'", ",": "','"}  # common ones
 
 
@@ -72,6 +74,8 @@ class CSVColumns:
         self.names = tuple(names)
         # The row of names as it stands in the file. One name alone may well be a value, too.
         self._heading = [*heading] if len(heading) > 1 else []
+        # Each of the files that were put together may have begun with a mark of its encoding.
+        self._first_names = {heading[0], BYTE_ORDER_MARK + heading[0]} if self._heading else set()
         self.fields = fields.with_schema(schema)
         self._place = {name: place for place, name in enumerate(names)}  # there may be 10,000 of them
         if len(self._place) < len(names):
@@ -144,7 +148,7 @@ class CSVColumns:
         self, cells: list[str], positions: Sequence[int], lengths: Sequence[int], partition: Partition
     ) -> list[Event]:
         width, count = len(self.names), len(positions)
-        if self._heading and self._heading[0] in cells[::width]:
+        if self._heading and not self._first_names.isdisjoint(cells[::width]):
             self._check_not_heading(cells)
         for index in self._required:
             if not self._missing.isdisjoint(cells[index::width]):
@@ -169,8 +173,12 @@ class CSVColumns:
 
     def _check_not_heading(self, cells: list[str]) -> None:
         """Raise `Undecodable` if a row is the heading again."""
-        width = len(self.names)
-        if any(cells[start : start + width] == self._heading for start in range(0, len(cells), width)):
+        width, rest = len(self.names), self._heading[1:]
+        firsts = enumerate(cells[::width])
+        if any(
+            first in self._first_names and cells[n * width + 1 : (n + 1) * width] == rest
+            for n, first in firsts
+        ):
             raise undecodable(DecodeReason.REPEATED_HEADING, "the row is the names of the columns again")
 
     def _check_there(self, what: str, wanted: Iterable[str]) -> None:

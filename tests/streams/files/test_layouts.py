@@ -95,6 +95,20 @@ def test_a_table_is_read_whatever_surrounds_it_and_from_any_record(tmp_path: Pat
     assert continued(lambda: streams.from_csv(path), records[31]) == records[31:]
 
 
+def test_what_cannot_be_known_of_a_column_is_logged_where_no_command_says_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "t.csv"
+    days = [
+        f"{1 + n % 28}/{1 + n % 12}/2020" if n % 2 else f"{1 + n % 12}/{1 + n % 28}/2020" for n in range(90)
+    ]
+    path.write_text(
+        "day,rain\n" + "".join(f"{day},{'yes' if n % 3 else 'no'}\n" for n, day in enumerate(days))
+    )
+    streams.from_csv(path, target="rain").close()
+    assert "t.csv: column day: dates of mixed order" in caplog.text
+
+
 def test_what_the_user_wrote_outweighs_the_guess(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("Years 1990 to 1992,,\n1990,1991,1992\n" + "7,8,9\n" * 9)

@@ -104,6 +104,10 @@ def test_a_heading_that_comes_again_is_no_row(tmp_path: Path, block_bytes: int) 
     source.close()
     reasons = [record.reason if isinstance(record, BadRecord) else record.x["sky"] for record in records]
     assert reasons == ["grey", "repeated_heading", "blue", "sky", "repeated_heading"]
+    path.write_bytes(b"sky,rain\ngrey,yes\n\xef\xbb\xbfsky,rain\nblue,no\n")
+    source = CSVSource(path, Fields(target="rain"), block_bytes=block_bytes)
+    assert [isinstance(record, BadRecord) for record in whole(source)] == [False, True, False]
+    source.close()
     path.write_text("sky\ngrey\nsky\n")  # of one column the name may be a value
     source = CSVSource(path)
     assert [isinstance(record, BadRecord) for record in whole(source)] == [False, False]
