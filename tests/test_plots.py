@@ -112,7 +112,7 @@ def test_an_evaluation_is_drawn_as_the_line_of_its_learner_and_a_list_of_them_is
     result = evaluate([({"sky": "grey"}, "rain"), ({"sky": "blue"}, "sun")] * 200, NaiveBayes(), every=100)
     figure = plots.evaluation(result)
     (line,) = figure.axes[0].lines
-    assert list(line.get_xdata()) == [checkpoint.events for checkpoint in result.checkpoints]  # type: ignore[arg-type]
+    assert list(line.get_xdata()) == [checkpoint.events for checkpoint in result.checkpoints]  # type: ignore[arg-type]  # an array
     assert len(result.checkpoints) > 1
     with pytest.raises(BadValue, match=r"got a list with .*compare\(\) them"):
         plots.evaluation([result])  # type: ignore[list-item]  # wrong on purpose

@@ -70,7 +70,7 @@ class Declaration(NamedTuple):
     # Arguments to make one with, for a learner that cannot be made without any. They are the estimator's defaults.
     example: Settings = {}  # noqa: RUF012  (never written)
     # other defaults of the estimator, as rows of a table have no order
-    unordered: Settings = {}  # noqa: RUF012
+    unordered: Settings = {}  # noqa: RUF012  (never written)
     # True if it may be the learner of a window, a choice of half-lives or a spam filter
     can_be_wrapped: bool = True
     cannot: tuple[str, ...] = ()  # the `VERBS` that it refuses in all settings

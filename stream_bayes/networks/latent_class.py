@@ -317,7 +317,7 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
             if v in novel:
                 nats[v], expected[v] = 0.0 - self._log_novel(v), 0.0
             elif isinstance(answer, StudentMixture):
-                nats[v], expected[v] = -answer.log_density(float(value)), answer.entropy  # type: ignore[arg-type]
+                nats[v], expected[v] = -answer.log_density(float(value)), answer.entropy  # type: ignore[arg-type]  # a number, as its kind says
             elif answer:
                 nats[v] = -math.log(answer[self._name_of(v, value)])
                 expected[v] = -math.fsum(p * math.log(p) for p in answer.values() if p > 0.0)

@@ -266,9 +266,9 @@ class _Resharding:
         started = [each.time for each in origins if _has_started(each.time)]
         if not started:
             return fresh.time.state()
-        latest: dict[str, Any] = {**started[0], "now": max(time["now"] for time in started)}  # type: ignore[type-var]
+        latest: dict[str, Any] = {**started[0], "now": max(time["now"] for time in started)}  # type: ignore[type-var]  # JSON values of known types
         if "first" in latest:
-            latest["first"] = min(time["first"] for time in started)  # type: ignore[type-var]
+            latest["first"] = min(time["first"] for time in started)  # type: ignore[type-var]  # as above
         return latest
 
 

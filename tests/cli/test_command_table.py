@@ -174,7 +174,7 @@ def test_a_group_has_the_settings_of_each_entry() -> None:
 
     table = {"rest": (rest, "Print it.", {"ignore_unknown_options": True, "allow_extra_args": True})}
     group = command_group("group", "A group.", table)
-    assert get_command(group).commands["rest"].help == "Print it."  # type: ignore[attr-defined]
+    assert get_command(group).commands["rest"].help == "Print it."  # type: ignore[attr-defined]  # a group
     assert CliRunner().invoke(group, ["rest", "--what", "ever"]).output == "--what ever\n"
 
 

@@ -55,7 +55,7 @@ def test_times_are_hours_as_written_and_objects_are_read_as_they_are() -> None:
     assert hours.read(date(2021, 12, 24)) == (18985.0, None)
     assert Date(parts=["hour"]).read("12:15 AM") == (0.25,)
     december, january = (Date(parts=["month cycle"]).read(day) for day in ("2021-12-01", "2022-01-01"))
-    assert sum((a - b) ** 2 for a, b in zip(december, january, strict=True)) < 0.3  # type: ignore[misc, operator]
+    assert sum((a - b) ** 2 for a, b in zip(december, january, strict=True)) < 0.3  # type: ignore[misc, operator]  # numbers
 
 
 @pytest.mark.parametrize(
@@ -219,5 +219,5 @@ def test_dates_of_a_parquet_file_are_read_by_their_type(tmp_path: Path) -> None:
     source = ParquetSource(path, Fields(target="y"))
     first, second = source.poll(2)
     source.close()
-    assert [*first.x.values()] == [*CHRISTMAS, 18985.25, *CHRISTMAS[1:], 6.0]  # type: ignore[union-attr]
-    assert set(second.x.values()) == {None}  # type: ignore[union-attr]
+    assert [*first.x.values()] == [*CHRISTMAS, 18985.25, *CHRISTMAS[1:], 6.0]  # type: ignore[union-attr]  # an event
+    assert set(second.x.values()) == {None}  # type: ignore[union-attr]  # an event

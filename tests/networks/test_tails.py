@@ -67,7 +67,7 @@ def test_the_parts_of_a_far_out_event_explain_its_score_and_its_excess_is_beyond
     for (low, high), share in zip([(-math.inf, -1.0), (1.0, math.inf)], [*shares.values()][::3], strict=True):
         mass = whole.cdf(high) - whole.cdf(low)
         top = whole.logpdf(min(max(whole.mean(), low), high))
-        lost = integrate.quad(lambda x: whole.pdf(x) * (top - whole.logpdf(x)), low, high)[0]  # noqa: B023
+        lost = integrate.quad(lambda x: whole.pdf(x) * (top - whole.logpdf(x)), low, high)[0]  # noqa: B023  # called at once
         mean += share * lost / mass
     assert surprise.expected["n"] == pytest.approx(mean, rel=5e-3)
 

@@ -336,4 +336,4 @@ def _change(kind: str, scorer: FamilyScorer, now: list[list[int]], parent: int, 
     else:
         now[child].remove(parent)
     names = scorer.sample.variables
-    return Move(kind, names[parent], names[child], scorer.score(child, now[child]) - before)  # type: ignore[arg-type]
+    return Move(kind, names[parent], names[child], scorer.score(child, now[child]) - before)  # type: ignore[arg-type]  # a literal

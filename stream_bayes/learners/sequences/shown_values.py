@@ -69,7 +69,7 @@ def read_states(argument: str, states: object) -> list[int]:
     if isinstance(states, str) and states == LEARN:
         return [*LEARNED_STATES]
     is_list = isinstance(states, Sequence) and not isinstance(states, (str, bytes))
-    numbers: list[Any] = [*states] if is_list else [states]  # type: ignore[misc]
+    numbers: list[Any] = [*states] if is_list else [states]  # type: ignore[misc]  # `is_list` says which
     if not numbers:
         raise BadValue(
             f"{argument} must be a number, several, as [2, 3, 4], or {LEARN!r}, not {shown(states)}"

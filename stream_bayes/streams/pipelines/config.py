@@ -564,7 +564,7 @@ def file_table() -> type[PipelineConfig]:
 
     def one_of(tables: Iterable[type[ConfigTable]]) -> Any:
         kinds = tuple(dict.fromkeys(tables))
-        return kinds[0] if len(kinds) == 1 else Annotated[Union[kinds], Field(discriminator="kind")]  # noqa: UP007
+        return kinds[0] if len(kinds) == 1 else Annotated[Union[kinds], Field(discriminator="kind")]  # noqa: UP007  # of a tuple
 
     sink = one_of(SINKS.values()) | None
     fields: dict[str, Any] = {

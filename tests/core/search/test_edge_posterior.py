@@ -102,4 +102,4 @@ def test_an_average_has_no_cycle_and_bad_arguments_are_refused() -> None:
     with pytest.raises(BudgetExceeded, match="edge_confidence"):
         edge_posterior(wide)
     with pytest.raises(BadValue, match="search"):
-        edge_posterior(drawn(10), "hill")  # type: ignore[arg-type]
+        edge_posterior(drawn(10), "hill")  # type: ignore[arg-type]  # wrong on purpose

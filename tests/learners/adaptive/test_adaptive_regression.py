@@ -159,7 +159,7 @@ def test_what_it_cannot_do_is_refused_by_name() -> None:
         AdaptiveRegression().merge(AdaptiveRegression())
     for bad in (-1, 21, 1.5, "3"):
         with pytest.raises(BadValue, match="lags"):
-            AdaptiveRegression(lags=bad)  # type: ignore[arg-type]
+            AdaptiveRegression(lags=bad)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(BadValue, match="seed"):
         AdaptiveRegression(seed=-1)
 

@@ -162,6 +162,6 @@ def test_what_needs_cuts_that_stay_is_refused(make: Callable[[Binning], BayesCla
 
 def test_arguments_are_checked() -> None:
     with pytest.raises(BadValue, match=r"binning\.moving must be True or False"):
-        Binning(moving=1)  # type: ignore[arg-type]
+        Binning(moving=1)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(BadValue, match="take TAN or KDB"):
         BayesNetClassifier(binning=Binning(moving=True))

@@ -316,7 +316,7 @@ def test_what_takes_events_out_refuses_it_by_name() -> None:
         == "a BayesianLogistic cannot unlearn: it is no sum of what it learned"
     )
     with pytest.raises(BadValue, match="cannot fade by their own time"):
-        BayesianLogistic(half_life="7d")  # type: ignore[arg-type]
+        BayesianLogistic(half_life="7d")  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_after_a_drift_no_events_are_taken_out_of_the_posterior() -> None:

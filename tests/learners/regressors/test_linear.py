@@ -299,7 +299,7 @@ def test_a_function_says_what_is_learned(rng: np.random.Generator) -> None:
         model.state()
     for bad in ("waves", 3, FourierFeatures):
         with pytest.raises(BadValue):
-            BayesianRegression(features=bad).learn_one({"a": 1.0}, 1.0)  # type: ignore[arg-type]
+            BayesianRegression(features=bad).learn_one({"a": 1.0}, 1.0)  # type: ignore[arg-type]  # wrong on purpose
 
 
 # --- hard data ---

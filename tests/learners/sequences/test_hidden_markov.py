@@ -59,7 +59,7 @@ def test_the_number_of_states_is_chosen_by_prediction() -> None:
     assert alone.best_states == 1
     for states in ([], [0], [2, 2], "lern", None):
         with pytest.raises(BadValue, match="states"):
-            HiddenMarkov("sound", states=states)  # type: ignore[arg-type]
+            HiddenMarkov("sound", states=states)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_filter_smoother_path_and_forecast_are_those_of_enumerating_all_paths() -> None:
@@ -124,7 +124,7 @@ def test_bad_events_are_refused_before_anything_changes() -> None:
     before = pickle.dumps(model)
     for x in ({"sound": "tick"}, {"id": 1, "sound": "new", "light": 0.5}, {"id": 1, "sound": ["a"]}, "tick"):
         with pytest.raises((BadValue, KindChanged)):
-            model.learn_one(x)  # type: ignore[arg-type]
+            model.learn_one(x)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(UnknownFeature):
         model.predict_proba_one({"id": 1})
     with pytest.raises(CannotMerge):

@@ -169,7 +169,7 @@ def test_bad_events_are_refused_before_anything_changes() -> None:
         (["sun"], 1.0, BadValue),
     ]:
         with pytest.raises(error):
-            model.learn_one(x, w)  # type: ignore[arg-type]
+            model.learn_one(x, w)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(BadValue):
         model.learn_many([*events(["sun"]), {"sky": "sun"}])
     assert pickle.dumps(model) == before

@@ -157,7 +157,7 @@ def peak_of(call: object, *arguments: object) -> int:
 
     gc.collect()
     tracemalloc.start()
-    call(*arguments)  # type: ignore[operator]
+    call(*arguments)  # type: ignore[operator]  # a callable
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return peak
@@ -192,7 +192,7 @@ def test_a_bomb_expands_no_further_than_the_largest_mail(server: SpamServer) -> 
 
 @pytest.mark.parametrize("broken", [lambda packed: packed[:-3], lambda packed: packed + b"more"])
 def test_a_mail_that_was_cut_off_while_compressed_gets_no_verdict(server: SpamServer, broken: object) -> None:
-    packed = broken(zlib.compress(CERTAIN_SPAM))  # type: ignore[operator]
+    packed = broken(zlib.compress(CERTAIN_SPAM))  # type: ignore[operator]  # a callable
     answer = exchanged(server.addresses()["spamd"], check(packed, "Compress: zlib"))
     assert answer.startswith(b"SPAMD/1.1 65 EX_DATAERR") and b"Spam:" not in answer
 

@@ -188,7 +188,7 @@ def test_a_long_text_that_recurs_in_parquet_is_in_memory_once(tmp_path: Path) ->
     before = pyarrow.total_allocated_bytes()
     records = source.poll(4096)
     assert pyarrow.total_allocated_bytes() - before < 10_000_000  # 400 MB if each row had its text
-    assert len({id(record.x["note"]) for record in records}) == 1  # type: ignore[union-attr]
+    assert len({id(record.x["note"]) for record in records}) == 1  # type: ignore[union-attr]  # events
     source.close()
 
 
@@ -389,4 +389,4 @@ def test_a_cell_of_any_length_is_one_bad_record_in_bounded_memory_however_it_is_
 
 def test_a_container_that_is_not_compressed_is_given_on_as_it_is() -> None:
     content = container("null", text(b"grey"))
-    assert list(fastavro.reader(plain_container(io.BytesIO(content)))) == [{"sky": "grey"}]  # type: ignore[arg-type]
+    assert list(fastavro.reader(plain_container(io.BytesIO(content)))) == [{"sky": "grey"}]  # type: ignore[arg-type]  # it reads as a file does

@@ -60,7 +60,7 @@ def test_a_field_that_comes_after_the_rows_that_decide_is_not_dropped_in_silence
     source.close()
     assert [event.x.get("shade") for event in events[-8:]] == [None] + ["dark"] * 7
     assert events[-1].x["cost"] == 1.0, "it came within the rows that are examined"
-    assert source.decoder.late_fields == {"shade": 7}  # type: ignore[attr-defined]
+    assert source.decoder.late_fields == {"shade": 7}  # type: ignore[attr-defined]  # an inferred one
     assert caplog.text.count("field shade comes first after the first 1,030 rows") == 1
     trained = CliRunner().invoke(
         app, ["train", str(path), "--target", "y", "--model", "nb", "--out", str(tmp_path / "m.zip")]

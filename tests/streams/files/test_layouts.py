@@ -262,7 +262,7 @@ def workbook(tmp_path: Path) -> Path:
 
 def test_a_sheet_is_a_table_with_its_formulas_and_merged_cells_filled(workbook: Path) -> None:
     source = streams.from_file(workbook)
-    assert source.format.guesses[0] == "the first of 2 sheets is read, 'Data'; the others are 'Notes'"  # type: ignore[attr-defined]
+    assert source.format.guesses[0] == "the first of 2 sheets is read, 'Data'; the others are 'Notes'"  # type: ignore[attr-defined]  # a CSV source
     records = whole(source)
     assert [record.x for record in records if isinstance(record, Event)] == [
         dict(zip(NAMES, ("red", n / 4, n + 1.0, "ab"[n % 2]), strict=True)) for n in range(3, 23)

@@ -142,5 +142,5 @@ def test_cells_of_several_lines_are_read_as_they_are(tmp_path: Path, block_bytes
     path = tmp_path / "days.csv"
     path.write_bytes(b'name,rain\n"a\nb",yes\n"say ""a""\r\n, twice",no\nc,yes\n')
     source = CSVSource(path, Fields(target="rain"), block_bytes=block_bytes)
-    assert [record.x["name"] for record in whole(source)] == ["a\nb", 'say "a"\r\n, twice', "c"]  # type: ignore[union-attr]
+    assert [record.x["name"] for record in whole(source)] == ["a\nb", 'say "a"\r\n, twice', "c"]  # type: ignore[union-attr]  # events
     source.close()
