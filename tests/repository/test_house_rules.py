@@ -37,6 +37,7 @@ core.values
 core.pictures
 core.encoding
 core.counts
+core.structures
 core.readings
 core.draws
 core.regression

@@ -21,7 +21,7 @@ from stream_bayes.core.live_networks.labelled_network import LabelledNetwork
 from stream_bayes.core.live_networks.subnetwork import Subnetwork
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.readings._smoothing import pseudocount
-from stream_bayes.core.readings.named_features import PATIENCE, ExpectedFeatures, OnAbsent
+from stream_bayes.core.structures.named_features import PATIENCE, ExpectedFeatures, OnAbsent
 from stream_bayes.core.values.values import Value, name_order
 
 __all__ = ["ClassReading"]

@@ -25,7 +25,7 @@ import cython
 import numpy as np
 from cython.cimports.libc.math import log, log1p, sqrt
 
-from stream_bayes.core.readings.deriving_schedule import next_check
+from stream_bayes.core.structures.deriving_schedule import next_check
 
 if not cython.compiled:
     from stream_bayes.core.counts._moments import CoMoments, Gaussians

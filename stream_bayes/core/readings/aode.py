@@ -10,9 +10,9 @@ import numpy as np
 from stream_bayes.core.counts._tables import Tables
 from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.readings._aode import AverageReading
-from stream_bayes.core.readings.deriving_schedule import next_check
-from stream_bayes.core.readings.named_features import NamedFeatures
 from stream_bayes.core.readings.state import load_clock, load_losses, load_slot
+from stream_bayes.core.structures.deriving_schedule import next_check
+from stream_bayes.core.structures.named_features import NamedFeatures
 
 __all__ = ["WeightedAverage"]
 

@@ -11,8 +11,8 @@ from stream_bayes.core.counts._tables import Tables
 from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.readings._choice import ChoiceReading
 from stream_bayes.core.readings._reading import Reading
-from stream_bayes.core.readings.deriving_schedule import decay_of
 from stream_bayes.core.readings.state import load_clock, load_losses
+from stream_bayes.core.structures.deriving_schedule import decay_of
 from stream_bayes.errors import BadState
 
 __all__ = ["Choice"]

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from stream_bayes.core.counts._tables import Tables
 from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.readings._spode import SuperParentReading
-from stream_bayes.core.readings.deriving_schedule import NEVER, decay_of
-from stream_bayes.core.readings.named_features import ExpectedFeatures, OnAbsent
 from stream_bayes.core.readings.state import load_losses, load_slot
+from stream_bayes.core.structures.deriving_schedule import NEVER, decay_of
+from stream_bayes.core.structures.named_features import ExpectedFeatures, OnAbsent
 from stream_bayes.core.values.values import Value
 from stream_bayes.errors import BadState
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core.readings.deriving_schedule import NEVER
+from stream_bayes.core.structures.deriving_schedule import NEVER
 from stream_bayes.errors import BadState
 
 __all__ = ["load_clock", "load_losses", "load_slot"]

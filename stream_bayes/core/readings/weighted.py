@@ -11,9 +11,9 @@ from stream_bayes.core.counts._tables import Tables
 from stream_bayes.core.counts.state import grid
 from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.readings._naive_bayes import ValueReading
-from stream_bayes.core.readings.deriving_schedule import next_check
-from stream_bayes.core.readings.named_features import NamedFeatures
 from stream_bayes.core.readings.state import load_clock
+from stream_bayes.core.structures.deriving_schedule import next_check
+from stream_bayes.core.structures.named_features import NamedFeatures
 from stream_bayes.core.values.values import Value
 from stream_bayes.errors import BadState
 

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.readings.trees import spanning_tree
 from stream_bayes.core.search.completions import completed
 from stream_bayes.core.search.pair_tables import pair_information
 from stream_bayes.core.search.sample import Sample, check_sample
+from stream_bayes.core.structures.trees import spanning_tree
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BadStructure
 

@@ -13,8 +13,8 @@ from stream_bayes.core.readings._a2de import PairAverageReading
 from stream_bayes.core.readings._aode import AverageReading
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.readings.aode import WeightedAverage
-from stream_bayes.core.readings.named_features import require_features
 from stream_bayes.core.readings.spode import SuperParent
+from stream_bayes.core.structures.named_features import require_features
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import NeverEligible
 from stream_bayes.learners.base.arguments import (

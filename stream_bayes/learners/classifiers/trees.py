@@ -9,8 +9,8 @@ from typing import Any
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.draws.drawn_pairs import ParentTables
 from stream_bayes.core.readings._reading import Reading
-from stream_bayes.core.readings.named_features import require_features
 from stream_bayes.core.readings.one_parent import GivenParents, SpanningTree
+from stream_bayes.core.structures.named_features import require_features
 from stream_bayes.core.values.values import canonical
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue

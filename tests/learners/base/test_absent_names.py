@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stream_bayes import ODE, SPODE, TAN
-from stream_bayes.core.readings.named_features import PATIENCE
+from stream_bayes.core.structures.named_features import PATIENCE
 from stream_bayes.errors import NeverMet
 
 EVENTS = [

@@ -15,7 +15,7 @@ from stream_bayes.core.counts._tables import Tables
 from stream_bayes.core.counts.state import grid
 from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.encoding._vocabulary import Vocabulary
-from stream_bayes.core.readings._information import Information
+from stream_bayes.core.structures._information import Information
 from stream_bayes.core.values.values import Value, name_order
 from stream_bayes.errors import UnknownFeature
 

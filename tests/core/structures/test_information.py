@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from stream_bayes.core.counts.store import CountStore
-from stream_bayes.core.readings.named_features import NamedFeatures
+from stream_bayes.core.structures.named_features import NamedFeatures
 from tests.builds import EVERYTHING
 from tests.core.counts.stores import MANY, Sample, fractions, learned, rows_store, samples, whole
 from tests.oracles.aode import OneDependenceOracle
