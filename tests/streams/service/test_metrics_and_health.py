@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import io
+import itertools
 import json
 import logging
 import os
@@ -29,6 +31,7 @@ from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.engine.dead_letters import REASONS
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.progress import Progress
+from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.pipelines.config import checked
@@ -37,6 +40,7 @@ from stream_bayes.streams.served_models.served import served
 from stream_bayes.streams.service.logs import logging_json
 from stream_bayes.streams.service.metrics_and_health import INCIDENT_HELP, serving
 from stream_bayes.streams.sources.iterable import IterableSource
+from stream_bayes.testing.faults import FaultyFileSystem
 from tests.ports import free_ports
 
 
@@ -213,6 +217,24 @@ def test_it_is_not_ready_while_its_source_cannot_be_read() -> None:
         engine.watch(ask)
         engine.run()
     assert seen == [200, 503, 200]
+
+
+def test_it_is_not_ready_while_its_snapshots_cannot_be_written(tmp_path: Path) -> None:
+    disk = FaultyFileSystem()
+    store = SnapshotStore(tmp_path, file_system=disk)
+    engine = engine_of(itertools.cycle(SAMPLES), store=store, schedule=Schedule(every_events=10))
+    seen: list[int] = []
+    with serving(engine, "127.0.0.1", 0) as port:
+
+        def ask(progress: Progress) -> None:
+            seen.append(fetch(port, "/readyz")[0])
+            disk.refusal = errno.ENOSPC if 503 not in seen else None
+            if seen[-1] == 200 and 503 in seen:
+                engine.stop()
+
+        engine.watch(ask)
+        engine.run()
+    assert [status for status, _ in itertools.groupby(seen)] == [200, 503, 200]
 
 
 class Troubled(IterableSource):
