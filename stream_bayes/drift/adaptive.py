@@ -27,7 +27,7 @@ from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.score_search import ScoreSearch
 from stream_bayes.core.values.unknown_names import check_variables
 from stream_bayes.core.values.values import shown
-from stream_bayes.data.frames import Native
+from stream_bayes.data.frames import Native, is_frame, iter_dicts
 from stream_bayes.drift.candidates import POLICIES, Executor, share_names
 from stream_bayes.drift.detectors import (
     DEFAULT_DETECTOR,
@@ -41,7 +41,7 @@ from stream_bayes.drift.detectors import (
 from stream_bayes.drift.families import FamilyWatch
 from stream_bayes.drift.family_changes import FamilyChanges
 from stream_bayes.drift.log import DriftLog
-from stream_bayes.drift.recent_events import Learner, rederive
+from stream_bayes.drift.recent_events import JOINT_NETWORKS, JointNetwork, Learner, rederive
 from stream_bayes.drift.succession import MOST_SURPRISE, Succession, SuccessionSettings
 from stream_bayes.drift.trial import Trial
 from stream_bayes.drift.watch import DriftWatch
@@ -62,6 +62,7 @@ from stream_bayes.learners.base.samples import samples_of
 from stream_bayes.learners.classifiers.naive_bayes import NaiveBayes
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
+from stream_bayes.networks.mixed_network import MixedNetwork
 from stream_bayes.networks.surprise import Surprise
 
 __all__ = ["DriftAdaptive"]
@@ -76,8 +77,9 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
     ----------
     learner
         A learner of this package over named features. It is the template of every model and learns nothing itself. A
-        `BayesNet` has no class: `learn_one(x)` and `score_learn_one(x)` learn, losses are the surprises of events, and
-        `model_` answers queries. With `BayesNet("learn")` every candidate grows its structure, and goes on with it.
+        `BayesNet` or a `MixedNetwork` has no class: `learn_one(x)` and `score_learn_one(x)` learn, losses are the
+        surprises of events, and `model_` answers queries. With `structure="learn"` every candidate of these grows its
+        structure, and goes on with it.
     detector
         `"adwin"`, `"page-hinkley"`, `"kswin"`, or of errors `"ddm"`, `"eddm"`, `"hddm-a"`, `"hddm-w"`; or one of
         River's drift detectors, which is cloned.
@@ -86,7 +88,8 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         answer and 0 for a right one; or `"family"`, minus the log-probability of each feature given the class and its
         parents, with a detector per feature (numbers without bins, as those of `NaiveBayes`, have none). Detectors of
         binary signals take errors only. Of a `BayesNet`, `"family"` has the counts of each family tested for a change,
-        without a detector; a family that changed is counted again since its change, and the others stay. None: errors
+        without a detector; a family that changed is counted again since its change, and the others stay. So it is of a
+        `MixedNetwork`, always, with the residuals of numbers in eight bins. None: errors
         for detectors of these, `"family"` for a `BayesNet` with the default detector, log-loss for others.
     policy
         The candidate after a drift. `"both"`: a new learner of the events since the change, counts and structure.
@@ -184,7 +187,8 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
             retired,
             renew,
         )
-        self._watch = DriftWatch(detector, signal, isinstance(learner, BayesNet), window)
+        is_joint, has_densities = isinstance(learner, JOINT_NETWORKS), isinstance(learner, MixedNetwork)
+        self._watch = DriftWatch(detector, signal, is_joint, window, has_densities)
         self._succession = Succession(settings, self._watch)
         self._warned: int | None = None  # the first event after the change, from a detector that warns
         self._shadow: Learner | None = None  # learns the events since the warning
@@ -193,6 +197,8 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         learner = self.learner
         if isinstance(learner, BayesNet):
             self._check_network(learner)
+        elif isinstance(learner, MixedNetwork):
+            self._check_mixed(learner)
         else:
             self._check_classifier(learner)
         if self.signal is not None:
@@ -229,6 +235,21 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
             raise BadValue(
                 "a BayesNet has no class, so its signal is the log-loss, of events or of each family: choose another "
                 "detector or signal"
+            )
+
+    def _check_mixed(self, learner: MixedNetwork) -> None:
+        if learner.transform is not None or learner.missing != "skip":
+            raise BadValue(
+                "a MixedNetwork with ranks or expectation maximisation cannot be replaced after a drift; it counts the "
+                "newest window by itself"
+            )
+        if self.detector != DEFAULT_DETECTOR or self.signal not in (None, "family"):
+            raise BadValue(
+                "families of a MixedNetwork are tested by their own events: leave detector and signal out"
+            )
+        if self.policy == "search" or self.search is not None:
+            raise BadValue(
+                "a MixedNetwork searches its structure itself, MixedNetwork(): leave search out, and policy='search'"
             )
 
     def _check_classifier(self, learner: BayesClassifier) -> None:
@@ -276,9 +297,11 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
 
     def learn_one(self, x: X, y: Any = None, w: float = 1.0) -> None:
         """Learn a sample: all of it, or nothing if any part is refused. A network without a class takes no label."""
-        if isinstance(self.learner, BayesNet):
+        if isinstance(self.learner, JOINT_NETWORKS):
             if y is not None:
-                raise BadLabel(f"a BayesNet has no class, but the event has the label {shown(y)}")
+                raise BadLabel(
+                    f"a {type(self.learner).__name__} has no class, but the event has the label {shown(y)}"
+                )
             try:
                 score = self._network().score_one(x)
             except BudgetExceeded:  # of an event with gaps: it is learned, and judges no candidate
@@ -298,6 +321,12 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
             As in `BayesClassifier.learn_many`.
         """
         model = self.model_
+        if isinstance(model, MixedNetwork):
+            if w is not None:
+                raise BadValue("learn_many of a MixedNetwork takes no weights; learn_one does")
+            for x in iter_dicts(X) if is_frame(X) else X:
+                self.learn_one(x)
+            return
         if isinstance(model, BayesNet):
             for x, weight in model.rows_to_learn(X, w):
                 self.learn_one(x, None, weight)
@@ -318,13 +347,17 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
     def _learn_scored(self, x: X, w: float, score: float) -> None:
         """Learn an event with its surprise; NaN if that could not be computed."""
         succession, model = self._succession, self._network()
-        row = model._store.encode(x, EVENT, w)
-        model._learn_row(row)
+        if isinstance(model, MixedNetwork):
+            model.learn_one(x, w)
+            row = model._store.row_of(model._store.read(x), float(w))
+        else:
+            row = model._store.encode(x, EVENT, w)
+            model._learn_row(row)
         succession.clock += 1
         if row.weight > 0.0 and math.isnan(score):
             self._follow_unscored(row, x, w)
         elif row.weight > 0.0:
-            loss = min(score, MOST_SURPRISE)
+            loss = score if isinstance(model, MixedNetwork) else min(score, MOST_SURPRISE)
             self._follow(row, (x, EVENT, w), loss, self._watch.signal_of(loss, len(model.structure)), True)
 
     def _follow_unscored(self, row: Row, x: X, w: float) -> None:
@@ -346,11 +379,11 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
     def _joint_variables(self) -> int:
         """The number of variables of a network without a class; 0 for classifiers."""
         model = self.model_
-        return len(model.structure) if isinstance(model, BayesNet) else 0
+        return len(model.structure) if isinstance(model, JOINT_NETWORKS) else 0
 
-    def _network(self) -> BayesNet:
+    def _network(self) -> JointNetwork:
         model = self.model_
-        if not isinstance(model, BayesNet):
+        if not isinstance(model, JOINT_NETWORKS):
             raise NotSupported(f"a {type(model).__name__} has no score of events; use predict_learn_one")
         return model
 
@@ -358,9 +391,9 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         """Return the probabilities of a sample, then learn it."""
         succession, watch = self._succession, self._watch
         model = succession.model
-        if isinstance(model, BayesNet):
+        if isinstance(model, JOINT_NETWORKS):
             raise NotSupported(
-                "a BayesNet has no class to predict; use score_learn_one, or model_ for queries"
+                f"a {type(model).__name__} has no class to predict; use score_learn_one, or model_ for queries"
             )
         row = model._store.encode(x, y, w)
         answer: dict[Any, float] = model._reading.predict_learn(row)
@@ -615,6 +648,6 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
 
 
 def _classifier(model: Learner) -> BayesClassifier:
-    if isinstance(model, BayesNet):
-        raise NotSupported("a BayesNet has no class to predict; model_ answers queries")
+    if isinstance(model, JOINT_NETWORKS):
+        raise NotSupported(f"a {type(model).__name__} has no class to predict; model_ answers queries")
     return model

@@ -26,6 +26,7 @@ from stream_bayes.drift.recent_events import Events, Learner, grows, learn_event
 from stream_bayes.errors import BudgetExceeded
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
+from stream_bayes.networks.mixed_network import MixedNetwork
 
 __all__ = [
     "FRESH",
@@ -111,7 +112,7 @@ def basis_of(
         assert isinstance(present, (BayesNetClassifier, BayesNet))
         if keeps_structure or only:
             made.structure = present.structure
-    elif keeps_structure:
+    elif keeps_structure and not isinstance(made, MixedNetwork):
         _keep_structure(made, present)
     is_searched = (
         is_network and not keeps_structure and (bool(only) or policy == "search" or not grows(present))

@@ -23,17 +23,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core.evidence.exchangeability import CellLayout, LogGamma, log_evidence
+from stream_bayes.core.evidence.exchangeability import LogGamma, log_evidence
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value
-from stream_bayes.drift.families import TOGETHER, Coded
-from stream_bayes.drift.recent_events import RecentEvents
-from stream_bayes.networks.bayes_net import BayesNet
+from stream_bayes.drift.families import TOGETHER
+from stream_bayes.drift.family_cells import FamilyCells, cells_of
+from stream_bayes.drift.recent_events import JointNetwork, RecentEvents
 
 __all__ = ["FamilyChange", "FamilyChanges"]
 
 ERROR = 0.01  # the probability that a stream without change has a family reported
-MOST_CELLS = 1024  # of a family: configurations beyond them share rows, which keeps the test valid
 DATES_TOGETHER = 64  # tested at once when a change is dated
 
 Counts = NDArray[np.int32]
@@ -74,40 +73,36 @@ class FamilyChanges:
     def _forget(self) -> None:
         """Drop all counts: they are counted again from the recent events."""
         self._structure: Structure | None = None
-        self._sizes: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._cells: FamilyCells | None = None
         self._clocks: deque[int] = deque(maxlen=self.blocks + 1)  # at the end of each block
         self._sums: deque[Counts] = deque(maxlen=self.blocks + 1)  # all counts until then
         self._base: Counts = np.zeros(0, np.int32)  # those before the test of each family
 
     # -- blocks -------------------------------------------------------------------------------------------------------
 
-    def after_block(self, model: BayesNet, recent: RecentEvents) -> list[FamilyChange]:
+    def after_block(self, model: JointNetwork, recent: RecentEvents) -> list[FamilyChange]:
         """Count the newest block and return the families that have changed, the most evident first. `model` has learned
         the events. The newest `TOGETHER` of `recent` are the block.
         """
-        sizes = self._sizes_of(model)
-        if model.structure is not self._structure or (sizes > 2 * self._sizes).any():
-            number = len(recent) - len(recent) % TOGETHER
-            self._begin(model, sizes, recent.newest_codes(number), recent.newest_clocks(number))
+        if (
+            self._cells is None
+            or model.structure is not self._structure
+            or self._cells.are_outgrown_by(model)
+        ):
+            self._begin(model, recent)
         else:
-            self._count(recent.newest_codes(TOGETHER).codes, recent.newest)
+            self._count(self._cells, recent, TOGETHER)
         self.tests += 1
         return self._changes()
 
-    @staticmethod
-    def _sizes_of(model: BayesNet) -> NDArray[np.int64]:
-        store = model._store
-        return np.array([max(len(store.values_of(name)), 1) for name in model.structure], np.int64)
-
-    def _begin(
-        self, model: BayesNet, sizes: NDArray[np.int64], events: Coded, clocks: NDArray[np.int64]
-    ) -> None:
-        """Begin to count the families of a structure: those that it shares with the one before go on."""
-        structure, store = model.structure, model._store
-        known, now = self.begun, int(clocks[-1])
+    def _begin(self, model: JointNetwork, recent: RecentEvents) -> None:
+        """Begin to count the families of a network: those that it shares with the one before go on."""
+        structure, number = model.structure, len(recent) - len(recent) % TOGETHER
+        known, clocks = self.begun, recent.newest_clocks(number)
         is_first = not known
         self._forget()
-        self._structure, self._sizes = structure, sizes
+        cells = cells_of(model)
+        self._structure, self._cells, self._layout = structure, cells, cells.layout
         self.begun = {}
         for name in structure.variables:
             parents = tuple(structure.parents(name))
@@ -115,43 +110,26 @@ class FamilyChanges:
             if before is not None and set(before[0]) == set(parents):
                 self.begun[name] = (parents, before[1])
             else:
-                self.begun[name] = (parents, 0 if is_first and not model.is_growing else now)
-        size = dict(zip(structure.variables, sizes.tolist(), strict=True))
-        slots = np.array([store.slot_of(name) for name in structure.variables])
-        rows, strides = [], np.zeros((len(sizes), len(events.codes)), np.int64)
-        self._members = np.zeros((len(sizes), len(events.codes)), np.int64)
-        for f, name in enumerate(structure.variables):
-            step = 1
-            for parent in structure.parents(name):
-                strides[f, store.slot_of(parent)] = step
-                self._members[f, store.slot_of(parent)] = 1
-                step *= size[parent]
-            self._members[f, slots[f]] = 1
-            rows.append(min(step, max(MOST_CELLS // size[name], 1)))
-        self._slots, self._strides = slots, strides
-        self._slot_sizes = np.ones(len(events.codes), np.int64)
-        self._slot_sizes[slots] = sizes
-        self._layout = CellLayout(np.array(rows, np.int64), sizes)
+                self.begun[name] = (parents, 0 if is_first and not model.is_growing else int(clocks[-1]))
         self._base = np.zeros(self._layout.cells, np.int32)
-        cells = self._layout.rows * self._layout.columns
         begins = np.array([self.begun[name][1] for name in structure.variables], np.int64)
-        self._begins, self._begin_of_cell = begins, np.repeat(begins, cells)
-        oldest = int(clocks[0]) - 1 if len(clocks) else 0
-        self._clocks.append(oldest)
+        self._begins = begins
+        self._begin_of_cell = np.repeat(begins, self._layout.rows * self._layout.columns)
+        self._clocks.append(int(clocks[0]) - 1)
         self._sums.append(np.zeros(self._layout.cells, np.int32))
-        for first in range(0, len(clocks), TOGETHER):
-            part = slice(first, first + TOGETHER)
-            self._count(events.codes[:, part], int(clocks[part][-1]))
+        self._count(cells, recent, number)
 
-    def _count(self, codes: NDArray[np.int64], clock: int) -> None:
-        """Count a block of events, a row of codes for each slot, which ends with a clock."""
-        layout, codes = self._layout, codes[: len(self._slot_sizes)]
-        there = codes >= 0
-        kept = np.where(there, codes % self._slot_sizes[:, None], 0)
-        configuration = (self._strides @ kept) % layout.rows[:, None]
-        cell = layout.begin[:, None] + configuration * layout.columns[:, None] + kept[self._slots]
-        is_whole = (self._members @ (~there).astype(np.int64)) == 0
-        counts = np.bincount(cell[is_whole], minlength=layout.cells).astype(np.int32)
+    def _count(self, cells: FamilyCells, recent: RecentEvents, number: int) -> None:
+        """Count the newest events, in blocks."""
+        cell, size = cells.of(recent, number), self._layout.cells
+        for first, clock in zip(
+            range(0, number, TOGETHER), recent.newest_clocks(number)[TOGETHER - 1 :: TOGETHER], strict=True
+        ):
+            block = cell[:, first : first + TOGETHER]
+            self._add(np.bincount(block[block >= 0], minlength=size).astype(np.int32), int(clock))
+
+    def _add(self, counts: Counts, clock: int) -> None:
+        """Add the counts of a block of events, which ends with a clock."""
         before = self._clocks[-1]
         self._sums.append(self._sums[-1] + counts)
         self._clocks.append(clock)
@@ -167,11 +145,11 @@ class FamilyChanges:
         """Test the families after a block."""
         number = len(self._sums)
         dates = [number - 1 - size for size in self._due_sizes() if size < number]
-        if not dates or not len(self._sizes):
+        if not dates or self._structure is None or not len(self._structure):
             return []
         evidence = self._evidence(dates)
         means = np.logaddexp.reduce(evidence, axis=0) - math.log(len(dates))
-        names = self._structure.variables if self._structure is not None else ()
+        names = self._structure.variables
         least = math.log(len(names) * (self.tests + 1.0) * (self.tests + 2.0) / ERROR)
         found = [
             FamilyChange(names[f], self._date(f), float(means[f]))

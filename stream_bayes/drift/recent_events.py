@@ -13,15 +13,27 @@ from numpy.typing import NDArray
 from stream_bayes.core.counts.window import Window
 from stream_bayes.core.encoding._rows import Row
 from stream_bayes.drift.families import Coded
-from stream_bayes.errors import BadState, NotLearned
+from stream_bayes.errors import BadState, NotLearned, NotSupported
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
+from stream_bayes.networks.mixed_network import MixedNetwork
 
-__all__ = ["Events", "Learner", "RecentEvents", "grows", "learn_events", "rederive"]
+__all__ = [
+    "JOINT_NETWORKS",
+    "Events",
+    "JointNetwork",
+    "Learner",
+    "RecentEvents",
+    "grows",
+    "learn_events",
+    "rederive",
+]
 
 MOST_FORGOTTEN = 500  # events, some microseconds each
-Learner: TypeAlias = BayesClassifier | BayesNet
+JointNetwork: TypeAlias = BayesNet | MixedNetwork  # a network without a class
+JOINT_NETWORKS = (BayesNet, MixedNetwork)
+Learner: TypeAlias = BayesClassifier | JointNetwork
 Events = Mapping[str, NDArray[Any]]  # the arrays of a window, read only
 
 
@@ -94,6 +106,19 @@ class RecentEvents:
         labels = np.asarray(ring.label)[places].astype(np.int64)
         return Coded(codes, labels, np.asarray(ring.weight)[places])
 
+    def newest_numbers(self, number: int) -> NDArray[np.float64]:
+        """Return the numbers of the newest events, a row for each numeric feature without bins; NaN is missing."""
+        ring = self._window.ring
+        number = min(number, len(self))
+        places = (int(ring.next) - number + np.arange(number)) % self._window.size
+        columns = np.asarray(ring.number_column)
+        numbers: NDArray[np.float64] = np.asarray(ring.numbers)[columns][:, places]
+        return numbers
+
+    def events(self) -> list[tuple[int, Row]]:
+        """Return all events with their clocks, the oldest first."""
+        return [(self._window.clock_of(index), self._window.row(index, Row())) for index in range(len(self))]
+
     def newest_clocks(self, number: int) -> NDArray[np.int64]:
         """Return the clock of each of the newest events."""
         ring = self._window.ring
@@ -127,6 +152,8 @@ class RecentEvents:
         wait, or if it fades: then it has forgotten a share of the earlier events, too.
         """
         window, row = self._window, Row()
+        if isinstance(self._model, MixedNetwork):
+            return self._without_newest(self._model, since)
         if (
             not self._model.unlearns
             or self._model.half_life is not None
@@ -142,6 +169,19 @@ class RecentEvents:
         except NotLearned:  # of a KDB, say, that no longer keeps the events behind its tables
             return self._model
         rederive(twin)
+        return twin
+
+    def _without_newest(self, model: MixedNetwork, since: int) -> MixedNetwork:
+        """Return a network of names and numbers without the events from a clock on; itself if these stay."""
+        if self.newest - since >= MOST_FORGOTTEN:
+            return model
+        twin = model._twin()
+        try:
+            for clock, row in reversed(self.events()):
+                if clock >= since:
+                    twin.unlearn_one(model._store.values_in(row), row.weight)
+        except (NotLearned, NotSupported):
+            return model
         return twin
 
     def move(self, model: Learner, since: int) -> None:
@@ -193,6 +233,10 @@ def learn_rows(model: Learner, rows: Iterable[Row]) -> None:
 
     So a row needs more room only in tables of families, or if its weight is not whole.
     """
+    if isinstance(model, MixedNetwork):
+        for row in rows:
+            model.learn_one(model._store.values_in(row), row.weight)
+        return
     store = model._store
     learn = model._learn_row if isinstance(model, BayesNet) else model._reading.learn
     bounded = store.memory_budget is not None
@@ -210,7 +254,7 @@ def rederive(model: Learner) -> None:
 
 def grows(model: Learner) -> bool:
     """Return True for a network that searches its structure itself."""
-    return isinstance(model, (BayesNet, BayesNetClassifier)) and model.is_growing
+    return isinstance(model, (*JOINT_NETWORKS, BayesNetClassifier)) and model.is_growing
 
 
 def _as_of(window: Window, index: int, row: Row, model: Learner) -> Row:

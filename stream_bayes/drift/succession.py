@@ -31,7 +31,14 @@ from stream_bayes.drift.candidates import (
 )
 from stream_bayes.drift.family_changes import FamilyChange
 from stream_bayes.drift.log import change_between
-from stream_bayes.drift.recent_events import Learner, RecentEvents, grows, rederive
+from stream_bayes.drift.recent_events import (
+    JOINT_NETWORKS,
+    JointNetwork,
+    Learner,
+    RecentEvents,
+    grows,
+    rederive,
+)
 from stream_bayes.drift.renewal import RenewalSchedule
 from stream_bayes.drift.trial import DOUBT, Trial
 from stream_bayes.drift.watch import DriftWatch
@@ -40,6 +47,7 @@ from stream_bayes.learners.base.base import X
 from stream_bayes.learners.base.predictions import log_loss
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
+from stream_bayes.networks.mixed_network import MixedNetwork
 
 __all__ = ["Succession", "SuccessionSettings"]
 
@@ -136,7 +144,7 @@ class Succession:
         no trial is needed. The model before is retired, unless another change is being followed.
         """
         model = self.model
-        assert isinstance(model, BayesNet)
+        assert isinstance(model, JOINT_NETWORKS)
         if self.is_renewing:
             self.drop_renewal()
         is_first = self.trial is None and self.task is None
@@ -160,8 +168,11 @@ class Succession:
         if leaving is not None:
             self.retired = [*self.retired, leaving][-self.settings.retired :]
 
-    def _recount(self, model: BayesNet, starts: Mapping[Value, int]) -> None:
+    def _recount(self, model: JointNetwork, starts: Mapping[Value, int]) -> None:
         """Count families of a network again, each from its first event after the change."""
+        if isinstance(model, MixedNetwork):
+            model._recount(starts, [(clock, row) for clock, row in self.recent.events()])
+            return
         number, later = (
             len(self.recent),
             self.clock - model.clock,
@@ -174,10 +185,10 @@ class Succession:
             self.recent.newest_clocks(number) - later,
         )
 
-    def _all_refitted(self, since: int) -> BayesNet:
+    def _all_refitted(self, since: int) -> JointNetwork:
         """Return the present network with all tables counted again since a change."""
         model = self.model
-        assert isinstance(model, BayesNet)
+        assert isinstance(model, JOINT_NETWORKS)
         twin = model._twin()
         self._recount(twin, dict.fromkeys(twin.structure, since))
         return twin
@@ -319,7 +330,7 @@ class Succession:
             self.catch_up(trial)
             return
         for _, candidate in self.candidates:
-            assert isinstance(candidate, BayesNet)
+            assert isinstance(candidate, JOINT_NETWORKS)
             candidate.learn_one(x, w)
 
     def give_up(self, trial: Trial) -> None:
@@ -397,6 +408,8 @@ class Succession:
 
 def _loss(model: Learner, x: X, y: Any, w: float) -> float:
     """Return what a model loses on an event before it learns it: of a network without a class, its surprise."""
+    if isinstance(model, MixedNetwork):
+        return model.score_learn_one(x, w)  # finite, and its size depends on the units of numbers
     if isinstance(model, BayesNet):
         return min(model.score_learn_one(x, w), MOST_SURPRISE)
     return log_loss(model.predict_learn_one(x, y, w), y)

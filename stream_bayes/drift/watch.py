@@ -23,10 +23,9 @@ from stream_bayes.drift.detectors import (
 from stream_bayes.drift.families import TOGETHER, FamilyWatch, family_signals
 from stream_bayes.drift.family_changes import FamilyChange, FamilyChanges
 from stream_bayes.drift.log import DriftLog
-from stream_bayes.drift.recent_events import Learner, RecentEvents
+from stream_bayes.drift.recent_events import JOINT_NETWORKS, Learner, RecentEvents
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.edges import edge_name
-from stream_bayes.networks.bayes_net import BayesNet
 
 __all__ = ["DriftWatch"]
 
@@ -38,12 +37,21 @@ class DriftWatch:
 
     `given` is the name of a detector, or one to clone; `signal` one of `SIGNALS`, None for the detector's natural one.
     `is_joint` is True for a network without a class: its signal is the surprise of each event, which has no bound, as s
-    / (s + middle), with `middle` a bit for each variable. `window` is the number of recent events within which changes
-    of its families are dated.
+    / (s + middle), with `middle` a bit for each variable. With densities it may be below 0: then the
+    signal is (1 + s / (|s| + middle)) / 2. `window` is the number of recent events within which changes of its families
+    are dated.
     """
 
-    def __init__(self, given: Any, signal: str | None, is_joint: bool = False, window: int = 0) -> None:
+    def __init__(
+        self,
+        given: Any,
+        signal: str | None,
+        is_joint: bool = False,
+        window: int = 0,
+        has_densities: bool = False,
+    ) -> None:
         self.is_joint = is_joint
+        self.has_densities = has_densities
         self.given = given
         self.detector = detector_of(given, signal)
         self.signal = signal or self._natural_signal()
@@ -64,7 +72,7 @@ class DriftWatch:
         self, changes: FamilyChanges, model: Learner, recent: RecentEvents
     ) -> list[FamilyChange]:
         """Count an event; after every `TOGETHER` events return the families of a network that have changed."""
-        assert isinstance(model, BayesNet)
+        assert isinstance(model, JOINT_NETWORKS)
         self.fed += 1
         return (
             changes.after_block(model, recent) if self.fed % TOGETHER == 0 and len(recent) >= TOGETHER else []
@@ -118,12 +126,14 @@ class DriftWatch:
 
     def signal_of(self, score: float, variables: int) -> float:
         """Return the signal of an event's surprise, between 0 and 1, given the number of variables of the network."""
-        return score / (score + MIDDLE_SURPRISE * max(variables, 1))
+        signal = score / (abs(score) + MIDDLE_SURPRISE * max(variables, 1))
+        return (1.0 + signal) / 2.0 if self.has_densities else signal
 
     def _nats_of(self, signal: float, variables: int) -> float:
         """Return the loss in nats of a mean signal; for wrong answers, their share."""
         if self.is_joint:
-            return MIDDLE_SURPRISE * max(variables, 1) * signal / (1.0 - signal)
+            signal = 2.0 * signal - 1.0 if self.has_densities else signal
+            return MIDDLE_SURPRISE * max(variables, 1) * signal / (1.0 - abs(signal))
         return signal if self.signal == "error" else MOST_LOSS * signal
 
     def start_of_drift(

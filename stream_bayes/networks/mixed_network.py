@@ -6,7 +6,7 @@ import math
 import warnings
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +14,9 @@ from river import base
 
 from stream_bayes.checked_names import closest
 from stream_bayes.core.encoding._features import read_weight
+from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.inference.posterior import Posterior
+from stream_bayes.core.live_networks.mixed_completions import completions
 from stream_bayes.core.live_networks.mixed_counts import Declared, MixedCounts
 from stream_bayes.core.live_networks.mixed_draws import completed
 from stream_bayes.core.live_networks.mixed_families import MixedFamilies
@@ -55,6 +57,8 @@ QUANTILE_EVENTS = 200
 RANKS = "ranks"
 SAMPLES = 2_000  # draws of a question that is too large for an exact answer
 SAMPLING = "likelihood-weighting"
+WINDOW_EM = "window-em"
+FIRST_STEPS, STEPS = 20, 3  # of EM: of the first run, and of later ones, which begin where it ended
 SEARCH = HillClimbing(max_parents=3, restarts=0)
 
 
@@ -92,6 +96,14 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         twice as many each time; all is counted over the window then. With a given structure they stay after `window`
         events. Densities are those of the numbers, so losses compare. Such networks do not unlearn or merge, and take
         no cuts. None takes numbers as they are.
+
+    missing
+        The treatment of events with missing variables. `"skip"` counts an event in the families of which it has all
+        variables. `"window-em"` counts the newest `window` events again, after 50, after twice as many each time and
+        then after every further `window`: by expectation maximisation, each with what is missing above its values
+        filled in by its expected sums. Later events count as with `"skip"` until then. It uses all values, learns
+        variables that no event has if a schema declares their names, and takes a millisecond for each event with gaps.
+        Such networks do not unlearn or merge.
 
     Notes
     -----
@@ -134,12 +146,14 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         max_values: int | None = None,
         window: int = 2_000,
         transform: str | None = None,
+        missing: str = "skip",
     ) -> None:
         self.strength = strength
         self.schema = schema
         self.max_values = max_values
         self.window = window
         self.transform = transform
+        self.missing = missing
         self.is_growing = isinstance(structure, str) and structure == LEARN
         if not (self.is_growing or isinstance(structure, (Structure, Mapping))):
             raise BadValue(
@@ -151,6 +165,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         if max_values is not None:
             check_count("max_values", max_values)
         check_choice("transform", transform, (None, RANKS))
+        check_choice("missing", missing, ("skip", WINDOW_EM))
         declared = declared_variables(schema)
         if transform == RANKS and declared.cuts:
             raise BadValue(
@@ -199,7 +214,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             self._take_variables(x)
         values = self._store.read(x)
         self._store.add(self._scored(values), weight)
-        if self.is_growing or self._ranks_change:
+        if self._keeps_window:
             self._recent.append((values, weight))
             if self.clock >= self._next_search:
                 self._derive_anew()
@@ -229,12 +244,22 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         self._store.reshape(Structure({**parents, **dict.fromkeys(new, ())}))
 
     @property
+    def _has_window(self) -> bool:
+        """True for a network that derives something from its newest events, now or at its beginning."""
+        return self.is_growing or self.transform is not None or self.missing == WINDOW_EM
+
+    @property
+    def _keeps_window(self) -> bool:
+        """True if the newest events are kept, to derive from them what no sum has."""
+        return self.is_growing or self._ranks_change or self.missing == WINDOW_EM
+
+    @property
     def _ranks_change(self) -> bool:
         """True while the ranks of numbers are to be found: for good with a structure that is learned."""
         return self.transform == RANKS and (self.is_growing or self._next_search <= self.window)
 
     def _derive_anew(self) -> None:
-        """Find ranks and structure anew over the window."""
+        """Find ranks and structure anew over the window, and what its events with gaps have most probably."""
         clock = self.clock
         self._next_search = 2 * clock if clock < self.window else clock + self.window
         if not self.is_growing and clock < self.window:
@@ -243,7 +268,9 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             self._rank()
         if self.is_growing:
             self._search()
-        elif not self._ranks_change:
+        if self.missing == WINDOW_EM:
+            self._expect(FIRST_STEPS if clock <= FIRST_SEARCH else STEPS)
+        if not self._keeps_window:
             self._recent.clear()
         self._quantiles = (-1, frozenset(), [])
 
@@ -264,10 +291,38 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
 
         self._store.recount(((self._scored(values), weight) for values, weight in self._recent), moved)
 
+    def _expect(self, steps: int) -> None:
+        """Count the window by expectation maximisation. Names that no event had begin with draws, to differ at all."""
+        rng, store = np.random.default_rng(self.clock), self._store
+        recent = [(self._scored(values), weight) for values, weight in self._recent]
+        has_begun = all(store.families[v].tables.clock for v in store.families)
+        for step in range(steps):
+            draws = 0 if has_begun or step else 1
+            rows = [
+                (completed_values, weight * share)
+                for values, weight in recent
+                for completed_values, share in completions(self._inference, values, rng, draws)
+            ]
+            store.count_expected(rows)
+
     def _scored(self, values: Mapping[Any, Any]) -> Mapping[Any, Any]:
         """Return values with the scores of numbers that are ranked."""
         ranks = self._ranks
         return values if not ranks else {v: ranks[v].score(x) if v in ranks else x for v, x in values.items()}
+
+    def _recount(self, starts: Mapping[Any, int], events: Sequence[tuple[int, Row]]) -> None:
+        """Count the families of variables that changed again, each from its clock on; the graph stays.
+
+        A structure that is learned is searched next in a window of events after the change.
+        """
+        read = [(clock, self._store.values_in(row), row.weight) for clock, row in events]
+        self._store.recount_families(starts, read)
+        if self.is_growing:
+            newer = sum(clock >= max(starts.values()) for clock, _, _ in read)
+            while len(self._recent) > newer:
+                self._recent.popleft()
+            self._next_search = self.clock + self.window
+        self._quantiles = (-1, frozenset(), [])
 
     def _search(self) -> None:
         """Change to the structure with the highest score over the window, among variables that most events have."""
@@ -309,6 +364,10 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         if self.transform == RANKS:
             raise NotSupported(
                 f"transform={RANKS!r} counts by the ranks of a window: events cannot be unlearned"
+            )
+        if self.missing == WINDOW_EM:
+            raise NotSupported(
+                f"missing={WINDOW_EM!r} counts expected sums of a window: events cannot be unlearned"
             )
         weight = read_weight(w)
         self._store.subtract(self._store.read(x), weight)
@@ -615,6 +674,8 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         """
         if self.transform == RANKS:
             raise CannotMerge(f"transform={RANKS!r}: two networks rank numbers differently; leave it out")
+        if self.missing == WINDOW_EM:
+            raise CannotMerge(f"missing={WINDOW_EM!r} counts expected sums of a window, which do not add up")
         if self.is_growing:
             raise CannotMerge(
                 f"structure={LEARN!r}: two networks may have different structures; give the structure"
@@ -626,7 +687,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         return params | {"structure": LEARN} if self.is_growing else params
 
     def _derived(self) -> dict[str, Any]:
-        if not self.is_growing and self.transform is None:
+        if not self._has_window:
             return {}
         recent = [[tagged_payload(list(values.items())), weight] for values, weight in self._recent]
         return {
@@ -649,7 +710,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         super()._load(store, derived)
 
     def _load_derived(self, derived: Mapping[str, Any]) -> None:
-        if not self.is_growing and self.transform is None:
+        if not self._has_window:
             super()._load_derived(derived)
             return
         expect(set(derived) == {"structure", "recent", "next_search", "is_full", "ranks"}, "it has no window")

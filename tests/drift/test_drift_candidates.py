@@ -102,6 +102,7 @@ def test_a_shadow_has_learned_all_since_the_warning_also_what_is_no_longer_kept(
         alone.learn_one(x, y)
     [(name, candidate)] = model._succession.candidates
     assert (name, candidate.clock) == ("both", 61)
+    assert isinstance(candidate, NaiveBayes)
     assert candidate._store.by_name() == alone._store.by_name()
 
 

@@ -44,6 +44,7 @@ def test_what_fades_or_is_too_much_is_not_taken_back_from_a_model_that_leaves(
     for x, y in stream[: model.clock]:
         alone.learn_one(x, y)
     [(_, kept)] = model._succession.retired
+    assert isinstance(kept, NaiveBayes)
     assert kept._store.by_name() == alone._store.by_name()
 
 
@@ -68,6 +69,7 @@ def test_numbers_that_came_during_a_search_are_counted_in_the_bins_of_the_candid
     for x, y in stream[model.log.entries[0]["since"] - 1 : model.clock]:
         alone.learn_one(x, y)
     assert sorted(cuts) == ["a", "b"]
+    assert isinstance(candidate, NaiveBayes)
     assert candidate._store.by_name() == alone._store.by_name()
 
 

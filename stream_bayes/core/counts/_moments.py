@@ -547,6 +547,14 @@ class Gaussians:
                 # Nothing is left, or nothing that a double could hold beside what was subtracted.
                 self.empty(row.numeric_feature[k], row.label)
 
+    def clear(self, feature: cython.Py_ssize_t):
+        """Forget all numbers of a feature."""
+        y: cython.Py_ssize_t
+        for y in range(self.classes):
+            self.samples[feature * self.classes + y] = 0.0
+            self.empty(feature, y)
+        self.changed()
+
     @cython.cfunc
     def empty(self, feature: cython.Py_ssize_t, label: cython.Py_ssize_t):
         """Clear the sums of a cell, whose weight is 0."""

@@ -23,7 +23,8 @@ import numpy as np
 from stream_bayes.core.counts.contexts import ContextContent
 from stream_bayes.core.counts.edge_cuts import edge_cuts
 from stream_bayes.core.counts.store import CountStore
-from stream_bayes.core.encoding._features import RowEncoder
+from stream_bayes.core.encoding._features import Encoder, RowEncoder
+from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.checks import expect, refusing_bad_state
@@ -194,7 +195,83 @@ class MixedCounts:
             self.add(values, weight)
         self.alone.advance(clock - self.clock)
 
+    def count_expected(self, rows: Iterable[tuple[Values, float]]) -> None:
+        """Count all families again, over completed events with their shares; what each variable is alone stays, and so
+        do cuts.
+        """
+        to_cut = self._to_cut
+        self.families, self._to_cut = {}, {}
+        self._set_kinds({})
+        self._to_cut = to_cut
+        for values, weight in rows:
+            for v, x, configuration in self._rows(values):
+                self.families[v].learn(x, configuration, weight)
+        self.changes += 1
+
+    def recount_families(
+        self, starts: Mapping[Value, int], events: Sequence[tuple[int, Values, float]]
+    ) -> None:
+        """Count the families of some variables again, each over the events from a clock on, and what its numbers are by
+        themselves. Cuts that are found in the stream are found again. `events` are clocks, values and weights.
+        """
+        for v, start in starts.items():
+            self.families.pop(v, None)
+            feature = self.alone.encoder.features.get(self._name[v])
+            if feature is not None and feature.numeric:
+                units = CountStore(RowEncoder(Vocabulary(((),), None, True), {self._name[v]: None}, False))
+                for clock, values, weight in events:
+                    if clock >= start and v in values:
+                        units.learn({self._name[v]: values[v]}, (), weight)
+                numbers = self.alone.tables.gaussians
+                numbers.clear(feature.slot)
+                numbers.pour(
+                    units.tables.gaussians,
+                    np.array([feature.slot], np.longlong),
+                    np.zeros(1, np.longlong),
+                    1.0,
+                )
+        self._set_kinds({})
+        for clock, values, weight in events:
+            self._count_in_families(values, weight, [v for v, start in starts.items() if clock >= start])
+        self.changes += 1
+
     # -- events -------------------------------------------------------------------------------------------------------
+
+    @property
+    def encoder(self) -> Encoder:
+        """The encoder of whole events, as they are kept by those who follow drift; see `row_of`."""
+        return self.alone.encoder
+
+    def make_room(self) -> None:
+        """Make room for names that were brought from another encoder."""
+        self.alone.make_room()
+
+    def text_of(self, v: Value) -> str:
+        """Return the name of a variable in the encoder."""
+        return self._name[v]
+
+    def vocabulary(self, v: Value) -> list[Value]:
+        """Return the names of a nominal variable in the order of their codes."""
+        feature = self.alone.encoder.features.get(self._name[v])
+        return [] if feature is None or feature.numeric else [value[0] for value in feature.vocabulary.values]
+
+    def row_of(self, values: Mapping[Value, Any], weight: float) -> Row:
+        """Return an event that was counted in the codes of the encoder."""
+        row: Row = self.alone.encoder.lookup(self._row_alone(values)[0])
+        row.label, row.weight, row.whole = 0, weight, weight.is_integer()
+        return row
+
+    def values_in(self, row: Row) -> dict[Value, Any]:
+        """Return the values of an event in the codes of the encoder; the inverse of `row_of`."""
+        encoder = self.alone.encoder
+        values: dict[Value, Any] = {}
+        for k in range(row.entries):
+            feature = encoder.nominal[row.feature[k]]
+            values[untagged(json.loads(feature.name))] = feature.vocabulary.values[row.code[k]][0]
+        for k in range(row.numbers):
+            name = encoder.numeric[row.numeric_feature[k]].name
+            values[untagged(json.loads(name))] = float(row.number[k])
+        return values
 
     def read(self, x: Mapping[Any, Any]) -> dict[Value, Any]:
         """Return the values of an event that are not missing: floats, and names as they are counted.
@@ -257,15 +334,23 @@ class MixedCounts:
         """Count an event that `read` returned."""
         self.note_kinds(values)
         self.alone.learn(*self._row_alone(values), weight)
-        self.add_to_families(values, weight)
-        for v in [v for v, _, _ in self._rows(values) if v in self._to_cut]:
-            self._keep_to_cut(v, values, weight)
+        self._count_in_families(values, weight)
+        self.changes += 1
 
     def add_to_families(self, values: Mapping[Value, Any], weight: float) -> None:
         """Count an event in the families alone: cuts and the prior, which is that of each variable alone, stay."""
         for v, x, configuration in self._rows(values):
             self.families[v].learn(x, configuration, weight)
         self.changes += 1
+
+    def _count_in_families(
+        self, values: Mapping[Value, Any], weight: float, variables: Sequence[Value] | None = None
+    ) -> None:
+        """Count an event in families, all or some; keep it for those that are to be cut."""
+        for v, x, configuration in self._rows(values, variables):
+            self.families[v].learn(x, configuration, weight)
+        for v in [v for v, _, _ in self._rows(values, variables) if v in self._to_cut]:
+            self._keep_to_cut(v, values, weight)
 
     def _keep_to_cut(self, v: Value, values: Values, weight: float) -> None:
         """Keep an event of a name; cut the numbers above it if it has enough events, and count them again."""

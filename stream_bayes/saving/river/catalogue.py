@@ -13,10 +13,11 @@ from river import base
 
 from stream_bayes.checked_names import Imported, check_arguments, check_known, construction_errors
 from stream_bayes.drift.adaptive import DriftAdaptive
-from stream_bayes.drift.detectors import DETECTORS
+from stream_bayes.drift.detectors import DEFAULT_DETECTOR, DETECTORS
 from stream_bayes.drift.recent_events import Learner
 from stream_bayes.errors import BadValue, StreamBayesError
 from stream_bayes.learners.factory import make_search
+from stream_bayes.networks.mixed_network import MixedNetwork
 
 __all__ = [
     "TRANSFORMERS",
@@ -120,7 +121,9 @@ def make_adaptive(
     >>> make_adaptive(NaiveBayes(), "ddm", {"warm_start": 50}, {"window": 500}).signal_
     'error'
     """
-    made, settings = make_detector(detector, of_detector), dict(arguments or {})
+    settings = dict(arguments or {})
+    has_none = isinstance(learner, MixedNetwork) and detector == DEFAULT_DETECTOR and not of_detector
+    made = detector if has_none else make_detector(detector, of_detector)
     check_adapting(settings)
     if isinstance(settings.get("search"), Mapping):
         settings["search"] = make_search(settings["search"])

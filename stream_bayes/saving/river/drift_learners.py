@@ -119,7 +119,6 @@ def _is_trial(value: object) -> bool:
         )
         and counts[4] < counts[3]
         and 0 < counts[1] <= counts[0]
-        and lost >= 0.0
         and all(square >= 0.0 for square in squares)
     )
 

@@ -305,7 +305,7 @@ def _event_model(
     """Build a model of events without a label."""
     own = config.model
     for name in ("transformers", "labels", "drift"):
-        if getattr(config, name):
+        if getattr(config, name) and not (name == "drift" and own.kind == "mixed-network"):
             raise BadConfig(f"{name}: {own.kind} learns events without a label, and takes none; leave it out")
     if config.source.target is not None:
         raise BadConfig(
@@ -314,7 +314,11 @@ def _event_model(
         )
     if own.structure is not None:
         arguments |= structure_arguments(own.structure, directory)
-    return make_event_model(own.kind, arguments, schema)
+    model = make_event_model(own.kind, arguments, schema)
+    if config.drift is not None:
+        drift = config.drift
+        return make_adaptive(model, drift.detector, drift.detector_arguments, drift.arguments)
+    return model
 
 
 def _network(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -19,6 +20,8 @@ from stream_bayes.core.measures.student_mixture import StudentMixture
 from stream_bayes.core.measures.variable_errors import VariableErrors
 from stream_bayes.core.values.payloads import Payload
 from stream_bayes.core.values.values import canonical, is_missing, shown
+from stream_bayes.drift.adaptive import DriftAdaptive
+from stream_bayes.drift.log import DriftLog
 from stream_bayes.errors import (
     BadLabel,
     BadState,
@@ -37,7 +40,9 @@ from stream_bayes.learners.sequences.markov_chain import MarkovChain
 from stream_bayes.networks.dynamic_network import DynamicNetwork
 from stream_bayes.networks.latent_class import LatentClass
 from stream_bayes.networks.mixed_network import MixedNetwork
+from stream_bayes.saving.river.model_state import configuration_digest, model_content, restore_model
 from stream_bayes.streams.served_models.answers import Answer, Decide
+from stream_bayes.streams.served_models.background import Background
 from stream_bayes.streams.served_models.regressor import LEVEL, mean_of
 
 __all__ = [
@@ -213,8 +218,8 @@ class Anticipated(NamedTuple):
 
 
 class ServedEvents(UnlabelledModel):
-    """A model of `EVENT_CLASSES`. Each event is scored and learned. Loading a state replaces `model`. `level` is the
-    level of the intervals of numbers.
+    """A model of `EVENT_CLASSES`, or a `MixedNetwork` that a `DriftAdaptive` replaces. Events are scored, then learned.
+    Loading a state replaces `model`. `level` is the level of the intervals of numbers.
 
     Examples
     --------
@@ -225,12 +230,12 @@ class ServedEvents(UnlabelledModel):
     {'sky': 0.95, 'sky@+1': 0.05}
     """
 
-    drifts = None
-    generation = 0
-
-    def __init__(self, model: EventModel, predict: Sequence[Any] = (), level: float | None = None) -> None:
-        self.name = type(model).__name__
-        self.model: Any = model
+    def __init__(
+        self, whole: EventModel | DriftAdaptive, predict: Sequence[Any] = (), level: float | None = None
+    ) -> None:
+        self.name = type(whole).__name__
+        self._serve(whole)
+        model: Any = self.answering
         if isinstance(model, OF_NUMBERS):
             self.level = LEVEL if level is None else level
             ends_of(self.level)
@@ -241,7 +246,33 @@ class ServedEvents(UnlabelledModel):
         self.is_timed = any(getattr(model, name, None) is not None for name in ("pause", "step"))
         self._warned: set[str] = set()
         self._parameters = parameters_of(model)
-        self._settings = {"learner": self.name, "predict": list(predict), "parameters": self._parameters}
+        self._settings: dict[str, Any] = {"learner": self.name, "predict": list(predict)}
+        if isinstance(whole, DriftAdaptive):
+            self._settings["steps"] = configuration_digest(whole)
+        else:
+            self._settings["parameters"] = self._parameters
+
+    def _serve(self, model: EventModel | DriftAdaptive) -> None:
+        self.model: Any = model
+        if isinstance(model, DriftAdaptive):
+            model.log.timer = time.perf_counter
+            model.search_on(Background())
+
+    @property
+    def answering(self) -> Any:
+        """The model that answers at present."""
+        return self.model.model_ if isinstance(self.model, DriftAdaptive) else self.model
+
+    @property
+    def drifts(self) -> DriftLog | None:
+        """The drift log; None without a `DriftAdaptive`."""
+        return self.model.log if isinstance(self.model, DriftAdaptive) else None
+
+    @property
+    def generation(self) -> int:
+        """The number of models that were adopted."""
+        generation: int = self.model.generation if isinstance(self.model, DriftAdaptive) else 0
+        return generation
 
     def process(
         self,
@@ -253,6 +284,7 @@ class ServedEvents(UnlabelledModel):
     ) -> tuple[EventAnswers, StreamBayesError | None]:
         """Score, predict and learn events sequentially, up to one that is refused."""
         answers = EventAnswers([each.name for each in self.anticipated])
+        reported = 0 if self.drifts is None else self.drifts.added
         try:
             for x, y, w, at in zip(xs, ys, ws, [None] * len(xs) if ats is None else ats, strict=True):
                 self.check_label(y)
@@ -270,6 +302,8 @@ class ServedEvents(UnlabelledModel):
                 ]
                 truths = [self._truth(x, each) for each in self.anticipated]
                 answers.add(-log_likelihood, novel, shares, truths, numbers)
+                if self.drifts is not None and self.drifts.added != reported:
+                    break  # the model has changed
         except StreamBayesError as error:
             return answers, error
         return answers, None
@@ -277,7 +311,7 @@ class ServedEvents(UnlabelledModel):
     def _judge(self, x: Any, at: float | None) -> tuple[float, Iterable[Any]]:
         """Return the log-likelihood of an event and its new values; NaN if it needs more memory than the budget."""
         try:
-            judged: tuple[float, Iterable[Any]] = self.model._judge(x, *self._time(at))
+            judged: tuple[float, Iterable[Any]] = self.answering._judge(x, *self._time(at))
         except BudgetExceeded as error:
             self._warn("no score of an event; it is learned all the same: %s", error)
             return math.nan, ()
@@ -285,25 +319,28 @@ class ServedEvents(UnlabelledModel):
 
     def _warn(self, text: str, *details: Any) -> None:
         """Log a warning once; before any event is learned, nothing can be known."""
-        if self.model.clock and text not in self._warned:
+        if self.answering.clock and text not in self._warned:
             self._warned.add(text)
             logger.warning(text, *details)
 
     def _time(self, at: float | None) -> tuple[float | None, ...]:
         """Return the time of an event as an argument, to a model that has sequences."""
-        return () if isinstance(self.model, TIMELESS) else (at,)
+        return () if isinstance(self.answering, TIMELESS) else (at,)
 
     def learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> None:
-        if not isinstance(self.model, (HiddenMarkov, LatentClass)):
-            self.model.learn_one(x, w, *self._time(at))
+        if isinstance(self.model, DriftAdaptive):
+            self.model.learn_one(x, None, w)
+            return
+        if not isinstance(self.answering, (HiddenMarkov, LatentClass)):
+            self.answering.learn_one(x, w, *self._time(at))
             return
         if w != 1.0:
             raise BadWeight(f"a {self.name} learns each event once, and this one has the weight {w!r}")
-        self.model.learn_one(x, *self._time(at))
+        self.answering.learn_one(x, *self._time(at))
 
     def _predict(self, x: Any, wanted: Anticipated, at: float | None) -> Answer:
         """Return the answer for a variable of an event that is not learned yet; empty if nothing is known."""
-        model, variable = self.model, wanted.variable
+        model, variable = self.answering, wanted.variable
         if not self._has_come(wanted):
             return {}
         rest = {v: value for v, value in x.items() if v not in self._hidden} if isinstance(x, Mapping) else x
@@ -328,8 +365,8 @@ class ServedEvents(UnlabelledModel):
     ) -> Mapping[Any, float] | StudentMixture:
         """Return the distribution that `forecast` answers from."""
         if wanted.is_state:
-            is_timeless = isinstance(self.model, LatentClass)
-            states = self.model.classify_one(x) if is_timeless else self.model.filter_one(x, at)
+            is_timeless = isinstance(self.answering, LatentClass)
+            states = self.answering.classify_one(x) if is_timeless else self.answering.filter_one(x, at)
             return {str(state): p for state, p in states.items()}
         if not self._has_come(wanted):
             return {}
@@ -341,7 +378,7 @@ class ServedEvents(UnlabelledModel):
 
     def _has_come(self, wanted: Anticipated) -> bool:
         """Return True if an event had the variable, or the model names it; warn once if not."""
-        if wanted.variable in variables_of(self.model):
+        if wanted.variable in variables_of(self.answering):
             return True
         self._warn(
             f"no prediction of {wanted.name}: no event has had {wanted.variable} yet; it may be misspelt in predict"
@@ -349,7 +386,7 @@ class ServedEvents(UnlabelledModel):
         return False
 
     def _ahead(self, x: Any, k: int, variable: Any, at: float | None) -> Answer | StudentMixture:
-        model = self.model
+        model = self.answering
         answer: Answer | StudentMixture = (
             model.forecast_one(k, x, at)
             if isinstance(model, MarkovChain)
@@ -376,8 +413,8 @@ class ServedEvents(UnlabelledModel):
 
     def _is_number(self, wanted: Anticipated) -> bool:
         """Return True if a variable of the event is a number, as far as is known."""
-        has_kinds = isinstance(self.model, OF_NUMBERS)
-        return has_kinds and self.model.kinds.get(wanted.variable) == "numeric"
+        has_kinds = isinstance(self.answering, OF_NUMBERS)
+        return has_kinds and self.answering.kinds.get(wanted.variable) == "numeric"
 
     def _truth(self, x: Mapping[Any, Any], wanted: Anticipated) -> Any:
         """Return the name that a prediction of the event is scored by; None if it has none, or a number."""
@@ -394,18 +431,23 @@ class ServedEvents(UnlabelledModel):
 
     @property
     def clock(self) -> int | None:
-        clock: int = self.model.clock
+        clock: int = self.answering.clock
         return clock
 
     def settings(self) -> dict[str, Any]:
         return self._settings
 
     def freeze(self) -> Callable[[], dict[str, Any]]:
+        if isinstance(self.model, DriftAdaptive):
+            return model_content(self.model).state
         state: Callable[[], dict[str, Any]] = self.model.content().state
         return state
 
     def load(self, state: Mapping[str, Any]) -> None:
-        self.model = loaded_model(self.model, self._parameters, state)
+        if isinstance(self.model, DriftAdaptive):
+            self._serve(restore_model(self.model, state))
+        else:
+            self.model = loaded_model(self.model, self._parameters, state)
 
 
 def _anticipated(model: EventModel, name: Any) -> Anticipated:

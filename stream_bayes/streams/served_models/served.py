@@ -29,6 +29,7 @@ from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
 from stream_bayes.networks.bayes_net import BayesNet
+from stream_bayes.networks.mixed_network import MixedNetwork
 from stream_bayes.streams.served_models.events import EVENT_CLASSES, ServedEvents
 from stream_bayes.streams.served_models.learner import ServedLearner
 from stream_bayes.streams.served_models.mixture import ServedMixture
@@ -86,7 +87,9 @@ def served(
         issubclass(type(inner), DriftAdaptive) and isinstance(inner.learner, BayesNet)
     ):
         return ServedNetwork(inner, predict, max_names)
-    if issubclass(type(inner), EVENT_CLASSES):
+    if issubclass(type(inner), EVENT_CLASSES) or (
+        issubclass(type(inner), DriftAdaptive) and isinstance(inner.learner, MixedNetwork)
+    ):
         return ServedEvents(inner, predict, level)
     if predict:
         raise BadValue(

@@ -1,0 +1,185 @@
+"""Events as cells of tables, one table a family: what the tests of families count.
+
+A name is counted by its value and the configuration of its parents. A number is counted by its residual, in deviations
+about its mean given its parents, cut at `RESIDUALS`; its configuration is that of its nominal parents, and whether its
+mean is in the lower or the upper half. The mean is that of the network as it is. So a change of coefficients moves
+residuals, a change of the variance spreads or narrows them, and a test that is valid whatever the table is holds
+whatever the distribution of the numbers is.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.evidence.exchangeability import CellLayout
+from stream_bayes.core.live_networks.mixed_counts import MixedCounts
+from stream_bayes.core.values.values import Value
+from stream_bayes.drift.recent_events import JointNetwork, RecentEvents
+from stream_bayes.networks.bayes_net import BayesNet
+from stream_bayes.networks.mixed_network import MixedNetwork
+
+__all__ = ["FamilyCells", "cells_of"]
+
+MOST_CELLS = 1024  # of a family: configurations beyond them share rows, which keeps the test valid
+RESIDUALS = (-2.0, -1.0, -0.4, 0.0, 0.4, 1.0, 2.0)  # deviations
+HALVES = 2  # of the means given the numeric parents
+
+Cells = NDArray[np.int64]
+Column: TypeAlias = NDArray[np.int64] | NDArray[np.float64]  # codes, or numbers
+
+
+class FamilyCells(Protocol):
+    """The tables of a network's families, in the order of its variables."""
+
+    layout: CellLayout
+
+    def are_outgrown_by(self, model: JointNetwork) -> bool:
+        """Return True if the network needs other cells now."""
+
+    def of(self, recent: RecentEvents, number: int) -> Cells:
+        """Return the cell of each of the newest events (columns) in each family (rows); -1 if it lacks a variable."""
+
+
+def cells_of(model: JointNetwork) -> FamilyCells:
+    """Return the tables of a network as it is."""
+    return TableCells(model) if isinstance(model, BayesNet) else MixedCells(model)
+
+
+class TableCells:
+    """Tables of a network of names, with the values that its variables have now."""
+
+    def __init__(self, model: BayesNet) -> None:
+        store, structure = model._store, model.structure
+        self._sizes = _sizes_of(model)
+        size = dict(zip(structure.variables, self._sizes.tolist(), strict=True))
+        self._slots = np.array([store.slot_of(name) for name in structure.variables], np.int64)
+        features = int(self._slots.max(initial=-1)) + 1
+        self._strides = np.zeros((len(size), features), np.int64)
+        self._members = np.zeros((len(size), features), np.int64)
+        rows = []
+        for f, name in enumerate(structure.variables):
+            step = 1
+            for parent in structure.parents(name):
+                self._strides[f, store.slot_of(parent)] = step
+                self._members[f, store.slot_of(parent)] = 1
+                step *= size[parent]
+            self._members[f, self._slots[f]] = 1
+            rows.append(min(step, max(MOST_CELLS // size[name], 1)))
+        self._slot_sizes = np.ones(features, np.int64)
+        self._slot_sizes[self._slots] = self._sizes
+        self.layout = CellLayout(np.array(rows, np.int64), self._sizes)
+
+    def are_outgrown_by(self, model: JointNetwork) -> bool:
+        """Return True if a variable has more than twice the values."""
+        assert isinstance(model, BayesNet)
+        return bool((_sizes_of(model) > 2 * self._sizes).any())
+
+    def of(self, recent: RecentEvents, number: int) -> Cells:
+        """Return the cells of the newest events."""
+        layout = self.layout
+        codes = recent.newest_codes(number).codes[: len(self._slot_sizes)]
+        there = codes >= 0
+        kept = np.where(there, codes % self._slot_sizes[:, None], 0)
+        configuration = (self._strides @ kept) % layout.rows[:, None]
+        cell = layout.begin[:, None] + configuration * layout.columns[:, None] + kept[self._slots]
+        return np.where((self._members @ (~there).astype(np.int64)) == 0, cell, -1)
+
+
+def _sizes_of(model: BayesNet) -> NDArray[np.int64]:
+    store = model._store
+    return np.array([max(len(store.values_of(name)), 1) for name in model.structure], np.int64)
+
+
+class MixedCells:
+    """Tables of a network of names and numbers. Residuals are by its present coefficients, so that all events are
+    counted anew with each block.
+    """
+
+    def __init__(self, model: MixedNetwork) -> None:
+        self._model, self._clock = model, model.clock
+        counts = model._store
+        self._variables = model.structure.variables
+        self._sizes = {
+            v: max(len(counts.vocabulary(v)), 1) for v in self._variables if not counts.kinds.get(v)
+        }
+        columns, rows = [], []
+        for v in self._variables:
+            width = len(RESIDUALS) + 1 if counts.kinds.get(v) else self._sizes[v]
+            height = HALVES if counts.numeric_parents(v) else 1
+            for parent in counts.nominal_parents(v):
+                height *= self._sizes[parent]
+            for parent in counts.cut_parents(v):
+                height *= len(counts.cuts[parent, v]) + 1
+            columns.append(width)
+            rows.append(min(height, max(MOST_CELLS // width, 1)))
+        self.layout = CellLayout(np.array(rows, np.int64), np.array(columns, np.int64))
+
+    def are_outgrown_by(self, model: JointNetwork) -> bool:
+        """Return True once the network has learned anything."""
+        return model is not self._model or model.clock != self._clock
+
+    def of(self, recent: RecentEvents, number: int) -> Cells:
+        """Return the cells of the newest events."""
+        counts, encoder = self._model._store, self._model._store.encoder
+        codes, numbers = recent.newest_codes(number).codes, recent.newest_numbers(number)
+        column: dict[Value, Column] = {}
+        for v in self._variables:
+            feature = encoder.features.get(counts.text_of(v))
+            if feature is not None:
+                column[v] = numbers[feature.slot] if feature.numeric else codes[feature.slot]
+        cells = np.full((len(self._variables), number), -1, np.int64)
+        for f, v in enumerate(self._variables):
+            family = (*self._model.structure.parents(v), v)
+            if v not in counts.families or not column.keys() >= {*family}:
+                continue
+            there = np.logical_and.reduce([_is_there(column[each]) for each in family])
+            if not there.any():
+                continue
+            kept = {v: each[there] for v, each in column.items()}
+            configuration = self._configuration(counts, v, kept)
+            if counts.kinds[v]:
+                values, half = self._residuals(counts, v, kept)
+                configuration = configuration * (HALVES if counts.numeric_parents(v) else 1) + half
+            else:
+                values = kept[v].astype(np.int64)
+            rows, columns = int(self.layout.rows[f]), int(self.layout.columns[f])
+            cells[f, there] = int(self.layout.begin[f]) + configuration % rows * columns + values
+        return cells
+
+    def _configuration(self, counts: MixedCounts, v: Value, column: dict[Value, Column]) -> Cells:
+        """Return the number of each event's configuration of nominal parents and bins."""
+        configuration = np.zeros(len(column[v]), np.int64)
+        for p in counts.nominal_parents(v):
+            configuration = configuration * self._sizes[p] + column[p].astype(np.int64)
+        for p in counts.cut_parents(v):
+            cuts = np.array(counts.cuts[p, v])
+            configuration = configuration * (len(cuts) + 1) + np.searchsorted(cuts, column[p], side="right")
+        return configuration
+
+    def _residuals(self, counts: MixedCounts, v: Value, column: dict[Value, Column]) -> tuple[Cells, Cells]:
+        """Return the bin of each number's residual, and the half that its mean is in."""
+        nominal = counts.nominal_parents(v)
+        parents = np.array([column[p] for p in counts.numeric_parents(v)], np.float64).reshape(
+            -1, len(column[v])
+        )
+        names = np.array([column[p] for p in nominal], np.int64).reshape(-1, len(column[v]))
+        met, which = np.unique(names, axis=1, return_inverse=True)
+        means, spread = np.zeros(len(column[v])), np.zeros(len(column[v]))
+        for k, codes in enumerate(met.T.tolist()):
+            values = {p: counts.vocabulary(p)[code] for p, code in zip(nominal, codes, strict=True)}
+            line = self._model._families.numeric(v, values).linear()
+            rows = which.reshape(-1) == k
+            means[rows] = line.intercept + np.array(line.slopes) @ parents[:, rows]
+            spread[rows] = np.sqrt(line.variance)
+        residuals = (column[v].astype(np.float64) - means) / spread
+        half = means > np.median(means) if len(parents) else np.zeros(len(means))
+        return np.searchsorted(RESIDUALS, residuals).astype(np.int64), half.astype(np.int64)
+
+
+def _is_there(column: Column) -> NDArray[np.bool_]:
+    """Return where a value is not missing."""
+    there: NDArray[np.bool_] = ~np.isnan(column) if column.dtype == np.float64 else column >= 0
+    return there
