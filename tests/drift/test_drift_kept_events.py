@@ -69,7 +69,6 @@ def test_numbers_that_came_during_a_search_are_counted_in_the_bins_of_the_candid
     for x, y in stream[model.log.entries[0]["since"] - 1 : model.clock]:
         alone.learn_one(x, y)
     assert sorted(cuts) == ["a", "b"]
-    assert isinstance(candidate, NaiveBayes)
     assert candidate._store.by_name() == alone._store.by_name()
 
 

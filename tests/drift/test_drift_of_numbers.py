@@ -185,3 +185,16 @@ def test_what_does_not_fit_is_refused() -> None:
     for network in (MixedNetwork(transform="ranks"), MixedNetwork(missing="window-em")):
         with pytest.raises(BadValue, match="cannot be replaced after a drift"):
             DriftAdaptive(network)
+
+
+def test_constant_collinear_and_huge_numbers_and_single_rows_leave_finite_answers() -> None:
+    model = DriftAdaptive(
+        MixedNetwork({"k": [], "c": ["k"], "p": [], "q": ["p"], "r": ["p", "q"]}), window=100
+    )
+    for number in range(200):
+        p = float(number % 7)
+        c = 5.0 if number < 120 else 1e99
+        x = {"k": f"row {number}" if number % 9 == 0 else "usual", "c": c, "p": p, "q": 2 * p, "r": 3 * p}
+        del x["kcpqr"[number % 5]]  # gaps in every row
+        assert math.isfinite(model.score_learn_one(x))
+    assert len(model._succession.recent) == 100 and math.isfinite(model.score_one({"c": 1e100, "r": -1e100}))

@@ -131,3 +131,23 @@ def test_a_pipeline_predicts_names_numbers_and_the_class() -> None:
     assert "learns each event once" in str(refused)
     with pytest.raises(BadValue, match="does not follow events in time"):
         served(model, predict=["a@+1"])
+
+
+def test_constants_gaps_in_every_row_and_one_class_leave_finite_answers() -> None:
+    for classes in ([1], [1, 2]):
+        model = LatentClass(restarts=2, classes=classes)
+        for k in range(60):
+            x = {
+                "same": 5.0,
+                "load": float(k % 5),
+                "twice": 2.0 * (k % 5),
+                "light": "on" if k % 59 else "once",
+            }
+            del x[("same", "load", "twice", "light")[k % 4]]
+            model.learn_one(x)
+            assert math.isfinite(model.score_one({"same": 5.0, "load": 1e100, "light": "new"}))
+        before = model.state()["checksum"]
+        with pytest.raises(BadValue, match="1e100"):
+            model.learn_one({"load": 1e300})
+        assert model.state()["checksum"] == before
+        assert sum(model.classify_one({}).values()) == pytest.approx(1.0)

@@ -149,3 +149,20 @@ def test_it_goes_on_from_a_file_as_if_nothing_had_happened(tmp_path: Path) -> No
     other["meta"]["chains"][1]["values"][1].reverse()
     with pytest.raises(BadState, match="other values"):
         HiddenMarkov(["sound", "light"], states=[2, 3], max_values=3)._store.load(other)
+
+
+def test_a_reset_ends_the_sequences_of_its_keys_alone() -> None:
+    model = HiddenMarkov("sound", states=2, key="id", restarts=1)
+    for k in range(60):
+        for name in ("a", "b"):
+            model.learn_one({"id": name, "sound": "tick" if k % 5 < 3 else "tock"})
+    belief = model.filter_one({"id": "b"})
+    fresh = model.filter_one({"id": "new"})
+    assert model.filter_one({"id": "a"}) == pytest.approx(belief, abs=1e-3) and belief[0] != pytest.approx(
+        fresh[0], abs=0.1
+    )
+    model.reset("a")
+    assert model.filter_one({"id": "a"}) == pytest.approx(fresh, abs=1e-3)
+    assert model.filter_one({"id": "b"}) == pytest.approx(belief, abs=1e-3)
+    model.reset()
+    assert model.smooth_one({"id": "b"}) == []
