@@ -1,12 +1,14 @@
-"""The program `stream-bayes`: a file for each command or group of commands, named as the command is.
+"""The program `stream-bayes`, with a file for each command or group of commands in `commands`.
 
-`app` gathers the commands; those of the spam filter have a folder, `spam`. A new command is a function in a file of its
-own, registered in `app`. Options that several commands share are fields of a dataclass, which a command takes as one
-parameter: `DataOptions` of `data_file`, `DecisionOptions`, `ServeOptions`; `option_groups` gives each of them to the
-command line.
+`app` has the table of commands (`command_table`), `exit_codes` maps errors to exit codes, `output` prints tables and
+JSON, and `progress` the bar and the summary of a run. A new command is a function in a file of its own.
 
-`data_file` opens the data file that a command is given, `training` learns its rows, `comparison` compares models on
-them, `networks` makes those without a class, and `arguments` parses NAME=VALUE. `output` prints tables and JSON,
-`progress` the bar and the summary of a run; `service` is the HTTP service of a command, and `exit_codes` maps errors to
-exit codes.
+`options` has the groups of options that several commands share: dataclasses such as `DataOptions` of `data_file`,
+`DecisionOptions` of `decision_rules`, and `ServeOptions` of `service`, which runs the HTTP service of a command.
+`arguments` parses NAME=VALUE.
+
+`data_file` opens the data file that a command is given, `tasks` decides between classes and numbers, `training` learns
+the rows, `unseen_values` counts values that a model never learned, and `networks` makes models without a class.
+`comparison` compares models; `inspection` looks for what is odd in rows (`leaks` for features that give the label
+away), and `inspection_page` shows it. `runners` has runners of pipelines that are no single engine.
 """

@@ -1,4 +1,5 @@
-"""Saving a model to a file and loading it again: `saving.model_files`; priors in files: `saving.prior_files`.
+"""Saving a model to a file and loading it again: `model_files`; priors in files: `prior_files`.
 
-`snapshots` has files and directories of snapshots, `river` the state of River's objects.
+`model_snapshot` makes the snapshot of a model, `snapshots` has files and directories of them, and `river` the state of
+River's objects.
 """

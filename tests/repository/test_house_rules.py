@@ -377,6 +377,32 @@ def test_a_class_name_has_one_meaning() -> None:
     assert not twice, "rename all but one of:\n" + "\n".join(twice)
 
 
+QUOTED = re.compile(r"`(_?[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)`")  # a module as a docstring names it
+
+
+def test_the_docstring_of_a_room_names_its_modules_and_no_others() -> None:
+    """Fronts, whose docstrings are for users, and rooms of commands, which the program lists, may leave modules out."""
+    wrong = []
+    for path in PACKAGE.rglob("__init__.py"):
+        inside, tree = name_of(path), tree_of(path)
+        if any(
+            isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__" for node in tree.body
+        ):
+            continue
+        named = set(QUOTED.findall(ast.get_docstring(tree) or ""))
+        modules = {file.stem for file in path.parent.glob("*.py") if not file.stem.startswith("_")}
+        wrong += [
+            f"{inside}: no {name}"
+            for name in named
+            if not is_module(f"{inside}.{name}") and not is_module(name)
+        ]
+        if path.parent.name != "commands":
+            wrong += [f"{inside}: does not name `{name}`" for name in modules - named]
+    assert not wrong, (
+        "a short phrase for each file in the docstring of its folder's __init__.py:\n" + "\n".join(wrong)
+    )
+
+
 # They would fit any variable of a file: a place is an index, a path or a partition.
 VAGUE = {"found", "held", "known", "place", "places"}
 NAMED_ROOMS = ("core", "learners", "saving")

@@ -12,12 +12,14 @@
     window      codes [feature, event], numbers, labels, weights, clocks           a ring of the newest events
 
 `_layout` places counts, `_tables` adds and subtracts a row in all tables, and a kernel for each table does its part.
-`store` is the whole; `merging` adds another store by name, `state` saves, `names` lists counts by name. `discretizer`
-sets cut points again as events come, refilling the tables from `_kept_events`; `cut_points` has the methods.
+`store` is the whole; `merging` adds another store by name, `unlearning` subtracts samples, `window` reads the newest,
+`state` saves, `names` lists counts by name. `discretizer` sets cut points again as events come, refilling the tables
+from `_kept_events`; `cut_points` has the methods, `edge_cuts` that for a number with a child. `families` chooses what
+is counted of families, `contexts` counts sequences.
 
 Weights are float64, so whole counts are exact to 2^53. Next to each weight stands a whole number of samples: at 0
 samples the weight is set to exactly 0. Sums of numbers have 159 bits (`_moments`), so that they lose nothing to numbers
-that come and go. Fading touches no cell: a fresh sample weighs `unit`, which doubles every
-`half_life` events or, with a half-life such as "7d", of stream time. Tables grow with spare room unless the
-`memory_budget` forbids it, so that what is refused depends on the contents alone.
+that come and go. Fading touches no cell: a fresh sample weighs one unit, which doubles every half-life of events or,
+with a half-life such as "7d", of stream time. Tables grow with spare room (`table_growth`) unless the budget of memory
+forbids it (`memory_use`), so that what is refused depends on the contents alone.
 """

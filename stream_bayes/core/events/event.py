@@ -87,7 +87,7 @@ class Kind(Enum):
     """The sample with this key was deleted at its source. There is neither `x` nor `y`."""
 
     COMMAND = "command"
-    """An operator's command to the pipeline, in `x`; see `unlearning`. Records of a source cannot be of this kind."""
+    """An operator's command to the pipeline, in `x`; see `unlearn_spans`. A source has no records of this kind."""
 
 
 # For code that compares kinds often: access to an enum member takes as long as making an event.

@@ -7,4 +7,9 @@ formula), and `live_inference` keeps an inference engine up to date with them.
 With a class variable: `labelled_counts` counts by class, `class_reading` scores the classes by the class's Markov
 blanket (`_class_reading`), or by exact inference in a `labelled_network` and its relevant `subnetwork` if values are
 missing.
+
+Over names and numbers: `mixed_counts` counts, `mixed_families` reads distributions from them, `mixed_inference` answers
+and `mixed_draws` draws; `normal_scores` gives numbers any shape, `tails` are those of bins, and `novelty` keeps a share
+for values that were never learned. With hidden states: a `hidden_chain` of `hidden_emissions`, and a `hidden_bank` of
+chains with different numbers of states.
 """

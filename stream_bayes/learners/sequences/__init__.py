@@ -1,1 +1,5 @@
-"""Learners of sequences: what follows what, with a key for many sequences at once."""
+"""Learners of sequences: what follows what, with a key for many sequences at once.
+
+`markov_chain` counts values by those before them, `hidden_markov` learns hidden states (`hidden_model` is what it shows
+of them). `keyed_sequences` keeps the newest values of each key, `shown_values` says what an event shows.
+"""

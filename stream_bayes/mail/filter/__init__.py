@@ -5,6 +5,7 @@
 clear tokens) or `learner_scorer`. `calibration` turns scores into probabilities, the costs of mistakes (`profiles`)
 decide, and `verdict` makes the judgement that mail systems get. `training` chooses the messages to learn, and
 `rehearsal` those to learn again; `receipts` record what a message added, in whole numbers, so that it is removed
-exactly and in any order. `ages` says which tokens expire. `explanation` explains, and `state` saves. `user_filter` is a
-user's small filter over that of a site, and `base_model` what others may begin with.
+exactly and in any order. `ages` says which tokens expire. `explanation` explains, and `state` saves. `messages` are as
+they arrive, `arguments` makes a filter for a pipeline, `other_filters` reads counts of other programs. `user_filter` is
+a user's small filter over that of a site, and `base_model` what others may begin with.
 """

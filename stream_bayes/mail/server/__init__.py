@@ -1,7 +1,6 @@
-"""Mail as a stream, and the spam filter in its directory.
+"""The servers of a filter: its own protocol over a socket, and those of mail systems.
 
-`decoder` makes events of raw mails, `mailbox` reads mbox and Maildir. `home` is the directory and lock of a filter,
-`change_journal` its changes since the snapshot, `judged_mails` the tokens of mails that were only judged, `identity`
-the ids of mails. `filter_service` judges and learns for many threads; `server` answers over sockets, in the protocols
-of `spamd`, `milter` and `web_api`.
+`filter_service` judges and learns for many threads; `server` answers over sockets (`listeners`), in the protocols of
+`spamd`, `milter` and `web_api`. `callers` are the programs at the other end. For the HTTP service, `followed_home` is a
+filter's directory and `page_mails` learns mails from its page.
 """

@@ -1,12 +1,14 @@
 """Bytes of mail to tokens.
 
-    bytes -> structure            headers, parts and defects, with every count capped
-             transfer_encodings   bodies without base64 and quoted-printable, from one canonical form
-             charsets             text, whatever charset is declared
-             tokens               {token: count}, from `headers`, `html` (of which `visibility` says what is seen, and
-                                  `tags` what the tags tell) and `web`; words are split by `_words`
-             correspondents       tokens of people one has written to
+    bytes -> `structure`            headers, parts and defects, with every count capped
+             `transfer_encodings`   bodies without base64 and quoted-printable, from one canonical form
+             `charsets`             text, whatever charset is declared, or none (`charset_guess`)
+             `tokens`               {token: count}, from `headers` (`senders` compared), `html` and `web`; words are
+                                    split by `_words`, and `letters` stand for those that look alike
+             `correspondents`       tokens of people one has written to
 
-Parsers never get the original message: deep nesting can crash one, and they treat defects differently. `limits` holds
-the caps, and `transformer` is the one for River's pipelines.
+Of a page of HTML, `visibility` says what is seen, by the `styles`, and `tags` what the tags tell. `attachments` are
+read for their text; `armour` and `binary` are what is no text. Parsers never get the original message: deep nesting can
+crash one, and they treat defects differently. `limits` holds the caps. `transformer` is the one for River's pipelines,
+and `codec` saves it.
 """

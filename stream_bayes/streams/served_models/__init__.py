@@ -1,5 +1,7 @@
-"""Models behind the engine: learners, River's classifiers and pipelines, the spam filter.
+"""Models behind the engine: learners, River's classifiers and pipelines, models that products bring.
 
-`served` is the protocol and picks the adapter: its own for learners, `river`, or `spam`. `answers` holds the
-predictions of a batch, `corrections` replaces a learned label, `background` runs searches on a thread.
+`protocol` is what the engine calls, and `served` picks the adapter: `learner`, `mixture` (`AdaptiveBayes`),
+`regressor`, `network`, `events` (models without labels), `river`, or one of `product_models`. `unwrapping` finds the
+model that answers. `answers` holds the predictions of a batch, `corrections` replaces a learned label, `background`
+runs searches on a thread, and `name_limit` bounds the names of features.
 """

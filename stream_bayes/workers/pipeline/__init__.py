@@ -1,1 +1,1 @@
-"""The parts of a worker that a pipeline file with `[workers]` describes."""
+"""Workers in pipeline files: the table `[workers]` (`config`), what it describes (`parts`), and its `rescale`."""
