@@ -9,13 +9,24 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from river import checks, compose, datasets, evaluate, feature_extraction, metrics, preprocessing
+from river import base, checks, compose, datasets, evaluate, feature_extraction, metrics, preprocessing
 
 import stream_bayes
-from stream_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB, NaiveBayes, Numeric, Schema
+from stream_bayes import (
+    AdaptiveBayes,
+    BernoulliNB,
+    ComplementNB,
+    DriftAdaptive,
+    GaussianNB,
+    HalfLifeChoice,
+    MultinomialNB,
+    NaiveBayes,
+    Numeric,
+    Schema,
+)
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.base.base import BayesClassifier
-from stream_bayes.learners.catalogue import LEARNERS, declaration_of
+from stream_bayes.learners.catalogue import LEARNERS, REGRESSORS, declaration_of
 from stream_bayes.learners.factory import make_learner
 from stream_bayes.mail import EmailTokens, SpamFilter
 from stream_bayes.testing.public_learners import counting_learners, made
@@ -26,18 +37,26 @@ MODELS: tuple[BayesClassifier, ...] = tuple(
 )
 if not EVERYTHING:  # one setting of each class
     MODELS = tuple({type(model): model for model in reversed(MODELS)}.values())[::-1]
-CHECKS = 30  # that River has for a MiniBatchClassifier; fewer run where pandas or scikit-learn is missing
+# So many has River for a MiniBatchClassifier, a Classifier and a Regressor; fewer run without pandas or scikit-learn.
+CHECKS, CHECKS_OF_ONE_BY_ONE, CHECKS_OF_NUMBERS = 30, 27, 25
 
-Check = Callable[[BayesClassifier], None]
+OTHERS: tuple[Any, ...] = (
+    AdaptiveBayes(),
+    DriftAdaptive(NaiveBayes()),
+    HalfLifeChoice(NaiveBayes(), (None, 50.0)),
+    *(made(name, settings) for name in REGRESSORS for settings in declaration_of(name).river),
+)
+
+Check = Callable[[Any], None]
 
 
-def named_checks(model: BayesClassifier) -> list[tuple[str, Check]]:
+def named_checks(model: Any) -> list[tuple[str, Check]]:
     """Every check, with its number where it runs on several datasets.
 
     Uncompiled, what counts pairs and triples takes minutes: there each check runs on the first of its datasets alone.
     """
     found = list(enumerate(checks.yield_checks(model)))
-    if not stream_bayes.compiled and model._store.order > 1:
+    if not stream_bayes.compiled and model in MODELS and model._store.order > 1:
         found = list({check.__name__: (number, check) for number, check in reversed(found)}.values())[::-1]
     return [(f"{check.__name__}-{number}", check) for number, check in found]
 
@@ -49,20 +68,27 @@ CASES = [
     for number, (name, check) in enumerate(named_checks(model))
     if model in FIRST or (place + number) % 3 == 0  # of the other settings a share
 ]
+CASES += [
+    pytest.param(model, check, id=f"{type(model).__name__}{place}-{name}")
+    for place, model in enumerate(OTHERS)
+    for name, check in named_checks(model)
+]
 
 
 @pytest.mark.filterwarnings("ignore::stream_bayes.errors.NeverMet")  # River's datasets have no x0
 @pytest.mark.parametrize(("model", "check"), CASES)
-def test_river_finds_nothing_wrong(model: BayesClassifier, check: Check) -> None:
+def test_river_finds_nothing_wrong(model: Any, check: Check) -> None:
     check(model.clone())
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-def test_all_of_rivers_checks_run(model: BayesClassifier) -> None:
+@pytest.mark.parametrize("model", [*MODELS, *OTHERS], ids=lambda model: type(model).__name__)
+def test_all_of_rivers_checks_run(model: Any) -> None:
     assert sklearn.__version__
     assert pd.__version__
     names = {check.__name__ for check in checks.yield_checks(model)}
-    assert len(names) == CHECKS, sorted(names)
+    one_by_one = CHECKS_OF_NUMBERS if isinstance(model, base.Regressor) else CHECKS_OF_ONE_BY_ONE
+    expected = CHECKS if isinstance(model, base.MiniBatchClassifier) else one_by_one
+    assert len(names) == expected, sorted(names)
     assert model._unit_test_skips() == set()
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from river import checks
 from river.datasets import synth
 
 from stream_bayes import AODE, AdaptiveBayes, NaiveBayes, Nominal, Numeric, Schema
@@ -197,14 +196,6 @@ def test_the_engine_serves_it() -> None:
     answers = [model.predict_then_learn(x, y, 1.0) for x, y in drifting(30)]
     assert answers[0] == {}
     assert set(answers[-1]) == {"yes", "no"}
-
-
-CHECKS = list(enumerate(checks.yield_checks(AdaptiveBayes())))
-
-
-@pytest.mark.parametrize("number", range(len(CHECKS)), ids=[f"{n}-{c.__name__}" for n, c in CHECKS])
-def test_river_finds_nothing_wrong(number: int) -> None:
-    CHECKS[number][1](AdaptiveBayes())
 
 
 @pytest.mark.parametrize("labels", [("up", "down"), (1, 2), (True, False)])

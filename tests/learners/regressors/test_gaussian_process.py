@@ -8,13 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from river import checks
 
 from stream_bayes import BayesianRegression, GaussianProcess
 from stream_bayes.core.regression.gaussian_process import GaussianKernel
 from stream_bayes.errors import BadValue, CannotMerge, NotLearned
-from stream_bayes.learners.catalogue import declaration_of
-from stream_bayes.testing.public_learners import made
 
 Array = NDArray[np.float64]
 
@@ -157,10 +154,3 @@ def test_targets_whose_squares_are_no_doubles_are_learned() -> None:
         model.learn_one({"a": k % 5}, 1e-300 * (k % 5 + 0.1 * (k % 3)))
         assert math.isfinite(model.predict_one({"a": 3}))
     assert model.predict_one({"a": 3}) == pytest.approx(3.1e-300, rel=0.1)
-
-
-def test_river_finds_nothing_wrong() -> None:
-    for each in declaration_of("gaussian-process").river:
-        model = made("gaussian-process", each)
-        for check in checks.yield_checks(model):
-            check(model.clone())

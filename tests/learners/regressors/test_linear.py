@@ -11,18 +11,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
-from river import checks, metrics, preprocessing
+from river import metrics, preprocessing
 from scipy.special import gammaln
 
 import stream_bayes
 from stream_bayes import BayesianRegression, FourierFeatures, Nominal, Numeric, Schema
 from stream_bayes.errors import BadState, BadValue, CannotMerge, NotLearned, SchemaError
 from stream_bayes.learners.base.state import checksum, text_of
-from stream_bayes.learners.catalogue import declaration_of
-from stream_bayes.testing.public_learners import made
 
 Array = NDArray[np.float64]
-RIVER = [made("bayesian-regression", each) for each in declaration_of("bayesian-regression").river]
 
 
 def rows(numbers: Array) -> list[dict[str, float]]:
@@ -381,14 +378,6 @@ def test_a_state_with_columns_of_no_feature_is_refused() -> None:
 
 
 # --- everywhere ---
-
-
-@pytest.mark.parametrize("model", RIVER, ids=str)
-def test_river_finds_nothing_wrong(model: BayesianRegression) -> None:
-    found = list(checks.yield_checks(model))
-    assert len(found) > 10
-    for check in found:
-        check(model.clone())
 
 
 def test_it_works_in_rivers_pipelines_frames_and_files(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from river import checks
 
 import stream_bayes
 from stream_bayes import BayesianRegression, BayesianTree
@@ -77,8 +76,3 @@ def test_it_goes_on_from_a_file_and_a_state_that_does_not_fit_is_refused(tmp_pat
         bad["checksum"] = checksum(text_of(bad), arrays)
         with pytest.raises(BadState):
             BayesianTree.from_state(bad)
-
-
-def test_river_finds_nothing_wrong() -> None:
-    for check in checks.yield_checks(BayesianTree()):
-        check(BayesianTree())

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from river import checks
 
 from stream_bayes import AODE, HalfLifeChoice, NaiveBayes, SlidingWindow
 from stream_bayes.errors import BadLabel, BadValue, OtherConfiguration
@@ -126,14 +125,6 @@ def test_bad_arguments_are_refused() -> None:
     for arguments in wrong:
         with pytest.raises(BadValue):
             HalfLifeChoice(**({"learner": NaiveBayes()} | arguments))
-
-
-CHECKS = list(enumerate(checks.yield_checks(HalfLifeChoice(NaiveBayes(), (None, 50.0)))))
-
-
-@pytest.mark.parametrize("number", range(len(CHECKS)), ids=[f"{n}-{c.__name__}" for n, c in CHECKS])
-def test_river_finds_nothing_wrong(number: int) -> None:
-    CHECKS[number][1](HalfLifeChoice(NaiveBayes(), (None, 50.0)))
 
 
 @pytest.mark.parametrize("combine", ["best", "mixture"])
