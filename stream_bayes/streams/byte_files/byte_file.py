@@ -22,6 +22,7 @@ from stream_bayes.streams.byte_files.archives import ZIP, is_workbook, table_in
 from stream_bayes.streams.byte_files.spreadsheets import SheetFile
 
 __all__ = [
+    "BEFORE",
     "ByteFile",
     "Generated",
     "ReplayableFile",
@@ -34,6 +35,7 @@ __all__ = [
 GZIP, ZSTD, BZ2, XZ = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ"
 WORKBOOK = b"\xd0\xcf\x11\xe0"  # .xls
 CONVERTED_AT_ONCE = 2**15
+BEFORE = 2**12  # bytes before a position by which it is recognised
 SKIPPED_AT_ONCE = 2**20  # bytes, on the way to a position in a compressed file
 
 
@@ -257,7 +259,7 @@ class ByteFile:
         return data
 
     def seek(self, offset: int) -> bytes:
-        """Move to an offset, and return the byte before it, if there is one.
+        """Move to an offset, and return what stands before it, up to `BEFORE` bytes.
 
         Raises
         ------
@@ -269,11 +271,11 @@ class ByteFile:
             self._content.seek(0)
             self.offset = 0
             while self.offset < offset and (data := self.read(min(SKIPPED_AT_ONCE, offset - self.offset))):
-                before = data[-1:]
+                before = (before + data)[-BEFORE:]
         elif offset <= self.size:
-            self._content.seek(max(0, offset - 1))
-            self.offset = max(0, offset - 1)
-            before = self.read(min(offset, 1))
+            before = self.at(max(0, offset - BEFORE), min(offset, BEFORE))
+            self._content.seek(offset)
+            self.offset = offset
         if self.offset != offset:
             end = self.offset if self.compressed else self.size
             raise SourceError(

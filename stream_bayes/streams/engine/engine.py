@@ -30,6 +30,7 @@ from stream_bayes.errors import (
 )
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.saving.snapshots.store import SnapshotStore
+from stream_bayes.streams.contracts.marks import check_marks, marks_state
 from stream_bayes.streams.contracts.recovery import Recovery, ResumePoint
 from stream_bayes.streams.contracts.sink import DriftEntry, ReplaceableSink, Sink
 from stream_bayes.streams.contracts.slices import slices_of
@@ -52,7 +53,8 @@ logger = logging.getLogger(__name__)
 BATCH = 1000  # events between two commits, at most
 IDLE_SECONDS = 0.05  # between two polls of a source without new records
 SETTINGS = "settings"  # the section with the settings
-LOG = "log"  # the section with the identity that recovery checks
+LOG = "log"  # the section that shows whether the log is the same: the identity that recovery checks, or
+READ = "read"  # marks of what was read
 HISTORY = "history"  # the section with the records that the state has learned from
 
 
@@ -588,7 +590,7 @@ class Engine:
     def _load(self, snapshot: Snapshot) -> None:
         """Load a snapshot, and seek to its positions."""
         sections = dict(snapshot.sections)
-        sections.pop(LOG, None)
+        log = sections.pop(LOG, {})
         self.history.load(sections.pop(HISTORY, {}))
         changed = differences(sections.pop(SETTINGS, {}), self.settings)
         if changed:
@@ -602,35 +604,34 @@ class Engine:
         self.positions = dict(snapshot.positions)
         if self.recovery is None:  # else it may have to skip positions that expired
             self.source.seek(self.positions)
+            check_marks(self.source, log.get(READ, []))
 
     def _replay(self, batches: Iterable[Sequence[Record]]) -> None:
         """Process again the records committed after the snapshot. Their results are not written again.
 
         Except for drift entries in a file: it was cut back to the snapshot.
         """
-        for records in batches:
-            slices = slices_of(records, self.positions, self.source.may_skip)
-            self._learn(records, slices)
-            self._rewrite_drifts(self.step.drifts, slices)
-            self.step.clear_results()
-            self.replayed += len(records)
-            self.reached = records[-1].time if records else self.reached
-            if self._stopping:
-                break
+        for drifts, slices in self._processed_again(batches):
+            self._rewrite_drifts(drifts, slices)
         self.source.seek(self.positions)
 
     def _catch_up(self, batches: Iterable[Sequence[Record]]) -> list[DriftEntry]:
         """Process what was committed, for a rebuild, and write nothing: a rebuild that fails leaves all as it was."""
-        drifts: list[DriftEntry] = []
+        return [entry for drifts, _ in self._processed_again(batches) for entry in drifts]
+
+    def _processed_again(
+        self, batches: Iterable[Sequence[Record]]
+    ) -> Iterator[tuple[list[DriftEntry], Sequence[Slice]]]:
+        """Yield the drift entries and the slices of batches, each once it was processed again, until `stop`."""
         for records in batches:
-            self._learn(records, slices_of(records, self.positions, self.source.may_skip))
-            drifts += self.step.drifts
+            slices = slices_of(records, self.positions, self.source.may_skip)
+            self._learn(records, slices)
+            yield list(self.step.drifts), slices
             self.step.clear_results()
             self.replayed += len(records)
             self.reached = records[-1].time if records else self.reached
             if self._stopping:
                 break
-        return drifts
 
     def _rewrite_drifts(self, drifts: Sequence[DriftEntry], slices: Sequence[Slice]) -> None:
         """Write replayed drift entries to a file: it was cut back to the snapshot."""
@@ -732,6 +733,8 @@ class Engine:
         self._has_unlearned = False  # a replay need not read again what a snapshot holds
         if self.recovery is not None:
             own[LOG] = dict(self.recovery.identity)
+        elif marks := marks_state(self.source, self.positions):
+            own[LOG] = {READ: marks}
         self.schedule.mark_taken(self.step.processed, self._clock())
         self._writer.write(lambda: Snapshot(sections=sections() | challengers() | own, **frozen))
 

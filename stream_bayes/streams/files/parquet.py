@@ -121,7 +121,7 @@ class ParquetSource(TypedFile):
         return values
 
     def _row(self, record: dict[str, Any]) -> dict[str, Any]:
-        return record
+        return record.copy()
 
 
 def _columns_of(metadata: FileMetaData, encodings: set[str]) -> set[str]:

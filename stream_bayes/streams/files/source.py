@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import time
+import zlib
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from stream_bayes.core.events.event import Event, Partition, Position
 from stream_bayes.errors import BadValue, Exhausted, SourceError
-from stream_bayes.streams.byte_files.byte_file import ByteFile
+from stream_bayes.streams.byte_files.byte_file import BEFORE, ByteFile
 from stream_bayes.streams.byte_files.rotation import after, found_again, numbered, rotations_before
+from stream_bayes.streams.contracts.marks import ReadMark
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.records.bad_records import KEPT_BYTES, bad_record
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES, checked_bytes, too_long
@@ -21,6 +24,7 @@ __all__ = ["BLOCK_BYTES", "FileSource", "Lines"]
 
 BLOCK_BYTES = 2**15  # read at once: the cells of more do not fit the processor's cache
 BOM = b"\xef\xbb\xbf"  # some editors write it before the text
+MARKS = 512  # of the ends of the newest blocks; who merges files reads less ahead than this many
 PAUSE_SECONDS = 0.1  # between two reads of a file that does not grow
 
 
@@ -169,6 +173,23 @@ class FileSource(ABC):
         if position or partition.partition:
             self._given_partition, self._given_position = partition, position
 
+    def marks(self, positions: Mapping[Partition, Position], /) -> Mapping[Partition, ReadMark]:
+        position = positions.get(self._given_partition, 0) if self._given_partition == self._partition else 0
+        into_block = position - self._marks[-1].position if self._marks else -1
+        if into_block > 0:
+            before = (self._before_block + self._block[:into_block])[-BEFORE:]
+            return {self._given_partition: ReadMark(position, zlib.crc32(before, self._heading_checksum))}
+        earlier = [mark for mark in self._marks if mark.position <= position]
+        return {self._given_partition: earlier[-1]} if earlier else {}
+
+    def check_marks(self, marks: Mapping[Partition, ReadMark], /) -> None:
+        mark = marks.get(self._given_partition)
+        if mark is not None and self._checksum_before(mark.position) != mark.checksum:
+            raise SourceError(
+                f"{self.path}: its heading, or what stands before byte {mark.position}, is not what was read: it was "
+                "changed or replaced. Bring the file back, or start over without the snapshot"
+            )
+
     def close(self) -> None:
         self._file.close()
         if self._next is not None:
@@ -185,6 +206,10 @@ class FileSource(ABC):
         self._start: Position = 0  # of the data
         self._span: Position = 0  # of the next record
         self._body: Position = 0  # after the heading
+        self._heading_checksum = 0
+        self._before = self._before_block = b""  # what stands before the data, and before the block
+        self._block = b""  # of the records taken last
+        self._marks: deque[ReadMark] = deque(maxlen=MARKS)  # at the beginnings of blocks
         self._skipped: tuple[bytes, int] | None = (
             None  # of a record that is too long: its beginning and its length
         )
@@ -214,25 +239,56 @@ class FileSource(ABC):
                 break
             self._read_heading(last=False)
         before = self._file.seek(position)
-        if before != b"\n" and self._file.read(1):  # a record may also end with the file
+        if before[-1:] != b"\n" and self._file.read(1):  # a record may also end with the file
             raise SourceError(
                 f"{self.path}: no record begins at byte {position}, where it was read to before: it was changed or "
                 "replaced. Bring the file back, or start over without the snapshot"
             )
-        self._data, self._start, self._span = b"", position, position
+        self._data, self._start, self._span, self._before = b"", position, position, before
+        self._add_mark()
 
     def _grow(self) -> bool:
         """Read another block; return True if there was one."""
+        if self._waits:
+            self._check_uncut()
         # For a record of many blocks their size doubles, so that its bytes are not copied too often.
         block = self._file.read(max(self.block_bytes, len(self._data)))
         self._data += block
         self._file_ended = not block
         return bool(block)
 
+    def _check_uncut(self) -> None:
+        """Check, after a pause, that the file was not cut, and had grown again before its size could tell."""
+        end = (self._before + self._data)[-BEFORE:]
+        start = self._file.offset - len(end)
+        if self._file.size >= self._file.offset and self._file.at(start, len(end)) != end:
+            raise SourceError(
+                f"{self.path} was cut and written anew while it was read, to byte {self._file.offset}. Rotate a log by "
+                "renaming it; start over without the snapshot to read what it holds now"
+            )
+
     def _drop(self, count: int) -> None:
         """Discard bytes that were read."""
+        self._before = (self._before + self._data[max(0, count - BEFORE) : count])[-BEFORE:]
         self._data = self._data[count:]
         self._start += count
+
+    def _add_mark(self) -> None:
+        """Begin a block, whose beginning has a mark."""
+        self._before_block, self._block = self._before, b""
+        self._marks.append(ReadMark(self._start, zlib.crc32(self._before, self._heading_checksum)))
+
+    def _checksum_before(self, position: Position) -> int:
+        """Return the checksum of the heading and of what stands before a position in the file now."""
+        if self._file.compressed:
+            file = self._open_file()
+            try:
+                before = file.seek(position)
+            finally:
+                file.close()
+        else:
+            before = self._file.at(max(0, position - BEFORE), min(position, BEFORE))
+        return zlib.crc32(before, self._heading_checksum)
 
     def _advance(self) -> list[Record]:
         """Read on to the next records; none, after a pause, if there are none yet."""
@@ -281,6 +337,7 @@ class FileSource(ABC):
             return
         taken = self._heading(self._lines(bom, last))
         if taken is not None:
+            self._heading_checksum = zlib.crc32(self._data[: bom + taken])
             self._drop(bom + taken)
             self._body = self._start
             self._headed = True
@@ -312,6 +369,9 @@ class FileSource(ABC):
             return []
         assert self._partition is not None
         records, used = self._records(lines, self._partition)
+        if records:
+            self._add_mark()
+            self._block = lines.data
         self._drop(used)
         if records:
             self._span = records[-1].after
@@ -341,6 +401,7 @@ class FileSource(ABC):
         error = too_long(length, self.max_record_bytes)
         record = bad_record(error, beginning, self._span, self._partition, self._start - self._span)
         self._span = record.after
+        self._add_mark()
         return [record]
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from itertools import islice
 from pathlib import Path
@@ -20,9 +22,10 @@ from stream_bayes.data.declarations import Declared
 from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import Exhausted, SchemaError, SourceError, Undecodable
+from stream_bayes.streams.contracts.marks import ReadMark
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.files.csv_cells import Misfits
-from stream_bayes.streams.files.source import checked_name
+from stream_bayes.streams.files.source import MARKS, checked_name
 from stream_bayes.streams.records.bad_records import bad_record
 from stream_bayes.streams.records.fields import Assembler, Fields
 
@@ -100,6 +103,8 @@ class TypedFile(ABC):
         self._is_read = bool(schema or self.schema.kinds or self.schema.missing_features)
         self._position: Position = 0
         self._records = self._read(0)
+        self._newest: Sequence[Any] = ()  # what was polled last
+        self._marks: deque[ReadMark] = deque(maxlen=MARKS)  # at the ends of what was polled before
 
     @abstractmethod
     def _open(self) -> Mapping[str, str]:
@@ -134,6 +139,9 @@ class TypedFile(ABC):
         if not found:
             raise Exhausted(f"{self.path} has been read to its end")
         records = [self._record(content, self._position + place) for place, content in enumerate(found)]
+        if self._newest:
+            self._marks.append(ReadMark(self._position, _checksum(self._newest[-1])))
+        self._newest = found
         self._position += len(found)
         return records
 
@@ -142,6 +150,31 @@ class TypedFile(ABC):
             raise SourceError(f"expected positions of {self._partition}, got those of {shown(unknown)}")
         position = positions.get(self._partition, 0)
         self._position, self._records = position, self._read(position)
+        self._newest = ()
+        self._marks.clear()
+
+    def marks(self, positions: Mapping[Partition, Position], /) -> Mapping[Partition, ReadMark]:
+        position = positions.get(self._partition, 0)
+        into_newest = position - self._position + len(self._newest)
+        if into_newest > 0:
+            return {self._partition: ReadMark(position, _checksum(self._newest[into_newest - 1]))}
+        earlier = [mark for mark in self._marks if mark.position <= position]
+        return {self._partition: earlier[-1]} if earlier else {}
+
+    def check_marks(self, marks: Mapping[Partition, ReadMark], /) -> None:
+        mark = marks.get(self._partition)
+        if mark is None:
+            return
+        misfits, self.misfits = self.misfits, {}  # of a record that is not read for its own sake
+        record = next(self._read(mark.position - 1))
+        self.misfits = misfits
+        if _checksum(record) != mark.checksum:
+            raise SourceError(
+                f"{self.path}: {self.record_word.removesuffix('s')} {mark.position} is not what was read: the file was "
+                "changed or replaced. Bring it back, or start over without the snapshot"
+            )
+        if mark.position == self._position:
+            self._marks.append(mark)
 
     def _record(self, content: Any, position: Position) -> Record:
         try:
@@ -194,3 +227,7 @@ class TypedFile(ABC):
                 )
             features[name] = SPECS[kind]
         return Schema(features, target=self.fields.target or usual_target(features))
+
+
+def _checksum(record: Any) -> int:
+    return zlib.crc32(repr(record).encode("utf-8", "surrogatepass"))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import cast
 
 from msgspec.structs import replace
 
-from stream_bayes.core.events.event import Event, Partition, Position
+from stream_bayes.core.events.event import Event
 from stream_bayes.data.amounts import Amount
 from stream_bayes.errors import BadValue
 from stream_bayes.streams.contracts.source import Record, Source
+from stream_bayes.streams.sources.source_around import SourceAround
 
 __all__ = ["BinnedLabels", "cut_points"]
 
@@ -37,7 +38,7 @@ def cut_points(values: Sequence[float], bins: int) -> list[float]:
     return cuts
 
 
-class BinnedLabels:
+class BinnedLabels(SourceAround):
     """A source whose labels are numbers, with the interval of each as its class. A label that is no number becomes
     missing. The cut points ascend. `amount` is how numbers are written in text.
 
@@ -50,24 +51,13 @@ class BinnedLabels:
     """
 
     def __init__(self, source: Source, cuts: Sequence[float], amount: Amount | None = None) -> None:
-        self.source = source
+        super().__init__(source)
         self.cuts = list(cuts)
-        self.name, self.medium, self.may_skip = source.name, source.medium, source.may_skip
         self._amount = Amount() if amount is None else amount
         self.labels = list(_names(self.cuts))
 
-    @property
-    def positions(self) -> Mapping[Partition, Position]:
-        return self.source.positions
-
     def poll(self, limit: int) -> list[Record]:
-        return [self._binned(record) for record in self.source.poll(limit)]
-
-    def seek(self, positions: Mapping[Partition, Position]) -> None:
-        self.source.seek(positions)
-
-    def close(self) -> None:
-        self.source.close()
+        return [self._binned(record) for record in super().poll(limit)]
 
     def _binned(self, record: Record) -> Record:
         if not isinstance(record, Event) or record.y is None:

@@ -17,13 +17,14 @@ from pathlib import Path
 
 import msgspec
 
-from stream_bayes.core.events.event import Event, Partition, Position
+from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.core.events.time_merge import merge_ranges
 from stream_bayes.errors import Exhausted, SourceError
 from stream_bayes.private_files import write_private
 from stream_bayes.saving.snapshots.file_system import FileSystem
-from stream_bayes.streams.contracts.source import Record, Source, units_of
+from stream_bayes.streams.contracts.source import Record, Source
 from stream_bayes.streams.sources.merged import MergedSource
+from stream_bayes.streams.sources.source_around import SourceAround
 
 __all__ = ["JOURNAL", "JournaledSource"]
 
@@ -40,7 +41,7 @@ class MergedBatch(msgspec.Struct, frozen=True):
     slices: list[tuple[str, int, int, int]]
 
 
-class JournaledSource:
+class JournaledSource(SourceAround):
     """Several files merged by time, whose batches are the same when they are read again.
 
     The journal outlasts the process, and is not synced: after a power cut, what came after the last snapshot may be
@@ -67,7 +68,7 @@ class JournaledSource:
     [[2.0], [2.0], [1.0]]
     """
 
-    may_skip = False
+    source: MergedSource
 
     def __init__(
         self,
@@ -78,10 +79,8 @@ class JournaledSource:
         is_again: bool = False,
         files: FileSystem | None = None,
     ) -> None:
-        self.source = source
+        super().__init__(source)
         self.path = path
-        self.name = source.name
-        self.medium = source.medium
         self._oldest = oldest
         self._is_again = is_again
         self._files = FileSystem() if files is None else files
@@ -91,9 +90,6 @@ class JournaledSource:
         except SourceError:
             source.close()
             raise
-
-    def __repr__(self) -> str:
-        return f"JournaledSource({self.source!r})"
 
     def _begin(self, positions: Mapping[Partition, Position]) -> None:
         self._positions = dict(positions)
@@ -133,38 +129,11 @@ class JournaledSource:
 
     def close(self) -> None:
         self._close_journal()
-        self.source.close()
-
-    def raw_of(self, event: Event, /) -> bytes | None:
-        """Return the bytes of an event's record, from its own file."""
-        return self.source.raw_of(event)
-
-    @property
-    def connected(self) -> bool:
-        """True while all files can be read."""
-        return self.source.connected
-
-    @property
-    def position_units(self) -> Mapping[str, str]:
-        """The units of the files."""
-        return units_of(self.source)
-
-    @property
-    def end_offsets(self) -> Mapping[Partition, Position]:
-        """The position after the last record of each file, if it can be computed."""
-        return self.source.end_offsets
-
-    def fetch_end(self) -> Mapping[Partition, Position]:
-        """Return the end of each file as it is now."""
-        return self.source.fetch_end()
+        super().close()
 
     def has_reached(self, end: Mapping[Partition, Position], /) -> bool:
         """Return True once all records before this end were returned."""
-        return not self._batch and not self._entries and self.source.has_reached(end)
-
-    @property
-    def incidents(self) -> Mapping[str, int]:
-        return self.source.incidents
+        return not self._batch and not self._entries and super().has_reached(end)
 
     # -- reading batches again ----------------------------------------------------------------------------------------
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stream_bayes.core.events.event import Partition, Position
+from stream_bayes.core.events.event import Event, Partition, Position
 from stream_bayes.errors import Exhausted
-from stream_bayes.streams.contracts.incidents import HasIncidents
-from stream_bayes.streams.contracts.source import EndlessSource, HasEndOffsets, Record, Source, units_of
+from stream_bayes.streams.contracts.source import Record, Source
 from stream_bayes.streams.files.label_log import LabelLog
+from stream_bayes.streams.sources.source_around import SourceAround
 
 __all__ = ["LabelledSource"]
 
 
-class LabelledSource:
+class LabelledSource(SourceAround):
     """A source, and labels that come between its records; after a restart, between the same ones.
 
     A label is a batch of its own. `source` has the samples, `log` the labels.
@@ -36,17 +36,10 @@ class LabelledSource:
     [['days', 'days', 'days'], ['labels'], ['days']]
     """
 
-    may_skip = False
-
     def __init__(self, source: Source, log: LabelLog) -> None:
-        self.source = source
+        super().__init__(source)
         self.log = log
-        self.name = source.name
-        self.medium = source.medium
         self._begin()
-
-    def __repr__(self) -> str:
-        return f"LabelledSource({self.source!r})"
 
     def _begin(self) -> None:
         self._positions = dict(self.source.positions)
@@ -99,32 +92,19 @@ class LabelledSource:
         self.source.close()
         self.log.close()
 
-    @property
-    def connected(self) -> bool:
-        """True while the source can be read."""
-        return not isinstance(self.source, HasEndOffsets) or self.source.connected
+    def raw_of(self, event: Event, /) -> bytes | None:
+        return None if event.partition == self.log.partition else super().raw_of(event)
 
     @property
     def position_units(self) -> Mapping[str, str]:
         """The units of the source, and of the log of labels."""
-        return {**units_of(self.source), self.log.partition.source: "bytes"}
+        return {**super().position_units, self.log.partition.source: "bytes"}
 
     @property
     def end_offsets(self) -> Mapping[Partition, Position]:
         """The position after the last record of each partition, where it is known."""
-        ends = self.source.end_offsets if isinstance(self.source, HasEndOffsets) else {}
-        return {**ends, self.log.partition: self.log.end}
-
-    def fetch_end(self) -> Mapping[Partition, Position]:
-        """Return the end of each partition as it is now."""
-        return self.source.fetch_end() if isinstance(self.source, EndlessSource) else {}
+        return {**super().end_offsets, self.log.partition: self.log.end}
 
     def has_reached(self, end: Mapping[Partition, Position], /) -> bool:
         """Return True once all records before this end were returned."""
-        if self._ahead:
-            return False
-        return self._ended or (isinstance(self.source, EndlessSource) and self.source.has_reached(end))
-
-    @property
-    def incidents(self) -> Mapping[str, int]:
-        return self.source.incidents if isinstance(self.source, HasIncidents) else {}
+        return not self._ahead and (self._ended or super().has_reached(end))

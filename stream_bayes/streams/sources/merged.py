@@ -11,6 +11,7 @@ from stream_bayes.core.events.time_merge import TimeMerge
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, Exhausted, SourceError
 from stream_bayes.streams.contracts.incidents import OUT_OF_ORDER
+from stream_bayes.streams.contracts.marks import ReadMark, check_marks, marks_of
 from stream_bayes.streams.contracts.source import (
     EndlessSource,
     HasEndOffsets,
@@ -130,6 +131,13 @@ class MergedSource:
         for source in self.sources:
             source.seek({part: at for part, at in positions.items() if part.source == source.name})
         self._begin()
+
+    def marks(self, positions: Mapping[Partition, Position], /) -> Mapping[Partition, ReadMark]:
+        return {part: mark for source in self.sources for part, mark in marks_of(source, positions).items()}
+
+    def check_marks(self, marks: Mapping[Partition, ReadMark], /) -> None:
+        for source in self.sources:
+            check_marks(source, marks)
 
     def close(self) -> None:
         for source in self.sources:

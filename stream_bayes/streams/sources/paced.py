@@ -9,14 +9,15 @@ from collections.abc import Callable, Mapping
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, Exhausted
-from stream_bayes.streams.contracts.source import EndlessSource, HasEndOffsets, Record, Source, units_of
+from stream_bayes.streams.contracts.source import Record, Source
+from stream_bayes.streams.sources.source_around import SourceAround
 
 __all__ = ["Paced"]
 
 LONGEST_SLEEP = 0.1  # seconds; so that a replay with long silences can be stopped
 
 
-class Paced:
+class Paced(SourceAround):
     """A source that returns each record when it is due.
 
     The first record with a time is due at once, each other one after the difference of their times, divided by `speed`.
@@ -60,11 +61,8 @@ class Paced:
     ) -> None:
         if isinstance(speed, bool) or not isinstance(speed, (int, float)) or not speed > 0:
             raise BadValue(f"speed: expected a number above 0, got {shown(speed)}")
-        self.source = source
+        super().__init__(source)
         self.speed = speed
-        self.name = source.name
-        self.medium = source.medium
-        self.may_skip = source.may_skip
         self._clock = clock
         self._sleep = sleep
         self._stopped = False
@@ -98,31 +96,9 @@ class Paced:
         """End the replay: `poll` raises `Exhausted`, and `positions` stay. Thread-safe."""
         self._stopped = True
 
-    def close(self) -> None:
-        self.source.close()
-
-    @property
-    def connected(self) -> bool:
-        """True while the source can be read."""
-        return not isinstance(self.source, HasEndOffsets) or self.source.connected
-
-    @property
-    def position_units(self) -> Mapping[str, str]:
-        """The units of the source."""
-        return units_of(self.source)
-
-    @property
-    def end_offsets(self) -> Mapping[Partition, Position]:
-        """The position after the last record of each partition; empty if the source has none."""
-        return self.source.end_offsets if isinstance(self.source, HasEndOffsets) else {}
-
-    def fetch_end(self) -> Mapping[Partition, Position]:
-        """Return the end of each partition as it is now."""
-        return self.source.fetch_end() if isinstance(self.source, EndlessSource) else {}
-
     def has_reached(self, end: Mapping[Partition, Position], /) -> bool:
         """Return True once all records before this end were returned; a source without ends is read until exhausted."""
-        return not self._waiting and isinstance(self.source, EndlessSource) and self.source.has_reached(end)
+        return not self._waiting and super().has_reached(end)
 
     def _begin(self) -> None:
         self._waiting = []

@@ -90,3 +90,14 @@ def test_a_log_that_lost_its_labels_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"has 0 bytes, and was read to byte 40"):
         source.seek({Partition(LABELS): 40})
     source.close()
+
+
+def test_the_bytes_of_a_record_come_from_the_source_and_none_of_a_label(tmp_path: Path) -> None:
+    write_days(tmp_path, 1)
+    writer, source = LabelWriter(tmp_path), source_in(tmp_path)
+    writer.write(GivenLabel("a", "rain"))
+    records = [*source.poll(5), *source.poll(5)]
+    raws = [source.raw_of(record) for record in records if isinstance(record, Event)]
+    assert raws == [None, b'{"day": 0, "sky": "grey"}']
+    source.close()
+    writer.close()

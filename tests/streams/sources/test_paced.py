@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -134,3 +135,12 @@ def test_how_far_there_is_something_to_read_is_passed_on(tmp_path):
         polled += len(replayed.poll(1))
     assert polled == 2 and replayed.connected
     replayed.close()
+
+
+def test_the_bytes_of_a_record_and_incidents_come_from_the_source(tmp_path: Path) -> None:
+    file = tmp_path / "days.csv"
+    file.write_text("sky,y\ngrey,rain\nblue,sun\n")
+    source = Paced(CSVSource(file, Fields(target="y")), math.inf)
+    events = source.poll(5)
+    assert [source.raw_of(event) for event in events if isinstance(event, Event)] == [b"grey,rain", b"blue,sun"]
+    source.close()
