@@ -288,7 +288,11 @@ def evaluation_of(losses: Losses | NumberLosses) -> dict[str, Any]:
     if isinstance(losses, NumberLosses):
         for name in ("cumulative", "windowed", "fading"):
             numbers = getattr(losses, name)
-            found[name] = {**as_json(numbers.as_dict()), "weight": as_json(numbers.weight)}
+            found[name] = {
+                **as_json(numbers.as_dict()),
+                "weight": as_json(numbers.weight),
+                "pit": numbers.pit,
+            }
         return found | {"unanswered": losses.unanswered, "level": losses.level}
     for name in ("cumulative", "windowed", "fading"):
         measures = getattr(losses, name)

@@ -683,6 +683,8 @@ def test_numbers_have_intervals_and_errors_and_are_corrected_by_typing(driver: A
         assert "Accuracy" not in text(driver, "#panel-now")
         driver.find_element("id", "tab-models").click()
         wait_until(lambda: "mean: that of all labels" in text(driver, "#panel-models"))
+        driver.find_element("id", "tab-quality").click()
+        wait_until(lambda: "Where labels lie in their forecasts" in text(driver, "#panel-quality"))
         driver.find_element("id", "tab-model").click()
         driver.find_element("css selector", "#panel-model input[type=number]").send_keys("3")
         wait_until(lambda: "80.0\u00a0% interval" in text(driver, "#panel-model"))

@@ -64,6 +64,8 @@ def test_a_number_is_predicted_explained_shown_and_corrected(tmp_path: Path, kin
         evaluation = client.get("/v1/evaluation")
         assert evaluation["measures"]["cumulative"]["rmse"] == engine.step.losses.cumulative.rmse
         assert evaluation["status"]["measures"]["coverage"] > 0.5
+        assert evaluation["measures"]["fading"]["log_density"] > -3.0
+        assert len(evaluation["measures"]["windowed"]["pit"]) == 10
         newest = client.get("/v1/history?limit=2")["events"]
         assert newest[0]["label"] is None and newest[0]["interval"][0] < newest[0]["prediction"]
         assert newest[1]["prediction"] == pytest.approx(number_of(EVENTS - 2), abs=2.0)

@@ -3,22 +3,23 @@
 Sums of weighted squared errors, absolute errors, and intervals; over all events, over the newest, and fading. Beside
 the model stand two baselines: the previous label, and the mean of all labels before.
 
-The CRPS, the integral of (F(z) - [z >= label])^2, needs the distribution F of the answer. An answer has F at `POINTS`,
-in half widths from the middle of its interval: 17 numbers, which wait with a sample for its label. Between the points F
-is taken for straight, beyond them for 0 and 1. The mean CRPS of a t distribution is right to 0.3 % then, that of a
-mixture to 4 %; of the first forecasts of a mixture, whose tails reach a thousand deviations, it is no more than rough.
+CRPS, log density and PIT need the distribution of an answer. It is kept as 17 numbers, which wait with a sample for
+its label; see `sampled_distribution`. The mean CRPS of a t distribution is right to 0.3 % then, that of a mixture to 4
+%; of the first forecasts of a mixture, whose tails reach a thousand deviations, it is no more than rough. The mean log
+density is right to 0.003, where a mixture has narrow peaks to 0.2.
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_bayes.core.measures.sampled_distribution import POINTS, SampledDistribution, points_of
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.errors import BadValue
 
@@ -30,7 +31,19 @@ WINDOW = 1000  # events of the windowed measures
 HALF_LIFE = 1000.0  # events after which an event weighs half in the fading measures
 
 # An event as it is scored, and its columns in a state.
-COLUMNS = ("weight", "label", "error", "inside", "width", "no_change_error", "mean_error", "crps")
+COLUMNS = (
+    "weight",
+    "label",
+    "error",
+    "inside",
+    "width",
+    "no_change_error",
+    "mean_error",
+    "crps",
+    "log_density",
+    "below",
+)
+BINS = 10  # of the PIT
 SUMS = (
     "weight",
     "square",
@@ -43,9 +56,15 @@ SUMS = (
     "mean",
     "ranked",
     "crps",
+    "dense",
+    "log_density",
+    *(f"pit{k}" for k in range(BINS)),
 )
+SIGNED = (
+    SUMS.index("log_density"),
+    len(SUMS),
+)  # the sums that may be below 0: that, and the mean of the labels
 
-POINTS = (-5.0, -2.6, -1.6, -1.0, -0.55, -0.35, -0.2, -0.08, 0.0, 0.08, 0.2, 0.35, 0.55, 1.0, 1.6, 2.6, 5.0)
 SHARES = tuple(f"below{point:+g}" for point in POINTS)  # their names in an answer
 
 
@@ -75,7 +94,7 @@ class NumberMeasures:
     >>> losses.update(7.0, {"mean": 7.0, "low": 5.0, "high": 9.0})
     >>> losses.cumulative.as_dict()
     {'rmse': 0.707..., 'mae': 0.5, 'r2': 0.875, 'coverage': 1.0, 'width': 4.0, 'no_change_rmse': 4.0, 'mean_rmse': 4.0,
-     'crps': nan}
+     'crps': nan, 'log_density': nan}
     """
 
     def __init__(self, sums: Array, target_mean: float, target_squares: float) -> None:
@@ -114,6 +133,20 @@ class NumberMeasures:
         return _share(self._sums["crps"], self._sums["ranked"])
 
     @property
+    def log_density(self) -> float:
+        """The mean logarithm of the density at the labels, of the answers that hold their distribution."""
+        return _share(self._sums["log_density"], self._sums["dense"])
+
+    @property
+    def pit(self) -> list[float]:
+        """The shares of the labels in the tenths of their distributions, lowest first: all 0.1 if these are right.
+        Empty if no answer holds its distribution.
+        """
+        counts = [self._sums[f"pit{k}"] for k in range(BINS)]
+        total = math.fsum(counts)
+        return [count / total for count in counts] if total > 0.0 else []
+
+    @property
     def no_change_rmse(self) -> float:
         """The RMSE of predicting the previous label."""
         return math.sqrt(_share(self._sums["no_change"], self._sums["compared"]))
@@ -125,7 +158,17 @@ class NumberMeasures:
 
     def as_dict(self) -> dict[str, float]:
         """Return the measures by name."""
-        names = ("rmse", "mae", "r2", "coverage", "width", "no_change_rmse", "mean_rmse", "crps")
+        names = (
+            "rmse",
+            "mae",
+            "r2",
+            "coverage",
+            "width",
+            "no_change_rmse",
+            "mean_rmse",
+            "crps",
+            "log_density",
+        )
         return {name: getattr(self, name) for name in names}
 
 
@@ -138,8 +181,12 @@ class _Tally:
         self.mean = self.squares = 0.0  # of the labels
 
     def add(self, event: tuple[float, ...]) -> None:
-        weight, label, error, inside, width, no_change, mean, crps = event
+        weight, label, error, inside, width, no_change, mean, crps, log_density, below = event
         is_finite, is_compared, is_ranked = width < math.inf, no_change == no_change, math.isfinite(crps)
+        is_dense = math.isfinite(log_density)
+        bins = [0.0] * BINS
+        if below == below:
+            bins[min(int(BINS * below), BINS - 1)] = weight
         new = (
             weight,
             weight * error * error,
@@ -152,6 +199,9 @@ class _Tally:
             weight * mean * mean if is_compared else 0.0,
             weight * is_ranked,
             weight * crps if is_ranked else 0.0,
+            weight * is_dense,
+            weight * log_density if is_dense else 0.0,
+            *bins,
         )
         self.sums *= self.fade
         self.sums += new
@@ -170,7 +220,9 @@ class _Tally:
 
     def load(self, state: Array) -> None:
         expect(state.shape == (len(SUMS) + 2,), f"it has sums of the shape {state.shape}")
-        expect(not np.isnan(state).any() and bool((np.delete(state, -2) >= 0.0).all()), "a sum is below 0")
+        expect(
+            not np.isnan(state).any() and bool((np.delete(state, SIGNED) >= 0.0).all()), "a sum is below 0"
+        )
         self.sums = np.array(state[:-2], np.float64)
         self.mean, self.squares = float(state[-2]), float(state[-1])
 
@@ -178,9 +230,9 @@ class _Tally:
 class NumberLosses:
     """Losses of a stream of predicted numbers: cumulative, over the newest events, and fading.
 
-    An event takes about four microseconds. An event without an answer, as of a learner that has learned nothing yet, is
-    in no measure; `unanswered` counts these. The state depends on the sequence of events alone. `level` is that of the
-    intervals that are scored.
+    An event takes about forty microseconds. An event without an answer, as of a learner that has learned nothing yet,
+    is in no measure; `unanswered` counts these. The state depends on the sequence of events alone. `level` is that of
+    the intervals that are scored.
 
     Attributes
     ----------
@@ -224,7 +276,7 @@ class NumberLosses:
                 high - low,
                 self._last - label,
                 self._mean - label,
-                self._crps(label, answer),
+                *self._scores(label, answer),
             )
             self._cumulative.add(event)
             self._fading.add(event)
@@ -238,10 +290,12 @@ class NumberLosses:
         self._last = label
 
     @staticmethod
-    def _crps(label: float, answer: Mapping[Any, Any]) -> float:
+    def _scores(label: float, answer: Mapping[Any, Any]) -> tuple[float, float, float]:
+        """Return CRPS, log density and PIT of a label; NaN from an answer without its distribution."""
         if SHARES[0] not in answer:
-            return math.nan
-        return _crps(_points(answer["low"], answer["high"]), [answer[name] for name in SHARES], label)
+            return math.nan, math.nan, math.nan
+        sampled = SampledDistribution(answer["low"], answer["high"], [answer[name] for name in SHARES])
+        return sampled.crps(label), *sampled.log_density_and_share(label)
 
     @property
     def cumulative(self) -> NumberMeasures:
@@ -312,39 +366,8 @@ def number_answer(mean: float, forecast: NumberDistribution, level: float) -> di
     low, high = forecast.interval(level)
     answer = {"mean": mean, "low": low, "high": high}
     if high - low < math.inf:
-        answer |= zip(SHARES, map(forecast.below, _points(low, high)), strict=True)
+        answer |= zip(SHARES, map(forecast.below, points_of(low, high)), strict=True)
     return answer
-
-
-def _points(low: float, high: float) -> list[float]:
-    middle, half = 0.5 * low + 0.5 * high, 0.5 * (high - low)
-    return [middle + point * half for point in POINTS]
-
-
-def _crps(points: Sequence[float], shares: Sequence[float], label: float) -> float:
-    """Return the score of a label under a distribution that is straight between points.
-
-    Examples
-    --------
-    >>> round(_crps([0.0, 1.0], [0.0, 1.0], 0.5), 6), round(_crps([0.0, 1.0], [0.0, 1.0], 3.0), 6)
-    (0.083333, 2.333333)
-    """
-    total = max(points[0] - label, label - points[-1], 0.0)
-    for k in range(len(points) - 1):
-        start, stop, first, last = points[k], points[k + 1], shares[k], shares[k + 1]
-        if label <= start:
-            total += _squares(stop - start, 1.0 - first, 1.0 - last)
-        elif label >= stop:
-            total += _squares(stop - start, first, last)
-        else:
-            share = first + (last - first) * (label - start) / (stop - start)
-            total += _squares(label - start, first, share) + _squares(stop - label, 1.0 - share, 1.0 - last)
-    return total
-
-
-def _squares(width: float, first: float, last: float) -> float:
-    """Return the integral of the square of what goes straight from one number to another."""
-    return width * (first * first + first * last + last * last) / 3.0
 
 
 def _share(total: float, whole: float) -> float:

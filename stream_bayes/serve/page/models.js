@@ -10,7 +10,7 @@ const MEASURES = [
 ];
 
 const MEASURES_OF_NUMBERS = [
-  ["rmse", "RMSE", false, false], ["mae", "mean absolute error", false, false], ["r2", "R2", false, true], ["coverage", "coverage", true, null], ["width", "width", false, null], ["crps", "CRPS", false, false],
+  ["rmse", "RMSE", false, false], ["mae", "mean absolute error", false, false], ["r2", "R2", false, true], ["coverage", "coverage", true, null], ["width", "width", false, null], ["crps", "CRPS", false, false], ["log_density", "log density", false, true],
 ];
 
 export class Models {

@@ -109,6 +109,7 @@ function chartsOfNumbers() {
     new Chart("Coverage of the intervals", [{ label: "model", colour: "blue", of: (point) => point.coverage }], { isShare: true }),
     new Chart("Width of the intervals", [{ label: "model", colour: "blue", of: (point) => point.width }]),
     new Chart("CRPS", [{ label: "model", colour: "blue", of: (point) => point.crps }]),
+    new Chart("Log density", [{ label: "model", colour: "blue", of: (point) => point.log_density }]),
   ];
 }
 
@@ -126,6 +127,7 @@ function tilesOfNumbers(measures) {
     ["RMSE", figure(measures.rmse), `baseline ${figure(baselines.length ? Math.min(...baselines) : null)}`],
     ["MAE", figure(measures.mae), "mean absolute error"],
     ["CRPS", figure(measures.crps), "error of the whole distribution"],
+    ["Log density", figure(measures.log_density), "nats an event, more is better"],
     ["Coverage", percent(measures.coverage), `mean width ${figure(measures.width)}`],
   ];
 }

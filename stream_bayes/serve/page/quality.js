@@ -21,8 +21,9 @@ export class Quality {
       el("div", { class: "toolbar" }, el("label", { for: "label-over-time" }, "Label"), this.chosen), range.bar("range-quality"), this.chart.element);
     this.errors = new Errors();
     this.costs = new Costs(report);
+    this.pit = el("div", { hidden: true });
     this.none = el("p", { class: "soft", hidden: true }, "Measures of all events are on the tab Now: there are no labels or variables to tell apart.");
-    panel.append(this.none, this.errors.element, this.reliability, this.labels, this.costs.element);
+    panel.append(this.none, this.pit, this.errors.element, this.reliability, this.labels, this.costs.element);
     this.refresh = throttled(() => this.load(), 3000);
   }
 
@@ -33,8 +34,10 @@ export class Quality {
       const [answer, { curve }] = await Promise.all([get("v1/evaluation"), get("v1/evaluation/parts")]);
       const measures = (answer.measures || {}).windowed, bins = (answer.measures || {}).reliability;
       const labels = Object.entries((measures || {}).by_label || {}), errors = Object.entries((answer.status || {}).errors || {});
-      const hasLabels = labels.length > 0;
-      this.none.hidden = hasLabels || errors.length > 0;
+      const hasLabels = labels.length > 0, pit = (measures || {}).pit || [];
+      this.none.hidden = hasLabels || errors.length > 0 || pit.length > 0;
+      this.pit.hidden = !pit.length;
+      if (pit.length) replace(this.pit, el("h2", {}, "Where labels lie in their forecasts"), el("div", { class: "columns" }, histogram(pit), pitTable(pit)));
       this.labels.hidden = this.reliability.hidden = this.costs.element.hidden = !hasLabels;
       this.errors.show(errors, curve);
       if (!hasLabels) return;
@@ -53,6 +56,28 @@ export class Quality {
 function offer(field, values) {
   const offered = new Set([...field.options].map((option) => option.value));
   for (const value of values) if (!offered.has(value)) field.append(el("option", { value }, value));
+}
+
+// The shares of labels in the tenths of their forecast distributions (PIT): level bars if these can be trusted.
+function histogram(pit) {
+  const side = 260, left = 44, most = Math.max(0.2, ...pit), up = (share) => 8 + side * (1 - share / most), width = side / pit.length;
+  const drawing = svg("svg", { class: "reliability", viewBox: `0 0 ${left + side + 28} ${side + 48}`, role: "img",
+    "aria-label": `Labels by tenth of their forecasts, lowest first: ${pit.map(percent).join(", ")}` });
+  for (const tick of [0, most / 2, most]) {
+    drawing.append(svg("line", { class: "grid", x1: left, x2: left + side, y1: up(tick), y2: up(tick) }),
+      svg("text", { x: left - 6, y: up(tick) + 4, "font-size": 11, "text-anchor": "end" }, percent(tick)));
+  }
+  pit.forEach((share, k) => drawing.append(svg("rect", { class: "bar", x: left + k * width + 1, y: up(share), width: width - 2, height: up(0) - up(share) },
+    svg("title", {}, `${tenth(k)}: ${percent(share)} of labels`))));
+  drawing.append(svg("line", { class: "diagonal", x1: left, x2: left + side, y1: up(0.1), y2: up(0.1) }),
+    svg("text", { x: left + side / 2, y: side + 42, "font-size": 11, "text-anchor": "middle" }, "share of the forecast below the label"));
+  return el("figure", {}, drawing, el("figcaption", { class: "soft" }, "All bars on the line: forecasts can be trusted. High at both ends: they are too narrow. High in the middle: too wide. High at one end: labels lie to that side."));
+}
+
+function tenth(k) { return `${10 * k} to ${10 * k + 10} %`; }
+
+function pitTable(pit) {
+  return table("The newest events by tenth of their forecasts", ["share below the label", "share of events"], pit.map((share, k) => [tenth(k), percent(share)]));
 }
 
 // The errors of each number that a network predicts.

@@ -366,7 +366,8 @@ MEASURES_OF_NUMBERS = {
     "interval_width": "Mean width of the finite intervals",
 }
 MEASURES_OF_FORECASTS = MEASURES_OF_NUMBERS | {
-    "crps": "Mean continuous ranked probability score of the distributions of numbers"
+    "crps": "Mean continuous ranked probability score of the distributions of numbers",
+    "log_density": "Mean logarithm of the density at the numbers",
 }
 ATTRIBUTES = {"interval_width": "width"}  # of the measures, where the metric needs a longer name
 

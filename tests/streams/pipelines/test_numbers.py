@@ -116,15 +116,16 @@ def test_answers_are_means_with_intervals_and_labels_that_are_no_numbers_are_dea
 
 
 @pytest.mark.parametrize("kind", [AdaptiveRegression, BayesianRegression])
-def test_the_crps_of_late_labels_is_that_of_the_forecasts_when_their_samples_came(
+def test_crps_and_log_density_of_late_labels_are_those_of_the_forecasts_when_their_samples_came(
     tmp_path: Path, kind: type[AdaptiveRegression | BayesianRegression]
 ) -> None:
-    scores: list[float] = []
+    scores: list[tuple[float, float]] = []
     model = kind()
     for k in range(80):
         x = {"wind": float(k % 7), "sky": "grey" if k % 3 else "blue"}
         forecast = model.predict_distribution_one(x)
-        scores.append(forecast.crps(number_of(k)) if k > 7 else math.nan)
+        y = number_of(k)
+        scores.append((forecast.crps(y), forecast.log_density(y)) if k > 7 else (math.nan, math.nan))
         if k < 40:
             model.learn_one(x, number_of(k))
     lines = [sample(k, **({"y": number_of(k)} if k < 40 else {})) for k in range(80)]
@@ -134,8 +135,10 @@ def test_the_crps_of_late_labels_is_that_of_the_forecasts_when_their_samples_cam
     engine = pipeline(tmp_path, f'{{ kind = "{name}", intervals = 0.99 }}', "labels = { wait_for = 300 }")
     metrics = Metrics(engine)
     engine.run()
-    recent = engine.step.losses.state()["arrays"]["recent"][-72:, -1]  # the first few have far tails
-    assert recent.mean() == pytest.approx(sum(scores[8:]) / 72, rel=0.04)
+    recent = engine.step.losses.state()["arrays"]["recent"][-72:, -3:-1]  # the first few have far tails
+    crps, log_density = (sum(each) / 72 for each in zip(*scores[8:], strict=True))
+    assert recent[:, 0].mean() == pytest.approx(crps, rel=0.04)
+    assert recent[:, 1].mean() == pytest.approx(log_density, abs=0.1)
     measures = engine.step.losses.windowed
     assert (
         measures.crps == pytest.approx(engine.step.losses.cumulative.crps)
@@ -143,6 +146,7 @@ def test_the_crps_of_late_labels_is_that_of_the_forecasts_when_their_samples_cam
     )
     values = {each.name: each.value for metric in metrics.collect() for each in metric.samples}
     assert values["stream_bayes_crps"] > 0.0
+    assert math.isfinite(values["stream_bayes_log_density"])
 
 
 @pytest.mark.parametrize("kind", ["bayesian-regression", "adaptive-regression"])
