@@ -69,7 +69,6 @@ cdef class LogisticReading(Reading):
     cdef project(self)
     cdef add_noise(self)
     cdef double contrast(self, Py_ssize_t y, Py_ssize_t a) noexcept
-    cdef double variance(self, Py_ssize_t x, Py_ssize_t y)
     cdef double variance_along_at(self)
     cpdef learn_asleep(self, Row row)
     cdef learn_of_two(self, Row row)

@@ -51,6 +51,8 @@ ONE_ODDS = cython.declare(cython.double, 0.03648997397857652)  # the mean log of
 ONE_VARIANCE = cython.declare(cython.double, 0.9348022005446793)  # its variance: trigamma(3/2)
 MODERATION = cython.declare(cython.double, 0.39269908169872414)  # pi / 8
 ROOT_TWO_PI = cython.declare(cython.double, 2.5066282746310002)
+LEAST_SCORE = cython.declare(cython.double, -1e308)
+LEAST_LOG = cython.declare(cython.double, -700.0)  # of a probability, so that none is 0
 LOG_HALF = cython.declare(cython.double, -0.6931471805599453)
 REACH = cython.declare(cython.double, 14.0)  # deviations within which the trapezoids lie
 MOST_TRAPEZOIDS = cython.declare(cython.double, 256.0)
@@ -427,11 +429,14 @@ class LogisticReading(Reading):
 
     @cython.cfunc
     def score_row(self, row: Row) -> cython.bint:
-        """Write the log of each class's probability, the mean over the posterior."""
+        """Write the log of each class's probability, the mean over the posterior: of more than two classes nearly, with
+        each score brought closer to the mean of all by its own variance.
+        """
         y: cython.Py_ssize_t
-        x: cython.Py_ssize_t
+        a: cython.Py_ssize_t
         lower: cython.double
         total: cython.double = 0.0
+        best: cython.double = LEAST_SCORE
         if self.begin() == 0:
             return False
         self.is_prior = False
@@ -448,19 +453,14 @@ class LogisticReading(Reading):
             return True
         self.write_latent(self.u, self.contrasts)
         for y in range(self.contrasts + 1):
-            lower = 1.0
-            for x in range(self.contrasts + 1):
-                if x != y:
-                    lower += exp(
-                        min(
-                            700.0,
-                            (self.latent[x] - self.latent[y]) / sqrt(1.0 + MODERATION * self.variance(x, y)),
-                        )
-                    )
-            self.score[y] = -log(lower)
-            total += 1.0 / lower
+            for a in range(self.contrasts):
+                self.at[a] = self.contrast(y, a)
+            self.score[y] = self.latent[y] / sqrt(1.0 + MODERATION * self.variance_along_at())
+            best = max(best, self.score[y])
         for y in range(self.contrasts + 1):
-            self.score[y] -= log(total)
+            total += exp(self.score[y] - best)
+        for y in range(self.contrasts + 1):
+            self.score[y] = max(self.score[y] - best - log(total), LEAST_LOG)
         return True
 
     @cython.cfunc
@@ -470,17 +470,6 @@ class LogisticReading(Reading):
         if y > a + 1:
             return 0.0
         return (a + 1.0 if y == a + 1 else -1.0) / sqrt(2.0 * (a + 1.0) * (a + 2.0))
-
-    @cython.cfunc
-    def variance(self, x: cython.Py_ssize_t, y: cython.Py_ssize_t) -> cython.double:
-        """Return the variance of the difference of two classes' scores."""
-        m: cython.Py_ssize_t = self.contrasts
-        a: cython.Py_ssize_t
-        if not self.joint:  # the contrasts are scaled so
-            return self.scatter[0]
-        for a in range(m):
-            self.at[a] = self.contrast(x, a) - self.contrast(y, a)
-        return self.variance_along_at()
 
     @cython.cfunc
     def variance_along_at(self) -> cython.double:

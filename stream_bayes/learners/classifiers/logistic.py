@@ -102,8 +102,8 @@ class BayesianLogistic(OrderedClassifier):
 
     Where naive Bayes and LDA model the features of each class, this models the class given the features alone:
     features that say the same are not counted twice, and probabilities stay calibrated. The posterior of the
-    coefficients is kept as a normal distribution, and a prediction is the mean over it: far from what was learned it is
-    less certain than the plug-in of a maximum a posteriori fit.
+    coefficients is kept as a normal distribution, and a prediction is nearly the mean over it: far from what was
+    learned it is less certain than the plug-in of a maximum a posteriori fit.
 
     Strings, bytes, bools and tuples are nominal: each value has a coefficient. A missing feature is integrated out, as
     if it were independent of the others. With `features="fourier"` there are also random waves over the features: it is
@@ -136,6 +136,10 @@ class BayesianLogistic(OrderedClassifier):
 
         two classes    u -> mean and variance of N(u, S) times sigmoid(+-u)        m += V z a,  V -= V z b z V
         more           u -> mode and curvature of N(u, S) times softmax(u)
+
+    An answer of two classes is the mean over the posterior. Of more it is softmax of each class's score over
+    sqrt(1 + pi / 8 its variance): sharper than the mean while few events were learned, by up to 0.06 of three classes
+    and 7 events, and closer to the truth on tables.
 
     a and b are the moves of mean and variance of u by S and S^2. The posterior is an approximation that depends on the
     order of events: in one pass it is close to that of all of them together.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
@@ -96,7 +96,7 @@ def test_two_classes_have_the_moments_of_each_tilted_posterior(features: str | N
         assert 2.0 * coefficients[name].deviation == pytest.approx(math.sqrt(covariance[k, k]), rel=1e-6)
 
 
-def test_three_classes_have_nearly_the_mean_of_the_tilted_posterior() -> None:
+def test_three_classes_have_roughly_the_mean_of_a_posterior_that_few_events_made() -> None:
     grid = np.stack(np.meshgrid(np.linspace(-12.0, 12.0, 241), np.linspace(-12.0, 12.0, 241)), axis=-1)
     contrasts = np.array([[-1.0, -1.0], [1.0, -1.0], [0.0, 2.0]]) / np.array([2.0, math.sqrt(12.0)])
     model = BayesianLogistic(schema=Schema({"a": Nominal(["x"])}, classes=[0, 1, 2]))
@@ -109,7 +109,7 @@ def test_three_classes_have_nearly_the_mean_of_the_tilted_posterior() -> None:
         density *= shares[..., y]
     expected = (density[..., None] * shares).sum(axis=(0, 1)) / density.sum()
     answer = model.predict_proba_one({"a": "x"})
-    assert [answer[y] for y in range(3)] == pytest.approx(expected.tolist(), abs=0.04)
+    assert [answer[y] for y in range(3)] == pytest.approx(expected.tolist(), abs=0.07)
 
 
 def test_handwritten_digits_are_learned_though_classes_share_a_covariance() -> None:
@@ -121,6 +121,22 @@ def test_handwritten_digits_are_learned_though_classes_share_a_covariance() -> N
         model.learn_one(x, y)
     assert not model.is_joint_
     assert loss(model, rows[1200:], labels[1200:]) < 0.2
+
+
+def test_each_class_is_moderated_by_its_own_variance_so_that_small_tables_are_answered_with_confidence() -> (
+    None
+):
+    numbers, labels = load_wine(return_X_y=True)
+    losses = []
+    for seed in (2, 3):
+        order = np.random.default_rng(seed).permutation(len(labels))
+        model = BayesianLogistic()
+        for x, y in zip(rows_of(numbers[order]), labels[order].tolist(), strict=True):
+            share = model.predict_proba_one(x).get(y, 0.0)
+            if len(model.classes_) > 1:
+                losses.append(-math.log(max(share, 1e-4)))
+            model.learn_one(x, y)
+    assert np.mean(losses) < 0.23  # by the variance of each pair's difference it is above 0.26
 
 
 def test_with_waves_a_border_that_no_line_draws_is_learned() -> None:
