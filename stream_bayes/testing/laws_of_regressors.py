@@ -34,6 +34,7 @@ NO_TARGETS: tuple[Any, ...] = (
     10**400,
     [1.0],
 )
+FARTHEST = 10.0  # ranges of the targets: a forecast of an event just learned that is farther has diverged
 LEVELS = (0.1, 0.5, 0.9, 0.99)
 
 R = TypeVar("R", bound=BayesRegressor)
@@ -242,6 +243,63 @@ def bad_numbers_change_nothing(learner: BayesRegressor, streams: Streams) -> Non
         untouched.refuses({"unlearning a far target": partial(model.unlearn_one, x, 1e9, **at)}, NotLearned)
 
 
+def hard_streams_stay_finite(learner: BayesRegressor, streams: Streams) -> None:
+    """Check that columns and targets that are hard to regress on end in no NaN, and that no forecast diverges."""
+    if not streams.accepts_new_features:
+        return  # these columns are in no schema
+    for name, samples in _hard_streams(streams.rng).items():
+        model = learner.clone()
+        for number, (x, y, w) in enumerate(samples):
+            model.learn_one(x, y, w, **_time_of(learner, number))
+            mean, middle = model.predict_one(x), model.predict_median_one(x)
+            low, high = model.predict_interval_one(x, 0.9)
+            require(math.isfinite(mean), f"{name}: the mean is {mean} after {number + 1} events")
+            require(
+                low <= middle <= high, f"{name}: the interval is {low} to {high} after {number + 1} events"
+            )
+            require(not math.isnan(model.predict_density_one(x, y)), f"{name}: the density is no number")
+            targets = [sample.y for sample in samples[: number + 1] if sample.w]
+            reach = max(targets) - min(targets)
+            reach = FARTHEST * reach + FLOAT * max(map(abs, targets))
+            require(
+                min(targets) - reach <= mean <= max(targets) + reach,
+                f"{name}: the mean is {mean}, where all targets were {min(targets)} to {max(targets)}",
+            )
+
+
+def _hard_streams(rng: np.random.Generator) -> dict[str, list[LabelledSample]]:
+    """Return streams by what is hard about them."""
+    rows: list[tuple[dict[str, Any], float]] = [
+        ({"a": float(a), "b": float(b)}, round(3.0 * a - b, 3)) for a, b in rng.normal(5.0, 2.0, (40, 2))
+    ]
+    wide: list[list[float]] = rng.normal(size=(20, 30)).tolist()
+    hard: dict[str, list[tuple[dict[str, Any], float, float]]] = {
+        "a constant target": [(x, 7.0, 1.0) for x, _ in rows],
+        "a target that is always 0": [(x, 0.0, 1.0) for x, _ in rows],
+        "eight equal targets first": [(x, 7.0 if k < 8 else y, 1.0) for k, (x, y) in enumerate(rows)],
+        "more columns than events": [
+            ({f"c{k}": value for k, value in enumerate(row)}, row[0], 1.0) for row in wide
+        ],
+        "columns that depend on each other": [
+            (x | {"c": x["a"] + x["b"], "d": x["a"], "e": 4.0}, y, 1.0) for x, y in rows
+        ],
+        "a column that is always missing": [
+            (x | {"c": math.nan if k % 2 else None}, y, 1.0) for k, (x, y) in enumerate(rows)
+        ],
+        "no columns": [({}, y, 1.0) for _, y in rows],
+        "a column that is almost constant": [
+            (x | {"c": 1e8 + (1e-7 if k == 30 else 0.0)}, y, 1.0) for k, (x, y) in enumerate(rows)
+        ],
+        "a far number": [(x | {"a": 1e9} if k == 20 else x, y, 1.0) for k, (x, y) in enumerate(rows)],
+        "a target in other units": [(x, y if k < 20 else 1e6 * y, 1.0) for k, (x, y) in enumerate(rows)],
+        "weights of 0": [(x, y, float(k % 3 != 1)) for k, (x, y) in enumerate(rows)],
+        "more values than events": [
+            ({"u": f"u{k}", "v": f"v{k}", **x}, y, 1.0) for k, (x, y) in enumerate(rows)
+        ],
+    }
+    return {name: [LabelledSample(*sample) for sample in samples] for name, samples in hard.items()}
+
+
 def altered_sums_are_refused(learner: BayesRegressor, streams: Streams) -> None:
     """Check that a state with an array missing, cut or changed raises BadState."""
     state = _learned(learner.clone(), streams.samples(20)).state()
@@ -268,5 +326,6 @@ REGRESSION_LAWS: tuple[Callable[[BayesRegressor, Streams], None], ...] = (
     many_numbers_are_one_by_one,
     saving_keeps_all_sums,
     bad_numbers_change_nothing,
+    hard_streams_stay_finite,
     altered_sums_are_refused,
 )

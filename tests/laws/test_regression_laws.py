@@ -38,12 +38,19 @@ class TakesNamesForTargets(BayesianRegression):
         super().learn_one(x, float(y) if isinstance(y, str) else y, w, at)
 
 
+class Diverges(BayesianRegression):
+    def predict_one(self, x: Any, **kwargs: Any) -> float:
+        mean = super().predict_one(x)
+        return 1e3 * mean if abs(mean) > 1e5 else mean
+
+
 @pytest.mark.parametrize(
     ("kind", "law"),
     [
         (ForgetsNothing, "sums form a group"),
         (LearnsWhenItPredicts, "forecasting changes nothing"),
         (TakesNamesForTargets, "bad numbers change nothing"),
+        (Diverges, "hard streams stay finite"),
     ],
 )
 def test_a_regressor_that_breaks_a_law_is_noticed(kind: Any, law: str) -> None:
