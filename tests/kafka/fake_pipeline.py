@@ -77,3 +77,16 @@ class FakePipeline:
             name: state for name, state in self.snapshot().sections.items() if name not in ("settings", "log")
         }
         return Snapshot(learner="NaiveBayes", sections=sections).to_bytes()
+
+
+def killed_after(pipeline: FakePipeline, count: int) -> None:
+    """Run a worker that is killed after so many records: its snapshot is the first one."""
+    worker = pipeline.engine()
+
+    def kill(progress: Any) -> None:
+        if progress.processed >= count:
+            raise KeyboardInterrupt
+
+    worker.watch(kill)
+    with pytest.raises(KeyboardInterrupt):
+        worker.run(until_end=True)

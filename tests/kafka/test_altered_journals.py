@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from stream_bayes.core.events.event import Partition
 from stream_bayes.errors import CannotResume
 from tests.kafka.fake_broker import FakeBroker, Stored
-from tests.kafka.fake_pipeline import NAME, FakePipeline
+from tests.kafka.fake_pipeline import NAME, FakePipeline, killed_after
 from tests.kafka_broker.topics import days
 
 SAMPLES = 60
@@ -23,19 +22,6 @@ def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakePipeline:
     pipeline = FakePipeline(tmp_path, monkeypatch)
     pipeline.broker.put(pipeline.topic, days(SAMPLES, partitions=1))
     return pipeline
-
-
-def killed_after(pipeline: FakePipeline, count: int) -> None:
-    """Run a worker that is killed after so many records: its snapshot is the first one."""
-    worker = pipeline.engine()
-
-    def kill(progress: Any) -> None:
-        if progress.processed >= count:
-            raise KeyboardInterrupt
-
-    worker.watch(kill)
-    with pytest.raises(KeyboardInterrupt):
-        worker.run(until_end=True)
 
 
 def entries(pipeline: FakePipeline) -> list[Stored]:

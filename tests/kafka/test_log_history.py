@@ -13,7 +13,7 @@ from stream_bayes.core.events.event import Partition
 from stream_bayes.errors import CannotResume, SnapshotNotWritten
 from stream_bayes.saving.snapshots.store import SnapshotStore
 from tests.kafka.fake_broker import FakeBroker
-from tests.kafka.fake_pipeline import FakePipeline
+from tests.kafka.fake_pipeline import FakePipeline, killed_after
 from tests.kafka_broker.topics import days
 
 COUNT = 100
@@ -79,15 +79,7 @@ def test_a_log_that_ends_before_what_was_committed_is_refused_though_the_snapsho
 ) -> None:
     pipeline = FakePipeline(tmp_path, monkeypatch)
     pipeline.broker.put(pipeline.topic, days(COUNT, partitions=1))
-    worker = pipeline.engine()
-
-    def kill(progress: Any) -> None:
-        if progress.processed == 90:
-            raise KeyboardInterrupt
-
-    worker.watch(kill)
-    with pytest.raises(KeyboardInterrupt):
-        worker.run(until_end=True)
+    killed_after(pipeline, 90)
     assert pipeline.snapshot().positions[WEATHER] == 0
     log_of(pipeline).truncate(60)
     with pytest.raises(CannotResume, match=r"weather\[0\] was read up to 90, and ends at 60 now"):
@@ -101,15 +93,7 @@ def test_what_is_committed_after_the_snapshot_is_checked_too(
     pipeline = FakePipeline(tmp_path, monkeypatch)
     pipeline.broker.has_epochs = has_epochs
     pipeline.broker.put(pipeline.topic, days(COUNT, partitions=1))
-    worker = pipeline.engine()
-
-    def kill(progress: Any) -> None:
-        if progress.processed == 90:
-            raise KeyboardInterrupt
-
-    worker.watch(kill)
-    with pytest.raises(KeyboardInterrupt):
-        worker.run(until_end=True)
+    killed_after(pipeline, 90)
     log_of(pipeline).truncate(60)
     put(pipeline, 80)
     with pytest.raises(CannotResume, match="lost its end"):

@@ -22,7 +22,7 @@ from tests.kafka.fake_broker import (
     FakeCluster,
     NoLog,
 )
-from tests.kafka.fake_pipeline import NAME, FakePipeline
+from tests.kafka.fake_pipeline import NAME, FakePipeline, killed_after
 from tests.kafka_broker.topics import counted, days
 
 SAMPLES = 40
@@ -143,19 +143,6 @@ def append_entry(pipeline: FakePipeline, *slices: tuple[str, int, int, int], tap
     assert last["format"] == 1
     log = pipeline.broker.logs[Partition(pipeline.journal)]
     log.append(None, msgspec.json.encode(entry), 1.7e9)
-
-
-def killed_after(pipeline: FakePipeline, count: int) -> None:
-    """Run a worker that is killed after so many records: its snapshot is the first one."""
-    worker = pipeline.engine()
-
-    def kill(progress: Any) -> None:
-        if progress.processed >= count:
-            raise KeyboardInterrupt
-
-    worker.watch(kill)
-    with pytest.raises(KeyboardInterrupt):
-        worker.run(until_end=True)
 
 
 @pytest.mark.parametrize("again", [(10, 20), (15, 20), (5, 15)])

@@ -6,11 +6,9 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from decimal import Decimal
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import fastavro
 import pytest
 
 from stream_bayes.errors import BrokerAway
@@ -24,7 +22,7 @@ from tests.kafka_broker.broker import NoBroker
 from tests.kafka_broker.registry import Registry, program
 from tests.kafka_broker.topics import KafkaTopics, days
 from tests.kafka_broker.waiting import TO_BEGIN, until
-from tests.streams.records.registry_stub import RegistryStub, registry_stub
+from tests.streams.records.registry_stub import RegistryStub, framed, registry_stub
 
 OLD = {
     "type": "record",
@@ -37,13 +35,6 @@ OLD = {
 }
 NEW = {**OLD, "fields": [{"name": "place", "type": "string", "default": "Ulm"}, *OLD["fields"]]}
 KEY = {"type": "record", "name": "Key", "fields": [{"name": "day", "type": "string"}]}
-
-
-def framed(number: int, schema: Any, value: object) -> bytes:
-    file = BytesIO(b"\0" + number.to_bytes(4, "big"))
-    file.seek(5)
-    fastavro.schemaless_writer(file, fastavro.parse_schema(schema), value)
-    return file.getvalue()
 
 
 def avro_days(count: int, ids: tuple[int, int, int]) -> list[tuple[int, bytes | None, bytes | None]]:

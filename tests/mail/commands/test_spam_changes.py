@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from io import BytesIO
 from pathlib import Path
@@ -23,12 +22,6 @@ RAW = plain("quetzal")
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return trained_home(tmp_path_factory.mktemp("trained") / "home", 60).directory
-
-
-@pytest.fixture
-def home(trained: Path, tmp_path: Path) -> SpamHome:
-    shutil.copytree(trained, tmp_path / "home")
-    return SpamHome(tmp_path / "home")
 
 
 def changed(

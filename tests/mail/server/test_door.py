@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import http.client
 import json
-import shutil
 import socket
 import struct
 import threading
@@ -41,12 +40,6 @@ ANYWHERE = {"spamd": "127.0.0.1:0", "milter": "127.0.0.1:0", "http": "127.0.0.1:
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return trained_home(tmp_path_factory.mktemp("trained") / "home", 100).directory
-
-
-@pytest.fixture
-def home(trained: Path, tmp_path: Path) -> SpamHome:
-    shutil.copytree(trained, tmp_path / "home")
-    return SpamHome(tmp_path / "home")
 
 
 @pytest.fixture

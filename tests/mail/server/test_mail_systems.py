@@ -43,12 +43,6 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def home(trained: Path, tmp_path: Path) -> SpamHome:
-    shutil.copytree(trained, tmp_path / "home")
-    return SpamHome(tmp_path / "home")
-
-
-@pytest.fixture
 def server(home: SpamHome) -> Iterator[SpamServer]:
     with serving(home, ANYWHERE, may_learn=True) as running:
         yield running

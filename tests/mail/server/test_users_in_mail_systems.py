@@ -38,12 +38,6 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return trained_home(tmp_path_factory.mktemp("trained") / "home", 200).directory
 
 
-@pytest.fixture
-def home(trained: Path, tmp_path: Path) -> SpamHome:
-    shutil.copytree(trained, tmp_path / "home")
-    return SpamHome(tmp_path / "home")
-
-
 def spamd(server: SpamServer, verb: str, *headers: str, raw: bytes = CERTAIN_SPAM) -> str:
     lines = [f"{verb} SPAMC/1.5", f"Content-length: {len(raw)}", *headers]
     data = "".join(f"{line}\r\n" for line in lines).encode() + b"\r\n" + raw

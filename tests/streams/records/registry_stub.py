@@ -6,8 +6,11 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
 from threading import Thread
 from typing import Any
+
+import fastavro
 
 
 class RegistryStub:
@@ -88,3 +91,11 @@ def registry_stub() -> Iterator[RegistryStub]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def framed(number: int, schema: Any, value: object) -> bytes:
+    """Return a record of Avro behind the id of its schema."""
+    file = BytesIO(b"\0" + number.to_bytes(4, "big"))
+    file.seek(5)
+    fastavro.schemaless_writer(file, fastavro.parse_schema(schema), value)
+    return file.getvalue()

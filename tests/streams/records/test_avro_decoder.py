@@ -6,11 +6,9 @@ from base64 import b64encode
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
-from io import BytesIO
 from typing import Any
 from uuid import UUID
 
-import fastavro
 import pytest
 
 from stream_bayes.core.events.event import BadRecord, Event, Kind
@@ -24,7 +22,7 @@ from stream_bayes.streams.records.bad_records import DecodeReason
 from stream_bayes.streams.records.decoders import DECODERS, make_decoder
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.schema_registry import UNKNOWN_SECONDS, SchemaRegistry
-from tests.streams.records.registry_stub import RegistryStub, registry_stub
+from tests.streams.records.registry_stub import RegistryStub, framed, registry_stub
 
 
 @pytest.fixture
@@ -46,13 +44,6 @@ def record(*fields: tuple[str, Any], name: str = "Day") -> dict[str, Any]:
         "name": name,
         "fields": [{"name": field, "type": kind} for field, kind in fields],
     }
-
-
-def framed(number: int, schema: Any, value: object) -> bytes:
-    file = BytesIO(b"\0" + number.to_bytes(4, "big"))
-    file.seek(5)
-    fastavro.schemaless_writer(file, fastavro.parse_schema(schema), value)
-    return file.getvalue()
 
 
 def written(stub: RegistryStub, schema: Any, value: object, number: int = 7) -> bytes:
