@@ -129,7 +129,7 @@ class AlignedReader:
         """Return the next position to fetch of a partition."""
         return self._fetched[partition]
 
-    def is_fetched(self, partition: Partition, end: Position) -> bool:
+    def awaits_no_fetch(self, partition: Partition, end: Position) -> bool:
         """Return True if a partition was fetched up to an end, or waits until other partitions have caught up."""
         return partition in self._paused or self._is_buffered(partition) or self._is_fetched(partition, end)
 

@@ -42,7 +42,7 @@ class Delivery(ABC):
 
     Attributes
     ----------
-    aborts
+    resends
         The number of times that a batch was sent again.
     waiting
         True while no broker has accepted a batch that was sent.
@@ -62,7 +62,7 @@ class Delivery(ABC):
         self.max_message_bytes = max_message_bytes
         self.cluster = Cluster(connection)
         self.topics: list[str] = []  # of the sinks
-        self.aborts = 0
+        self.resends = 0
         self.waiting = False
         self._interrupted = False
         self._sleep = sleep
@@ -163,7 +163,7 @@ class Delivery(ABC):
             writer.close()
 
     def _record_retry(self, error: Exception) -> None:
-        self.aborts += 1
+        self.resends += 1
         self.waiting = True
         logger.warning("a batch of %s is sent again: %s", self.described, error)
 

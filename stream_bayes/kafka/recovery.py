@@ -170,7 +170,7 @@ class OffsetRecovery:
 
     @property
     def incidents(self) -> Mapping[str, int]:
-        resent = {} if self._delivery is None else {RESENT: self._delivery.aborts}
+        resent = {} if self._delivery is None else {RESENT: self._delivery.resends}
         return {GAP: self.gap, REPEATED: self.repeated, **resent}
 
     def _cluster_state(self, committed: Mapping[Partition, Position] | None = None) -> ClusterState:

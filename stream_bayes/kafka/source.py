@@ -423,12 +423,12 @@ class KafkaSource:
         """Replace the reader if a partition has records and none came for long."""
         for partition, end in self._ends.items():
             try:
-                is_fetched = aligned.is_fetched(partition, end)
+                awaits_no_fetch = aligned.awaits_no_fetch(partition, end)
             except Interrupted:  # a reader that never returns its position is stuck too
-                is_fetched = False
+                awaits_no_fetch = False
             fetched = aligned.fetched(partition)
             at, since = self._progress.get(partition, (-1, now))
-            if fetched != at or is_fetched:
+            if fetched != at or awaits_no_fetch:
                 self._progress[partition] = (fetched, now)
             elif now - since >= self.stuck_seconds:
                 self.reseeks += 1

@@ -122,7 +122,7 @@ def test_a_batch_that_a_cluster_does_not_take_is_given_up_after_so_many_attempts
         delivery._deliver((), ())
     assert delivery.attempts >= transactions_module.MAX_FAILURES
     assert delivery.now >= transactions_module.MAX_RETRY_SECONDS
-    assert delivery.waiting and delivery.aborts == delivery.attempts
+    assert delivery.waiting and delivery.resends == delivery.attempts
 
 
 def test_the_time_without_any_broker_does_not_count() -> None:

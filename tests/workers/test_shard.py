@@ -14,4 +14,4 @@ def test_the_log_names_the_shard_whose_batch_is_sent_again(caplog: pytest.LogCap
     delivery = ShardTransactions(Connection(servers=("nobody:9092",)), "weather", NoLog(), shard=3)
     delivery._record_retry(Interrupted("no answer"))
     assert "a batch of weather, shard 3, is sent again: no answer" in caplog.text
-    assert delivery.aborts == 1 and delivery.waiting
+    assert delivery.resends == 1 and delivery.waiting
