@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from typing import Any
@@ -28,7 +28,7 @@ from stream_bayes.kafka.journal import JournalRecord, committed_in, entries_from
 from stream_bayes.kafka.read_trail import marks_in, origins_in
 from stream_bayes.kafka.replay_plan import ReplayPlan
 from stream_bayes.kafka.slices import SliceReader
-from stream_bayes.kafka.source import KafkaSource
+from stream_bayes.kafka.source import FETCH_MAX_BYTES, KafkaSource
 from stream_bayes.kafka.start_rules import (
     ClusterState,
     Reached,
@@ -69,7 +69,7 @@ class OffsetRecovery:
 
     Nothing is replayed: events after the snapshot are processed again, and their results are repeated. `delivery` is
     shared by the pipeline's sinks, if any write to Kafka. With `accept_gap` it goes on where positions after the
-    snapshot have expired. The group's positions are committed again after `refresh_seconds` without a commit.
+    snapshot have expired. The group's positions are committed again after a day without a commit.
 
     Attributes
     ----------
@@ -90,21 +90,18 @@ class OffsetRecovery:
         delivery: Delivery | None = None,
         *,
         accept_gap: bool = False,
-        refresh_seconds: float = REFRESH_SECONDS,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.source = source
         self.pipeline = pipeline
         self.accept_gap = accept_gap
-        self.refresh_seconds = refresh_seconds
+        self.refresh_seconds = REFRESH_SECONDS
         self.gap = 0
         self.repeated = 0
         self._history = HistoryCheck(source, self._open_reader)
         self._delivery = delivery
         self._identity: Mapping[str, Any] = {}
-        self._clock = clock
         self._positions: Mapping[Partition, Position] = {}
-        self._positions_since = clock()
+        self._positions_since = time.monotonic()
 
     @property
     def length(self) -> int | None:
@@ -141,7 +138,7 @@ class OffsetRecovery:
         if self._delivery is None:
             return
         self._delivery.commit_due()
-        now = self._clock()
+        now = time.monotonic()
         if positions != self._positions:
             self._positions, self._positions_since = dict(positions), now
         elif now - self._positions_since >= self.refresh_seconds:
@@ -284,7 +281,7 @@ class OffsetRecovery:
         trail.marks |= self._history.present_marks(state, offsets)
 
     def _open_reader(self) -> closing[ReconnectingReader]:
-        make = partial(make_reader, self.source.connection, self.source.fetch_max_bytes)
+        make = partial(make_reader, self.source.connection, FETCH_MAX_BYTES)
         return closing(ReconnectingReader(make, silent_seconds=self.source.stuck_seconds))
 
 
@@ -354,14 +351,14 @@ class JournalRecovery(OffsetRecovery):
 
     def catch_up(self) -> Iterator[Sequence[Record]]:
         for _ in range(MAX_PASSES):
-            began = self._clock()
+            began = time.monotonic()
             plan = self._plan(self._present, True)
             yield from self._replay_merged(plan)
             self.committed_after = sum(sum(entry.records) for entry in self._uncounted)
             positions = {**plan.starts, **plan.committed}
             state = {**plan.state.identity, **self.source.trail.state()}
             self._caught_up = ResumePoint(positions, plan.length, state)
-            if self._clock() - began < CATCH_UP_SECONDS:
+            if time.monotonic() - began < CATCH_UP_SECONDS:
                 return
 
     def replay(self) -> Iterator[Sequence[Record]]:
@@ -384,7 +381,7 @@ class JournalRecovery(OffsetRecovery):
                 source.topics,
                 source.decode,
                 lambda partitions: {partition: stops[partition] for partition in partitions},
-                buffer_bytes=source.fetch_max_bytes,
+                buffer_bytes=FETCH_MAX_BYTES,
                 stops=stops,
                 trail=source.trail,
             )

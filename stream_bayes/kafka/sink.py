@@ -32,8 +32,7 @@ class KafkaSink:
     Outputs of one input partition go to one output partition, in order; if both topics have the same number of
     partitions, to the one of the same number. An output that is too large becomes a dead letter. With at-least-once
     delivery, headers hold the event's source, partition and position, by which repeated outputs can be recognised. The
-    topic must exist. Without `dead_letters`, outputs that are too large are only logged and counted. `name` is the
-    sink's in snapshots.
+    topic must exist. Without `dead_letters`, outputs that are too large are only logged and counted.
 
     Attributes
     ----------
@@ -41,19 +40,19 @@ class KafkaSink:
         The number of outputs that were too large.
     """
 
+    name = "predictions"  # in snapshots
+
     def __init__(
         self,
         delivery: Delivery,
         topic: str,
         dead_letters: KafkaDeadLetters | None = None,
-        name: str = "predictions",
     ) -> None:
         if topic in delivery.topics:
             raise BadValue(
                 f"topic {topic!r} is the topic of another sink of this pipeline; choose one for each"
             )
         delivery.topics.append(topic)
-        self.name = name
         self.topic = topic
         self.delivery = delivery
         self.dead_letters = dead_letters
@@ -129,8 +128,7 @@ class KafkaDeadLetters(KafkaSink):
     If a letter is too large, its record is truncated and, if need be, its key dropped.
     """
 
-    def __init__(self, delivery: Delivery, topic: str, name: str = "dead_letters") -> None:
-        super().__init__(delivery, topic, None, name)
+    name = "dead_letters"
 
     def _handle_oversize(self, result: Result, value: bytes) -> None:
         self.oversize += 1

@@ -30,7 +30,7 @@ from stream_bayes.streams.records.bad_records import bad_record
 from stream_bayes.streams.records.commands import decode_command
 from stream_bayes.streams.records.decoder import Decoder
 
-__all__ = ["START", "KafkaSource", "Labels", "Share", "keys_moved"]
+__all__ = ["FETCH_MAX_BYTES", "START", "KafkaSource", "Labels", "Share", "keys_moved"]
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ CHECK_SECONDS = 5.0  # between two checks of the end offsets
 CHECK_TIMEOUT = 1.0  # seconds that a check may take, for the stream waits
 METADATA_SECONDS = 30.0  # between two checks for new partitions, and for the topic of commands
 STUCK_SECONDS = 60.0
-FETCH_MAX_BYTES = 2**24
+FETCH_MAX_BYTES = 2**24  # buffered per broker, about
 
 
 class Share(NamedTuple):
@@ -80,8 +80,8 @@ class KafkaSource:
 
     The topic must exist. A record's key and timestamp become the event's, unless fields hold others. A first run starts
     at `start`: `"earliest"`, `"latest"`, or seconds since 1970. With `tombstones`, a record without value withdraws the
-    sample with its key; otherwise it is skipped. About `fetch_max_bytes` are buffered per broker. The reader is
-    replaced after `stuck_seconds` without progress in a partition that has records. `share` names the partitions to
+    sample with its key; otherwise it is skipped. The reader is replaced
+    after `stuck_seconds` without progress in a partition that has records. `share` names the partitions to
     read; None for all. `commands` is a topic of commands to the pipeline, read as soon as it exists.
 
     The time of an event may be at most `max_skew` seconds after the timestamp of its record. No event happens after it
@@ -112,7 +112,6 @@ class KafkaSource:
         labels: Labels | None = None,
         start: str | float = "earliest",
         tombstones: bool = False,
-        fetch_max_bytes: int = FETCH_MAX_BYTES,
         stuck_seconds: float = STUCK_SECONDS,
         max_skew: float = MAX_SKEW,
         wait_idle: float = 0.0,
@@ -137,7 +136,6 @@ class KafkaSource:
         decoder.watch_texts(topic)
         self.start = start
         self.tombstones = tombstones
-        self.fetch_max_bytes = fetch_max_bytes
         self.stuck_seconds = stuck_seconds
         self.max_skew = max_skew
         self.wait_idle = wait_idle
@@ -172,14 +170,14 @@ class KafkaSource:
         added = self.cluster.beginning_offsets(new) if new else {}
         self.trail.origins |= added
         if self._reader is None:
-            self._reader = ReconnectingReader(partial(make_reader, self.connection, self.fetch_max_bytes))
+            self._reader = ReconnectingReader(partial(make_reader, self.connection, FETCH_MAX_BYTES))
         if self._aligned is None:
             self._aligned = AlignedReader(
                 self._reader,
                 self.topics,
                 self.decode,
                 self._fetch_ends,
-                buffer_bytes=self.fetch_max_bytes,
+                buffer_bytes=FETCH_MAX_BYTES,
                 wait_idle=self.wait_idle,
                 trail=self.trail,
                 clock=self._clock,

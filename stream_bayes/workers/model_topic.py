@@ -18,7 +18,7 @@ __all__ = ["ModelPublisher"]
 class ModelPublisher:
     """Publishes the counts of one shard when they are due. They are due after `every_seconds` or `every_events`,
     whichever is reached first. The shards share the lock of `total`. `publisher` finds the parts that changed; a record
-    takes `part_bytes`. `clock` is monotonic, `wall_clock` in seconds since 1970.
+    takes `part_bytes`. `clock` is monotonic.
 
     Attributes
     ----------
@@ -39,7 +39,6 @@ class ModelPublisher:
         every_events: int | None,
         part_bytes: int,
         clock: Callable[[], float] = time.monotonic,
-        wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self.published = 0
         self.bytes_published = 0
@@ -52,7 +51,6 @@ class ModelPublisher:
         self._every_events = every_events
         self._part_bytes = part_bytes
         self._pace = Pace(clock, every_seconds)
-        self._wall_clock = wall_clock
         self._at_events = -1  # of the last publication
 
     def collect(self, *, at_end: bool = False) -> list[Send]:
@@ -65,9 +63,7 @@ class ModelPublisher:
         self._pace.begin()
         with self._total.lock:  # another shard's sum may be taken of this one
             content = self._model.model.content()
-        records = self._publisher.records(
-            parts_of(content.state(), self._part_bytes), events, self._wall_clock()
-        )
+        records = self._publisher.records(parts_of(content.state(), self._part_bytes), events, time.time())
         shard = self._model.shard
         self._at_events = events
         self._pace.end(self.owned())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 from stream_bayes.errors import BrokerAway, StreamBayesError
@@ -23,7 +22,6 @@ POLL_SECONDS = 0.1
 
 class Replicas:
     """Keeps the sum up to date with the shards that others own. The reader, of the model's topic, is closed with this.
-    `clock` is monotonic, `wall_clock` in seconds since 1970.
 
     Attributes
     ----------
@@ -33,19 +31,12 @@ class Replicas:
         Number of publications that were added.
     """
 
-    def __init__(
-        self,
-        reader: TopicReader,
-        total: ModelTotal,
-        clock: Callable[[], float] = time.monotonic,
-        wall_clock: Callable[[], float] = time.time,
-    ) -> None:
+    def __init__(self, reader: TopicReader, total: ModelTotal) -> None:
         self.failure: Exception | None = None
         self.applied = 0
         self._reader = reader
         self._total = total
-        self._pace = Pace(clock)
-        self._wall_clock = wall_clock
+        self._pace = Pace(time.monotonic)
         self._own: set[int] = set()
         self._changed: set[int] = set()
         self._discarded: set[int] = set()
@@ -84,7 +75,7 @@ class Replicas:
     def oldest_age(self) -> float:
         """The age of the oldest other shard's counts, in seconds: since they were published. 0 without other shards."""
         ends = [self._reader.assemblies[shard].end for shard in self._others()]
-        return max((self._wall_clock() - end.written for end in ends if end is not None), default=0.0)
+        return max((time.time() - end.written for end in ends if end is not None), default=0.0)
 
     @property
     def memory_bytes(self) -> int:

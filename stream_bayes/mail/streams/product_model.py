@@ -23,6 +23,7 @@ from stream_bayes.streams.served_models.product_models import ProductModel
 __all__ = ["SPAM_FILTER", "telling_tokens"]
 
 MOST_TOKENS = 40  # in the description of a filter
+MOST_EVIDENCE = 30  # tokens of a mail that are shown
 
 
 class SpamFilterModel(ProductModel):
@@ -141,7 +142,7 @@ def telling_tokens(model: SpamFilter, most: int = MOST_TOKENS) -> list[dict[str,
     ]
 
 
-def evidence_of_mail(tokens: Sequence[Any], most: int = 30) -> list[dict[str, Any]]:
+def evidence_of_mail(tokens: Sequence[Any]) -> list[dict[str, Any]]:
     """Return the tokens that decided, the strongest first, as JSON values."""
     return [
         {
@@ -150,5 +151,5 @@ def evidence_of_mail(tokens: Sequence[Any], most: int = 30) -> list[dict[str, An
             "wanted": as_json(each.wanted),
             "unwanted": as_json(each.unwanted),
         }
-        for each in tokens[:most]
+        for each in tokens[:MOST_EVIDENCE]
     ]

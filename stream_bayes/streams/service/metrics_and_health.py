@@ -14,7 +14,7 @@ from __future__ import annotations
 import platform
 import socket
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http.server import ThreadingHTTPServer
 from threading import Thread
@@ -84,8 +84,7 @@ INCIDENT_HELP = {
 
 
 class Metrics:
-    """The figures of an engine, recorded after each commit; a collector for a Prometheus registry. `clock` is
-    monotonic, `wall_clock` in seconds since 1970.
+    """The figures of an engine, recorded after each commit; a collector for a Prometheus registry.
 
     Examples
     --------
@@ -102,19 +101,13 @@ class Metrics:
     stream_bayes_records_total{pipeline="weather"} 3.0
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        clock: Callable[[], float] = time.monotonic,
-        wall_clock: Callable[[], float] = time.time,
-    ) -> None:
+    def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._labels: Labels = {"pipeline": engine.step.name}
-        self._clock = clock
         self._measured_at = float("-inf")
         self._measures: list[Metric] = []
         self._recorded: list[Metric] = []  # replaced as a whole, because other threads read it
-        self._timings = Timings(wall_clock)
+        self._timings = Timings()
         engine.watch(self.record)
         engine.at_start(self._begin)
 
@@ -126,9 +119,9 @@ class Metrics:
     def record(self, progress: Progress) -> None:
         """Record the figures of this commit. Called in the engine's thread."""
         engine, step, own = self.engine, self.engine.step, self._labels
-        if self._clock() - self._measured_at >= SECONDS_BETWEEN_MEASURES:
+        if time.monotonic() - self._measured_at >= SECONDS_BETWEEN_MEASURES:
             self._measures = _measures(step, own)
-            self._measured_at = self._clock()
+            self._measured_at = time.monotonic()
         pending = step.pending
         self._timings.observe(engine)
         self._recorded = [

@@ -6,7 +6,6 @@ import logging
 from functools import partial
 from pathlib import Path
 
-from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadConfig, BrokerError
 from stream_bayes.kafka.cluster import Cluster, Topic
 from stream_bayes.kafka.pipeline.config import KafkaSinkConfig, KafkaSourceConfig
@@ -41,19 +40,17 @@ def build_worker(
     directory: Path = Path(),
     *,
     instance_id: str | None = None,
-    schema: Schema | None = None,
     accept_gap: bool = False,
 ) -> Worker:
     """Build a worker of a pipeline. It connects to no broker before it runs. Paths in the file are relative to
-    `directory`. `schema` is the stream's, used if the file declares none. With `accept_gap` the worker continues where
-    records of a topic expired before they were read.
+    `directory`. With `accept_gap` the worker continues where records of a topic expired before they were read.
 
     Raises
     ------
     StreamBayesError
         If a part cannot be made, or the learner cannot be summed.
     """
-    return WorkerParts(config, directory, schema, instance_id, accept_gap).worker()
+    return WorkerParts(config, directory, instance_id, accept_gap).worker()
 
 
 class WorkerParts:
@@ -63,7 +60,6 @@ class WorkerParts:
         self,
         config: PipelineConfig,
         directory: Path,
-        schema: Schema | None = None,
         instance_id: str | None = None,
         accept_gap: bool = False,
     ) -> None:
@@ -76,7 +72,7 @@ class WorkerParts:
         self.own = config.workers
         self.kafka = config.kafka
         self.connection = config.kafka.connection()
-        self.schema = config.schema_of_stream() or schema
+        self.schema = config.schema_of_stream()
         self.instance_id = instance_id
         self.accept_gap = accept_gap
         self.cache = None if config.snapshots is None else directory / config.snapshots.directory
