@@ -144,7 +144,7 @@ def run(
             if warm is not None:
                 warm_start(engine, warm)
             if (
-                config.record is None
+                config.schema_table is None
                 and isinstance(first := first_file(engine.source), CSVSource)
                 and first.schema is not None
             ):

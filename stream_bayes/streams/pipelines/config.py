@@ -355,7 +355,7 @@ class PipelineConfig(ConfigTable):
     model: ModelConfig
     transformers: list[TransformerConfig] = Field(default_factory=list)
     drift: DriftConfig | None = None
-    record: SchemaConfig | None = Field(None, alias="schema")
+    schema_table: SchemaConfig | None = Field(None, alias="schema")
     labels: LabelsConfig | None = None
     predictions: SinkTable | None = None
     dead_letters: SinkTable | None = None
@@ -419,7 +419,7 @@ class PipelineConfig(ConfigTable):
             raise ValueError(
                 f"transformers: {kind} takes none here; it scales numbers and encodes names itself"
             )
-        if self.record is not None and self.record.classes is not None:
+        if self.schema_table is not None and self.schema_table.classes is not None:
             raise ValueError(f"schema.classes: the labels of {kind} are numbers; leave it out")
         if self.source.target is None and self.labels is None:
             raise ValueError(
@@ -436,7 +436,7 @@ class PipelineConfig(ConfigTable):
 
     @model_validator(mode="after")
     def _messages_fit(self) -> Self:
-        if self.model.reads_messages and self.record is not None:
+        if self.model.reads_messages and self.schema_table is not None:
             raise ValueError("schema: a message has no features to declare")
         if self.messages_for is None:
             return self
@@ -522,31 +522,31 @@ class PipelineConfig(ConfigTable):
 
     def schema_of_stream(self) -> Schema | None:
         """Return the declared schema, or None."""
-        if self.record is None:
+        if self.schema_table is None:
             return None
         features = {
             name: declared.declared()
             if isinstance(declared, FeatureConfig)
             else FeatureConfig.model_validate({"kind": declared}).declared()
-            for name, declared in self.record.features.items()
+            for name, declared in self.schema_table.features.items()
         }
         target = self.source.target or usual_target(features)
         return Schema(
             features,
-            classes=self.record.classes,
+            classes=self.schema_table.classes,
             target=target,
-            unknown=self.record.unknown,
-            blanks=self.record.blanks,
+            unknown=self.schema_table.unknown,
+            blanks=self.schema_table.blanks,
         )
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that the state depends on as JSON values: a state of other settings cannot be resumed."""
-        parts = {"name", "model", "record", "labels"}
+        parts = {"name", "model", "schema_table", "labels"}
         # A state checks its key, and holds no outputs; sets of other levels begin anew.
-        secret = {"model": {"key", "task", "intervals", "coverage", "by_class"}}
+        left_out = {"model": {"key", "task", "intervals", "coverage", "by_class"}}
         if self.model.predicts_numbers:
-            secret["model"].remove("intervals")  # their coverage is measured
-        kept = self.model_dump(mode="json", by_alias=True, include=parts, exclude=secret)
+            left_out["model"].remove("intervals")  # their coverage is measured
+        kept = self.model_dump(mode="json", by_alias=True, include=parts, exclude=left_out)
         if self.transformers:
             kept["transformers"] = [part.model_dump(mode="json") for part in self.transformers]
         for name, table in self.products():

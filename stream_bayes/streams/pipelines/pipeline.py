@@ -122,7 +122,7 @@ def build(
         schema, form = _guessed(own, directory, kept, schema)
         settings[GUESSED] = {
             "format": form.to_json(),
-            "schema": None if config.record is not None or schema is None else schema.to_json(),
+            "schema": None if config.schema_table is not None or schema is None else schema.to_json(),
         }
         if config.model.predicts_numbers and own.target is not None:
             written = _written_labels(directory / own.paths[0], own.target, form, kept)
