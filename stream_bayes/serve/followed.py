@@ -101,7 +101,7 @@ class FollowedFile:
 
     def version(self) -> Any:
         if self._store is not None:
-            newest = self._store.newest()
+            newest = self._store.newest_written()
             return None if newest is None else (newest.written, newest.size)
         status = self.path.stat()
         return status.st_ino, status.st_size, status.st_mtime_ns

@@ -253,7 +253,7 @@ class Handover:
 
         def send() -> None:
             written, failed = engine.snapshots
-            newest = None if engine.store is None else engine.store.newest()
+            newest = None if engine.store is None else engine.store.newest_written()
             status["snapshots"] = {
                 "written": written,
                 "failed": failed,

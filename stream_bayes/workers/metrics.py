@@ -87,7 +87,9 @@ def _behind(shards: Sequence[Shard], own: dict[str, str]) -> Iterator[Metric]:
         )
     stores = [shard.engine.store for shard in shards]
     written = [
-        newest.written for store in stores if store is not None and (newest := store.newest()) is not None
+        newest.written
+        for store in stores
+        if store is not None and (newest := store.newest_written()) is not None
     ]
     if written:
         age = max(0.0, time.time() - min(written))

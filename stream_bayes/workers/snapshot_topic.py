@@ -16,7 +16,7 @@ from typing import Any
 from stream_bayes.errors import NoSnapshot
 from stream_bayes.kafka.clients.client import Send
 from stream_bayes.saving.snapshots.snapshot import Snapshot
-from stream_bayes.saving.snapshots.store import Newest, NewestSnapshot
+from stream_bayes.saving.snapshots.store import ReadableSnapshot, WrittenSnapshot
 from stream_bayes.workers.publication import End, Origin, Publisher
 from stream_bayes.workers.snapshot_cache import SnapshotCache
 from stream_bayes.workers.state_parts import pieces
@@ -52,10 +52,10 @@ class SnapshotTopic:
         self._cache = cache
         self._lock = threading.Lock()
         self._publisher: Publisher | None = None
-        self._found: NewestSnapshot | None = None
+        self._found: ReadableSnapshot | None = None
         self._generation = 0
-        self._waiting: tuple[builtins.list[Send], int, dict[str, Any], Newest] | None = None
-        self._committed: tuple[int, dict[str, Any], Newest] | None = None
+        self._waiting: tuple[builtins.list[Send], int, dict[str, Any], WrittenSnapshot] | None = None
+        self._committed: tuple[int, dict[str, Any], WrittenSnapshot] | None = None
 
     def take_over(self) -> None:
         """Do nothing: the shard's transactional id has fenced earlier owners."""
@@ -63,7 +63,7 @@ class SnapshotTopic:
     def check_owner(self) -> None:
         """Do nothing, for the same reason: a commit of a shard that another worker has taken over fails."""
 
-    def latest(self) -> NewestSnapshot | None:
+    def latest(self) -> ReadableSnapshot | None:
         """Return the snapshot in the topic; None without one. It is read once."""
         if self._publisher is None:
             reader = self._open_reader()
@@ -101,10 +101,10 @@ class SnapshotTopic:
     def _begin_with(self, end: End, data: bytes, published: Mapping[str, str]) -> None:
         snapshot = Snapshot.from_bytes(data)
         self._publisher = Publisher(self._source, self._shard, self._key, published)
-        self._found = NewestSnapshot(0, snapshot, ())
-        self._committed = 0, {"outputs": dict(snapshot.outputs)}, Newest(end.written, len(data))
+        self._found = ReadableSnapshot(0, snapshot, ())
+        self._committed = 0, {"outputs": dict(snapshot.outputs)}, WrittenSnapshot(end.written, len(data))
 
-    def newest(self) -> Newest | None:
+    def newest_written(self) -> WrittenSnapshot | None:
         """Return time and size of the newest committed snapshot."""
         return None if self._committed is None else self._committed[2]
 
@@ -139,7 +139,7 @@ class SnapshotTopic:
                 sends = [*self._waiting[0], *sends]
             self._generation += 1
             outputs = {"outputs": dict(snapshot.outputs)}
-            self._waiting = sends, self._generation, outputs, Newest(now, len(data))
+            self._waiting = sends, self._generation, outputs, WrittenSnapshot(now, len(data))
             generation = self._generation
         if (
             self._cache is not None

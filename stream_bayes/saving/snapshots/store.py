@@ -37,7 +37,7 @@ from stream_bayes.saving.snapshots.archive import Bytes
 from stream_bayes.saving.snapshots.file_system import FileSystem
 from stream_bayes.saving.snapshots.snapshot import Snapshot, describe, head_size
 
-__all__ = ["Broken", "Newest", "NewestSnapshot", "SnapshotStore"]
+__all__ = ["Broken", "ReadableSnapshot", "SnapshotStore", "WrittenSnapshot"]
 
 GENERATION = re.compile(r"snapshot-(\d{12})\.zip")
 WRITING = re.compile(r"writing-(\d{1,18})-\d+")
@@ -55,14 +55,14 @@ class Broken(NamedTuple):
     reason: str
 
 
-class Newest(NamedTuple):
-    """The time of the newest snapshot, in seconds since 1970, and its size in bytes."""
+class WrittenSnapshot(NamedTuple):
+    """The time of the newest snapshot, readable or not, in seconds since 1970, and its size in bytes."""
 
     written: float
     size: int
 
 
-class NewestSnapshot(NamedTuple):
+class ReadableSnapshot(NamedTuple):
     """The newest snapshot that can be read, and the newer ones that cannot."""
 
     generation: int
@@ -134,15 +134,15 @@ class SnapshotStore:
         """Return the path of a generation."""
         return self.directory / f"snapshot-{generation:012}.zip"
 
-    def newest(self) -> Newest | None:
+    def newest_written(self) -> WrittenSnapshot | None:
         """Return the newest file, valid or not; None if there is none. Thread-safe."""
         for generation in reversed(self.list()):
             with suppress(FileNotFoundError):  # its owner may delete it meanwhile
                 status = self.path(generation).stat()
-                return Newest(status.st_mtime, status.st_size)
+                return WrittenSnapshot(status.st_mtime, status.st_size)
         return None
 
-    def latest(self) -> NewestSnapshot | None:
+    def latest(self) -> ReadableSnapshot | None:
         """Return the newest snapshot that can be read; None if there has never been one.
 
         One that cannot be read is skipped with a `BrokenSnapshotWarning`.
@@ -163,7 +163,7 @@ class SnapshotStore:
                     broken.append(Broken(generation, str(error)))
                     continue
                 self._warn_of(broken)
-                return NewestSnapshot(generation, snapshot, tuple(broken))
+                return ReadableSnapshot(generation, snapshot, tuple(broken))
             else:
                 reasons = "; ".join(reason for _, reason in broken)
                 raise NoSnapshot(

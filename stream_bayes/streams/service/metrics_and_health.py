@@ -411,7 +411,7 @@ def _challengers(engine: Engine, own: Labels) -> list[Metric]:
 
 
 def _snapshots(store: SnapshotStore | None, own: Labels) -> list[Metric]:
-    newest = None if store is None else store.newest()
+    newest = None if store is None else store.newest_written()
     if newest is None:
         return []
     age = max(0.0, time.time() - newest.written)
