@@ -25,6 +25,7 @@ __all__ = [
     "Kind",
     "Partition",
     "Position",
+    "Record",
     "Slice",
 ]
 
@@ -188,3 +189,6 @@ class BadRecord(msgspec.Struct, frozen=True, gc=False, repr_omit_defaults=True):
     def after(self) -> Position:
         """The position to continue from after this record."""
         return self.position + self.length
+
+
+Record: TypeAlias = Event | BadRecord

@@ -17,11 +17,10 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import TypeAlias, TypeGuard
 
-from stream_bayes.core.events.event import BadRecord, Event, Partition
+from stream_bayes.core.events.event import Partition, Record
 
 __all__ = ["TimeMerge", "merge_ranges"]
 
-Record: TypeAlias = Event | BadRecord
 Rank: TypeAlias = tuple[int, int]  # of the source, and number of the partition
 Key: TypeAlias = tuple[float, int, int]  # time, and rank
 

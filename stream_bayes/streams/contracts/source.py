@@ -8,9 +8,9 @@ positions after its last record can be loaded after a crash: seek there, go on, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, runtime_checkable
 
-from stream_bayes.core.events.event import BadRecord, Event, Partition, Position
+from stream_bayes.core.events.event import Event, Partition, Position, Record
 from stream_bayes.errors import Exhausted
 
 __all__ = [
@@ -25,8 +25,6 @@ __all__ = [
 ]
 
 BATCH = 1000
-
-Record: TypeAlias = Event | BadRecord
 
 
 class Source(Protocol):
