@@ -142,5 +142,8 @@ def test_the_bytes_of_a_record_and_incidents_come_from_the_source(tmp_path: Path
     file.write_text("sky,y\ngrey,rain\nblue,sun\n")
     source = Paced(CSVSource(file, Fields(target="y")), math.inf)
     events = source.poll(5)
-    assert [source.raw_of(event) for event in events if isinstance(event, Event)] == [b"grey,rain", b"blue,sun"]
+    assert [source.raw_of(event) for event in events if isinstance(event, Event)] == [
+        b"grey,rain",
+        b"blue,sun",
+    ]
     source.close()
