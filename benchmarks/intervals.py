@@ -1,7 +1,8 @@
 """`python -m benchmarks.intervals`: the time of an interval against that of a prediction, for every classifier.
 
 Each has learned 500 events of 2 or 7 classes with 10 or 18 features, and answers about 100 of them; the fastest of 25
-passes of processor time counts. The target is 5 predictions, 1.5 of `AdaptiveBayes`.
+passes of processor time counts. The target is 5 predictions, 1.5 of `AdaptiveBayes`. With `--inside`, each predicts the
+first 5,000 events of four public streams instead, or words, then learns them: no answer may lie outside its interval.
 """
 
 from __future__ import annotations
@@ -10,20 +11,25 @@ import argparse
 import random
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 import stream_bayes
 from benchmarks.checks import Check, show
+from benchmarks.streams.sources import STREAMS, fetch
 from stream_bayes import HalfLifeChoice, NaiveBayes, SlidingWindow
 from stream_bayes.learners.catalogue import LEARNERS
 from stream_bayes.learners.factory import make_learner
 
-__all__ = ["main", "ratio"]
+__all__ = ["main", "outside", "ratio"]
 
+PUBLIC = ("image segments", "phishing", "led drift", "keel letter")
+ANSWERS = 5000
 EVENTS, ASKED, PASSES = 500, 100, 25
 SIZES = [(2, 10), (2, 18), (7, 10), (7, 18)]  # classes and features
 WRAPPED: dict[str, Callable[[], Any]] = {
@@ -74,6 +80,21 @@ def ratio(model: Any, samples: Sequence[Sample]) -> float:
     return fastest[0] / fastest[1]
 
 
+def outside(model: Any, samples: Iterable[Sample], level: float = 0.95) -> tuple[int, int]:
+    """Return the number of answers, and that of answers with a label outside its interval, each before its event is
+    learned.
+    """
+    answers = wrong = 0
+    for x, y in samples:
+        answer = model.predict_proba_one(x)
+        if answer:
+            intervals = model.predict_interval_one(x, level)
+            answers += 1
+            wrong += not all(0.0 <= intervals[z][0] <= p <= intervals[z][1] <= 1.0 for z, p in answer.items())
+        model.learn_one(x, y)
+    return answers, wrong
+
+
 def kinds_of(model: Any) -> list[str]:
     """Return the kinds of features that a model takes."""
     inputs = getattr(model, "inputs", {"nominal", "numeric"})
@@ -86,15 +107,31 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measure the classifiers whose names match, and print what should hold."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.intervals", description=main.__doc__)
     parser.add_argument("--model", default="", help="classifiers whose names match this regular expression")
+    parser.add_argument("--inside", action="store_true", help="count answers outside their intervals instead")
+    parser.add_argument("--data", type=Path, default=Path("build/streams"), help="directory of downloads")
     options = parser.parse_args(arguments)
     if not stream_bayes.compiled:
         parser.error("this is the uncompiled build, whose times mean nothing")
+    if options.inside:
+        fetch(options.data, {STREAMS[stream].origin for stream in PUBLIC})
     checks = []
     for name in LEARNERS:
         if not re.search(options.model, name):
             continue
         arguments = {"parents": {"f1": "f0"}} if name == "ode" else {}
         make = WRAPPED.get(name, partial(make_learner, name, arguments))
+        if options.inside:
+            streams: dict[str, Iterable[Sample]]
+            if kinds_of(make()) == ["words"]:
+                streams = {"words": events("words", 7, 18)}
+            else:
+                streams = {stream: STREAMS[stream].samples(options.data) for stream in PUBLIC}
+            for stream, samples in streams.items():
+                answers, wrong = outside(make(), islice(samples, ANSWERS))
+                checks.append(
+                    Check(f"{name}, {stream}", "0 answers outside", f"{wrong} of {answers}", wrong == 0)
+                )
+            continue
         most = 1.5 if name == "adaptive" else 5.0
         for kind in kinds_of(make()):
             found = [ratio(make(), events(kind, *size)) for size in SIZES]

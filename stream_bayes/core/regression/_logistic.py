@@ -494,6 +494,8 @@ class LogisticReading(Reading):
         x: cython.Py_ssize_t
         a: cython.Py_ssize_t
         rest: cython.double
+        below: cython.double
+        others: cython.double
         self.normalise()
         for y in range(self.tables.labels):
             self.spread_of[y] = 0.0
@@ -503,12 +505,12 @@ class LogisticReading(Reading):
                     rest += self.share[x]
             if rest <= 0.0:
                 continue
+            below = 0.0  # the shares of the other classes up to a, which share H[., a]
             for a in range(m):
-                self.at[a] = self.contrast(y, a)
-            for x in range(m + 1):
-                if x != y:
-                    for a in range(m):
-                        self.at[a] -= self.share[x] / rest * self.contrast(x, a)
+                if a != y:
+                    below += self.share[a]
+                others = -below if a + 1 == y else (a + 1.0) * self.share[a + 1] - below
+                self.at[a] = self.contrast(y, a) - others / (rest * sqrt(2.0 * (a + 1.0) * (a + 2.0)))
             self.spread_of[y] = self.variance_along_at()
 
     # -- learning -----------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from stream_bayes import (
     QDA,
     TAN,
     AdaptiveBayes,
+    BayesianLogistic,
     BayesNetClassifier,
     BernoulliNB,
     Costs,
@@ -32,6 +34,7 @@ from stream_bayes import (
     LiveChoice,
     MultinomialNB,
     NaiveBayes,
+    NearestNeighbours,
     SlidingWindow,
 )
 from stream_bayes.errors import BadValue
@@ -46,6 +49,9 @@ EACH: dict[str, Any] = {
     "KDB": lambda: KDB(k=3),
     "LDA": LDA,
     "QDA": QDA,
+    "logistic": BayesianLogistic,
+    "waves": lambda: BayesianLogistic(features="fourier"),
+    "neighbours": NearestNeighbours,
     "network": lambda: BayesNetClassifier(None),
     "window": lambda: SlidingWindow(NaiveBayes(), 30),
     "choice": LiveChoice,
@@ -159,7 +165,13 @@ def test_the_variance_of_numbers_is_that_of_draws_of_mean_and_covariance() -> No
 
 @pytest.mark.parametrize(
     ("kind", "make", "least"),
-    [("names", NaiveBayes, 0.93), ("numbers", NaiveBayes, 0.9), ("together", QDA, 0.9), ("alike", LDA, 0.9)],
+    [
+        ("names", NaiveBayes, 0.93),
+        ("chain", lambda: ODE(parents={f"f{f}": f"f{f - 1}" for f in range(1, 6)}), 0.93),
+        ("numbers", NaiveBayes, 0.9),
+        ("together", QDA, 0.9),
+        ("alike", LDA, 0.9),
+    ],
 )
 def test_intervals_cover_in_worlds_that_match_the_model(kind: str, make: Any, least: float) -> None:
     rng, inside, worlds = np.random.default_rng(5), 0, 300
@@ -167,7 +179,16 @@ def test_intervals_cover_in_worlds_that_match_the_model(kind: str, make: Any, le
         model: Any = make()
         prior = rng.dirichlet(np.ones(3))
         labels = np.append([0, 1, 2], rng.choice(3, size=98, p=prior))
-        if kind == "names":
+        if kind == "chain":  # each name by the class and the name before
+            tables = rng.dirichlet(np.ones(3), (3, 6, 3))
+            codes, chances = np.zeros((101, 7), int), np.ones((101, 3))
+            for f in range(6):
+                drawn = tables[labels, f, codes[:, f]].cumsum(axis=1)
+                codes[:, f + 1] = (rng.random((101, 1)) > drawn).sum(axis=1).clip(0, 2)
+                chances *= tables[:, f, codes[:, f], codes[:, f + 1]].T
+            rows = [["uvw"[code] for code in row[1:]] for row in codes.tolist()]
+            joint = prior * chances[-1]
+        elif kind == "names":
             tables = rng.dirichlet(np.ones(3), (3, 6))
             codes = (rng.random((101, 6, 1)) > tables.cumsum(axis=2)[labels]).sum(axis=2).clip(0, 2)
             rows = [["uvw"[code] for code in row] for row in codes.tolist()]
@@ -190,6 +211,62 @@ def test_intervals_cover_in_worlds_that_match_the_model(kind: str, make: Any, le
         low, high = model.predict_interval_one(x)[best]
         inside += low <= joint[best] / joint.sum() <= high
     assert inside / worlds >= least
+
+
+def rises(model: Any, x: dict[str, Any], labels: Iterable[Any]) -> list[float]:
+    """Return by how much the score of each class rises when the event is learned once more."""
+    made = []
+    for y in labels:
+        before = model.joint_log_likelihood(x)[y]
+        model.learn_one(x, y)
+        made.append(model.joint_log_likelihood(x)[y] - before)
+        model.unlearn_one(x, y)
+    return made
+
+
+@pytest.mark.parametrize("prior", ["laplace", "m-estimate"])
+def test_twice_the_weight_is_no_more_doubt_of_names_as_frequent_as_the_prior_says(prior: str) -> None:
+    rng, judged, grew = np.random.default_rng(8), 0, 0
+    for _ in range(150):
+        model = NaiveBayes(strength=float(rng.choice([0.1, 1.0, 5.0])), prior=prior, class_prior="uniform")
+        counts = rng.integers(0, 8, (2, 2, 3))  # of class, feature and value
+        counts[:, :, 2] += 1  # no feature without events
+        weights = [(c, f, v, float(n)) for (c, f, v), n in np.ndenumerate(counts) if n]
+        seen = (counts.sum(axis=0) > 0).sum(axis=1)  # a value without events is none
+        values = [int(rng.choice(np.flatnonzero(counts[:, f].sum(axis=0)))) for f in range(2)]
+        x = {"ab"[f]: "uvw"[value] for f, value in enumerate(values)}
+        found = []
+        for _ in range(2):
+            for c, f, v, weight in weights:
+                model.learn_one({"ab"[f]: "uvw"[v]}, c, weight)
+            found.append(rises(model, x, range(2)))
+        for c, (once, twice) in enumerate(zip(*found, strict=True)):
+            shares = [counts[c, f, values[f]] / counts[c, f].sum() for f in range(2)]
+            if all(share >= 1.0 / many for share, many in zip(shares, seen, strict=True)):
+                assert twice <= once + 1e-12
+                judged += 1
+            grew += twice > once + 1e-12
+    assert judged > 50
+    assert grew > 5  # rarer names: the prior alone made them look more certain than the events do
+
+
+def test_twice_the_weight_is_no_more_doubt_of_numbers_within_two_deviations_of_each_class() -> None:
+    rng, judged = np.random.default_rng(8), 0
+    for _ in range(150):
+        model = NaiveBayes(class_prior="uniform")
+        rows = [rng.normal(0.5 * y, 1.0, int(rng.integers(4, 30))) for y in range(2)]
+        number = float(rng.normal(0.25, 1.5))
+        variances = []
+        for _ in range(2):
+            for y, row in enumerate(rows):
+                for value in row.tolist():
+                    model.learn_one({"a": value}, y)
+            (_, variance), _ = model._answer_with_spread({"a": number}).values()
+            variances.append(variance)
+        if all(abs(number - row.mean()) <= 2.0 * row.std(ddof=1) for row in rows):
+            assert variances[1] <= variances[0]
+            judged += 1
+    assert judged > 80
 
 
 @pytest.mark.parametrize("share", [1e-9, 0.3, 0.5, 0.999, 1.0 - 1e-12])

@@ -183,20 +183,35 @@ def test_more_classes_are_learned_as_well_as_by_a_batch_fit(classes: int) -> Non
     assert loss(model, rows[1000:], labels[1000:]) < of_batch + 0.01
 
 
-@pytest.mark.parametrize("classes", [2, 4])
-def test_intervals_cover_the_probability_that_the_events_were_drawn_by(classes: int) -> None:
+@pytest.mark.parametrize(("classes", "events"), [(2, 100), (3, 100), (3, 400), (5, 100)])
+def test_intervals_cover_the_probability_that_the_events_were_drawn_by(classes: int, events: int) -> None:
     hits, total = 0, 0
     for seed in range(30):
         rng = np.random.default_rng(seed)
-        numbers, shares = drawn(rng, 110, classes)
+        numbers, shares = drawn(rng, events + 10, classes)
         rows, model = rows_of(numbers), BayesianLogistic()
-        for x, row in zip(rows[:100], shares[:100], strict=True):
+        for x, row in zip(rows[:events], shares[:events], strict=True):
             model.learn_one(x, int(rng.choice(classes, p=row)))
-        for x, row in zip(rows[100:], shares[100:], strict=True):
+        for x, row in zip(rows[events:], shares[events:], strict=True):
             intervals = model.predict_interval_one(x, 0.9)
             hits += sum(low <= row[y] <= high for y, (low, high) in intervals.items())
             total += classes
     assert 0.85 < hits / total < 0.97
+
+
+def test_among_many_classes_the_doubt_of_each_is_that_of_its_score_less_all_others() -> None:
+    rng = np.random.default_rng(5)
+    numbers, shares = drawn(rng, 200, 20)
+    model, rows = BayesianLogistic(), rows_of(numbers)
+    for x, row in zip(rows[:-1], shares, strict=False):
+        model.learn_one(x, int(rng.choice(20, p=row)))
+    answer = model._answer_with_spread(rows[-1])
+    assert len(answer) > 16  # more have one covariance for all contrasts
+    relative = []
+    for y, (p, variance) in answer.items():
+        squares = sum(q * q for x, (q, _) in answer.items() if x != y)
+        relative.append(variance / (1.0 + squares / (1.0 - p) ** 2))
+    assert relative == pytest.approx([relative[0]] * len(relative), rel=1e-9)
 
 
 def test_units_and_offsets_of_numbers_change_nothing() -> None:
