@@ -56,13 +56,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
         help="file of results to add to; default: results-EVENTS.jsonl beside this one",
     )
     parser.add_argument("--data", type=Path, default=Path("build/streams"), help="directory of downloads")
+    parser.add_argument(
+        "--renew", action="store_true", help="replace the results of these models and streams"
+    )
     given = parser.parse_args(arguments)
     if not stream_bayes.compiled:
         parser.error("this is the uncompiled build, whose times mean nothing")
     given.results = given.results or HERE / f"results-{given.events}.jsonl"
     rows = read(given.results)
-    done = {(row["model"], row["stream"]) for row in rows if row["limit"] == given.events}
     streams = [name for name in STREAMS if re.search(given.stream, name)]
+    if given.renew:
+        rows = [
+            row
+            for row in rows
+            if row["limit"] != given.events
+            or row["stream"] not in streams
+            or not re.search(given.model, row["model"])
+        ]
+        given.results.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    done = {(row["model"], row["stream"]) for row in rows if row["limit"] == given.events}
     fetch(given.data, {STREAMS[name].origin for name in streams})
     for model in MODELS:
         for stream in streams:

@@ -202,6 +202,14 @@ def test_a_run_adds_what_is_missing_and_names_its_command(
     before = results.read_bytes()
     command.main(given)
     assert results.read_bytes() == before
+    command.main([*given, "--stream", "short", "--renew"])
+    renewed = command.read(results)
+    assert renewed[:2] == [rows[1], rows[3]]
+    assert [(each["model"], each["stream"]) for each in renewed[2:]] == [
+        ("AdaptiveBayes", "short"),
+        ("River no-change", "short"),
+    ]
+    assert [each["log_loss"] for each in renewed[2:]] == [rows[0]["log_loss"], rows[2]["log_loss"]]
     assert "Mean ranks" in results.with_suffix(".md").read_text()
     assert results.with_suffix(".svg").read_text().startswith("<svg")
 
