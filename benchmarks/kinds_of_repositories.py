@@ -52,7 +52,7 @@ REPOSITORY_KEY: dict[str, dict[str, str]] = {
         "category": "president | position | gender",
         "name": "appointee",
         "date": "start_date | end_date",
-        "empty": "Unnamed: 8 | Unnamed: 9",
+        "empty": "c9 | c10",
     },
     "fivethirtyeight/data:chess-transfers/transfers.csv": {
         "category": "url | Federation | Form.Fed",
@@ -90,7 +90,7 @@ REPOSITORY_KEY: dict[str, dict[str, str]] = {
         "category": (
             "In your opinion, which sentence is more gramatically correct? | How much, if at all, do you care about "
             "the use (or lack thereof) of the serial (or Oxford) comma in grammar? | How would you write the following "
-            "sentence? | How much, if at all, do you care about the debate over the use of the word \"data\" as a "
+            'sentence? | How much, if at all, do you care about the debate over the use of the word "data" as a '
             "singluar or plural noun? | In your opinion, how important or unimportant is proper use of grammar? | "
             "Gender | Education | Location (Census Region)"
         ),
@@ -148,7 +148,7 @@ REPOSITORY_KEY: dict[str, dict[str, str]] = {
         "constant": "Provider State",
     },
     "plotly/datasets:US-shooting-incidents.csv": {
-        "row id": "Unnamed: 0",
+        "left out": "",
         "name": "person | dept | dept_name",
         "date": "eow | date",
         "category": "cause | cause_short | state | description | state_name",
@@ -203,9 +203,7 @@ REPOSITORY_KEY: dict[str, dict[str, str]] = {
         ),
         "category": "c25 | c26 | c27",
     },
-    "jbrownlee/Datasets:auto_imports.csv": {
-        "category": "c3 | c4 | c5 | c6 | c7 | c8 | c9 | c15 | c16 | c18"
-    },
+    "jbrownlee/Datasets:auto_imports.csv": {"category": "c3 | c4 | c5 | c6 | c7 | c8 | c9 | c15 | c16 | c18"},
     "jbrownlee/Datasets:breast-cancer.csv": {
         "range": "c1 | c3 | c4",
         "category": "c2 | c7 | c8 | c10",
