@@ -385,6 +385,14 @@ class DataFile:
                 f"warning: --target {self.target} has one value, {label!r}, in the first {profile.values:,} rows, so "
                 "there is nothing to predict, unless the rows are sorted by it"
             )
+        spellings: dict[str, list[str]] = {}
+        for label in profile.counts if profile.distinct <= MANY_LABELS else ():
+            spellings.setdefault(" ".join(label.casefold().split()), []).append(label)
+        if alike := [" and ".join(map(repr, each)) for each in spellings.values() if len(each) > 1]:
+            found.append(
+                f"warning: --target {self.target} has labels that differ in case or blanks only: {listed(alike)}; each "
+                "is a class of its own"
+            )
         absent = profile.missing.total()
         if absent and (counted := profile.missing.most_common(1)[0][0].strip()):
             found.append(

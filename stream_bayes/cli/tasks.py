@@ -15,9 +15,8 @@ from stream_bayes.learners.catalogue import DEFAULT, DEFAULT_REGRESSOR, LEARNERS
 __all__ = ["Task", "chosen_model", "is_regression", "is_regressor"]
 
 TASKS = ("classification", REGRESSION)
-MOST_CLEAR_CLASSES = (
-    2  # distinct whole numbers: with more it cannot be seen whether they are classes or amounts
-)
+MOST_CLEAR_CLASSES = 2  # distinct whole numbers; more may be classes or amounts
+MOST_LIKELY_CLASSES = 10  # distinct whole numbers; more are likelier to be amounts
 
 Task = Annotated[
     str | None,
@@ -66,7 +65,7 @@ def chosen_model(table: DataFile, model: str | None, task: str | None) -> tuple[
     Raises
     ------
     BadValue
-        If model and task do not fit, or few whole numbers may be both classes and amounts.
+        If model and task do not fit.
     """
     if task is not None:
         check_known("task", task, TASKS)
@@ -81,10 +80,12 @@ def chosen_model(table: DataFile, model: str | None, task: str | None) -> tuple[
     profile = table.profiles.get(table.target or "")
     if profile is None or not profile.is_numeric or profile.distinct <= MOST_CLEAR_CLASSES:
         return DEFAULT, []
-    if profile.is_whole and profile.distinct <= MANY_LABELS:
-        raise BadValue(
-            f"--target {table.target} has {profile.distinct} whole numbers, which may be classes or amounts: say "
-            "--task classification or --task regression"
+    if profile.is_whole and profile.distinct <= MOST_LIKELY_CLASSES:
+        amounts = (
+            f"{table.target} has {profile.distinct} whole numbers, which are learned as classes, though they "
         )
+        return DEFAULT, [f"unsure: {amounts}may be amounts; for these: --task regression"]
     chosen = f"{table.target} holds numbers, so {DEFAULT_REGRESSOR} learns them; for classes: --task classification"
+    if profile.is_whole and profile.distinct <= MANY_LABELS:
+        chosen = f"unsure: {chosen}"
     return DEFAULT_REGRESSOR, [chosen]

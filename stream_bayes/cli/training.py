@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from random import Random
 from typing import Any
 
 from stream_bayes.cli.data_file import DataFile, label_amount, number_of
@@ -15,7 +16,34 @@ from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.streams.contracts.source import Record
 
-__all__ = ["TableTraining"]
+__all__ = ["TableTraining", "in_random_order"]
+
+SEED = 0  # of the random order
+SUMS = {"total", "totals", "grand total", "subtotal", "sum"}  # what a row of sums begins with
+
+
+def in_random_order(records: Iterable[Record], waiting: int) -> Iterator[Record]:
+    """Yield records in a random order, the same each time. At most `waiting` wait in memory for their turn, so the rows
+    of a longer file move by about as many places.
+
+    Examples
+    --------
+    >>> list(in_random_order("abcdef", 100)) == list(in_random_order("abcdef", 100))
+    True
+    >>> sorted(in_random_order("abcdef", 2))
+    ['a', 'b', 'c', 'd', 'e', 'f']
+    """
+    random = Random(SEED)
+    buffer: list[Record] = []
+    for record in records:
+        if len(buffer) < waiting:
+            buffer.append(record)
+            continue
+        place = random.randrange(waiting)
+        yield buffer[place]
+        buffer[place] = record
+    random.shuffle(buffer)
+    yield from buffer
 
 
 class TableTraining:
@@ -26,6 +54,8 @@ class TableTraining:
     ----------
     learned, unlabelled : int
         Rows learned, and rows without a label, which are learned too if the model was made so.
+    sums : int
+        Rows learned whose first name says that they are sums of others.
     bad : Counter of str
         Rows that were skipped, by reason.
     """
@@ -33,7 +63,7 @@ class TableTraining:
     def __init__(self, learner: Any, name: str, table: DataFile, sets: LabelSets | None) -> None:
         self.learner = learner
         self.sets = sets
-        self.learned = self.unlabelled = 0
+        self.learned = self.unlabelled = self.sums = 0
         self.bad: Counter[str] = Counter()
         self._table = table
         self._amount = label_amount(table) if is_regressor(name) else None
@@ -83,6 +113,8 @@ class TableTraining:
         else:
             self.learner.learn_one(event.x, label)
         self.learned += 1
+        first = next((value for value in event.x.values() if isinstance(value, str)), "")
+        self.sums += first.strip().casefold() in SUMS
         if self.sets is not None and answer is not None:
             self.sets.score(label, answer)
 
@@ -114,6 +146,8 @@ class TableTraining:
             text += "show"
         elif self.unlabelled:
             text += f"; {self.unlabelled:,} rows without a label were skipped"
+        if self.sums:
+            text += f"; {self.sums:,} of them may be sums of others, as they begin with a word such as total"
         text += "".join(
             f"; sets of {level} held the label in {share:.1%}" for level, share in self.coverages().items()
         )

@@ -62,10 +62,16 @@ def test_a_target_of_numbers_is_learned_as_numbers_and_said(houses: Path, tmp_pa
     assert "are for classes" in run("predict", model, houses, "--variable", "city").stderr
 
 
-def test_few_whole_numbers_are_refused_until_the_task_is_said(houses: Path, tmp_path: Path) -> None:
+def test_few_whole_numbers_are_learned_as_classes_and_said_to_be_unsure(houses: Path, tmp_path: Path) -> None:
     train = ("train", houses, "--out", tmp_path / "model.zip")
-    asked = run(*train, "--target", "rooms")
-    assert asked.exit_code == 3 and "--task classification or --task regression" in asked.stderr
+    few = run(*train, "--target", "rooms")
+    assert "unsure: rooms has 5 whole numbers, which are learned as classes" in few.stderr
+    assert few.exit_code == 0 and "AdaptiveBayes learned 200 rows" in few.stdout
+    counts = tmp_path / "counts.csv"
+    counts.write_text("x,visits\n" + "".join(f"{n % 7},{n % 23}\n" for n in range(230)))
+    many = run("train", counts, "--target", "visits", "--out", tmp_path / "model.zip")
+    assert "unsure: visits holds numbers, so adaptive-regression learns them" in many.stderr
+    assert many.exit_code == 0
     for task, kind in (("regression", "AdaptiveRegression"), ("classification", "AdaptiveBayes")):
         done = run(*train, "--target", "rooms", "--task", task, "--json")
         assert json.loads(done.stdout)["model"] == kind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 from shlex import join
@@ -25,7 +25,7 @@ from stream_bayes.cli.networks import check_target, named_network
 from stream_bayes.cli.options import arguments_of
 from stream_bayes.cli.output import JSON, checked_output, left_out_lines, note, print_json
 from stream_bayes.cli.tasks import Task, chosen_model, is_regressor
-from stream_bayes.cli.training import TableTraining
+from stream_bayes.cli.training import TableTraining, in_random_order
 from stream_bayes.core.measures.label_sets import LabelSets
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, SchemaError
@@ -33,10 +33,13 @@ from stream_bayes.learners.catalogue import DEFAULT, DEFAULT_REGRESSOR, NETWORK
 from stream_bayes.learners.factory import make_learner, make_regressor
 from stream_bayes.saving.model_files import save, save_with_sets
 from stream_bayes.saving.prior_files import PRIOR_WEIGHT, add_prior_of_file
-from stream_bayes.streams.contracts.source import records_of
+from stream_bayes.streams.contracts.source import Record, records_of
 from stream_bayes.streams.sources.file_formats import suffix_of
 
 __all__ = ["train"]
+
+MOST_CELLS = 1_000_000  # of the rows that wait for their turn in a random order
+RANDOM_ORDER = "the rows are learned in a random order; for that of the file: --no-shuffle"
 
 
 def train(
@@ -80,6 +83,14 @@ def train(
         float | None,
         typer.Option(help=f"Weight of --prior, in rows. Default: {PRIOR_WEIGHT:g}.", show_default=False),
     ] = None,
+    shuffle: Annotated[
+        bool | None,
+        typer.Option(
+            help="Learn the rows in a random order, as models that adapt weigh the last rows most. Default: for the "
+            "default model without --time.",
+            show_default=False,
+        ),
+    ] = None,
     options: DataOptions,
     json: JSON = False,
 ) -> None:
@@ -106,7 +117,12 @@ def train(
             if prior is not None:
                 add_prior_of_file(learner, prior, prior_weight)
             training = TableTraining(learner, name, table, sets)
-            for record in records_of(table.source):
+            records: Iterable[Record] = records_of(table.source)
+            if shuffle or (shuffle is None and model is None and target is not None and options.time is None):
+                records = in_random_order(records, max(MOST_CELLS // max(len(table.features), 1), 1))
+                if shuffle is None:
+                    note([RANDOM_ORDER], quiet=json)
+            for record in records:
                 training.learn(record)
             warn_of_misfits(table.source, lambda line: note([line], quiet=json))
         training.check_learned()
