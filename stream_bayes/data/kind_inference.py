@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -32,7 +33,7 @@ from stream_bayes.data.dates import (
 from stream_bayes.data.declarations import Declared
 from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.data.ranges import range_order
-from stream_bayes.data.texts import Text, frequent_words, words_of
+from stream_bayes.data.texts import WIDE, Text, frequent_words, words_of
 
 __all__ = ["LEAST_SHARE", "InferredKind", "inferred_kind", "marked_alike", "sure_mark", "typed_kind"]
 
@@ -46,8 +47,12 @@ DECIMAL = re.compile(r"-?\d*\.\d+")  # with one point: no date, whatever its ord
 LEAST_LETTERS, MOST_UNITS = 2, 5  # 10A and 12B are codes; so are numbers before many different words
 LEAST_TEXTS, LEAST_DIFFERENT = 20, 1 / 3  # cells, and the share of different ones, of a column of text
 WORDS, MANY_WORDS = 4.0, 8.0  # a cell, on average: of texts, and of texts that may repeat more often
+MOST_WORDS_FOR_NONE, LEAST_WORD_COUNT = 2, 2  # different words among numbers, and cells of each
+LEAST_NUMBERS_A_WORD = 10  # different ones
+LEAST_CASE = 10  # words that begin with a letter, before capitals mean names
 LEAST_DIFFERENT_NUMBERS = 10  # before a column that is mostly numbers is told from one of codes
 LEAST_FREQUENT = 10  # words that many cells hold, or these are no texts to learn from
+WIDE_LETTER = re.compile(f"[{WIDE}]")
 FLAGS = ({"yes", "no"}, {"y", "n"}, {"true", "false"}, {"t", "f"}, {"on", "off"}, {"0", "1"}, {"0.0", "1.0"})
 
 
@@ -62,6 +67,7 @@ class InferredKind:
     # the number of cells that are not of the kind, and the first texts of these
     misfits: tuple[int, Sequence[str]] = (0, ())
     warnings: Sequence[str] = ()  # what cannot be known, or should be looked at
+    doubt: str = ""  # what the column may be instead, such as "numbers?"
 
 
 def inferred_kind(texts: Counter[str], decimal: str = ".", likely: str | None = None) -> InferredKind:
@@ -82,6 +88,7 @@ def inferred_kind(texts: Counter[str], decimal: str = ".", likely: str | None = 
     return _special(
         _date(texts)
         or _number(texts, decimal)
+        or _number_or_word(texts)
         or _amount(texts, decimal, likely)
         or _text(texts)
         or _range(texts)
@@ -118,9 +125,8 @@ def typed_kind(texts: Counter[str], numbers: Mapping[str, float], likely: str | 
 
 def _special(kind: InferredKind, texts: Counter[str]) -> InferredKind:
     """Return a kind with the word for columns of one value, or of two that mean yes and no."""
-    total = texts.total()
-    if len(texts) == 1 and total > 1:
-        return replace(kind, word="constant", reason=f"one value in {total:,} rows")
+    if len(texts) == 1:
+        return replace(kind, word="constant", reason=f"one value in {texts.total():,} rows", doubt="")
     if kind.word in ("number", "category") and {text.strip().casefold() for text in texts} in FLAGS:
         return replace(kind, word="flag", reason=f"{' and '.join(texts)}")
     return kind
@@ -143,6 +149,26 @@ def _number(texts: Counter[str], decimal: str) -> InferredKind | None:
     return InferredKind(
         "number", Numeric(), _share(numbers, texts, "numbers"), numbers, _misfits(numbers, texts)
     )
+
+
+def _number_or_word(texts: Counter[str]) -> InferredKind | None:
+    """Return the kind of a column of plain numbers in which a word stands for a number that is not there, however often
+    it does: None, `Still in office`; None if there are many words, or few numbers.
+    """
+    words = [text for text in texts if not _is_number(text)]
+    numbers = {text: number(text) for text in texts if text not in words}
+    count = sum(texts[word] for word in words)
+    if (
+        not 1 <= len(words) <= MOST_WORDS_FOR_NONE
+        or any(map(str.isdigit, "".join(words)))
+        or count < LEAST_WORD_COUNT * len(words)
+        or len(numbers) < max(LEAST_DIFFERENT_NUMBERS, LEAST_NUMBERS_A_WORD * len(words))
+    ):
+        return None
+    listed = " and ".join(map(shown, words))
+    warning = f"{count:,} of {texts.total():,} values are {listed}, which is no number and counts as missing"
+    reason = _share(numbers, texts, "numbers")
+    return InferredKind("number", Numeric(), reason, numbers, _misfits(numbers, texts), [warning])
 
 
 def _date(texts: Counter[str]) -> InferredKind | None:
@@ -203,7 +229,7 @@ def _mixed_dates(texts: Counter[str], pivot: int) -> InferredKind | None:
         f"dates of mixed order: {only['dmy']:,} must have the day first and {only['mdy']:,} the month, so the others "
         "cannot be known; read as names; write them as 2021-03-04"
     )
-    return InferredKind("category", Nominal(), "dates of mixed order", {}, warnings=[warning])
+    return InferredKind("category", Nominal(), "dates of mixed order", {}, warnings=[warning], doubt="dates?")
 
 
 def _readable(texts: Counter[str], order: str, pivot: int) -> dict[str, Moment]:
@@ -320,14 +346,27 @@ def _text(texts: Counter[str]) -> InferredKind | None:
     if total < LEAST_TEXTS:
         return None
     words = sum(len(words_of(text)) * count for text, count in texts.items()) / total
+    # A code such as 37F-PM-1014-03 and an address of the web have words, but not between blanks.
+    parts = sum(_parts(text) * count for text, count in texts.items()) / total
     is_varied = len(texts) >= LEAST_DIFFERENT * total or (words >= MANY_WORDS and len(texts) >= 0.1 * total)
-    if words < WORDS or not is_varied or len(texts) < LEAST_TEXTS:
+    if min(words, parts) < WORDS or not is_varied or len(texts) < LEAST_TEXTS:
         return None
     frequent = frequent_words(texts)
     if len(frequent) < LEAST_FREQUENT:
         return None
     reason = f"{words:.0f} words on average, {len(texts):,} of {total:,} different"
-    return InferredKind("text", Text(frequent), reason, {})
+    return InferredKind("text", Text(frequent), reason, {}, doubt="names?" if _has_capitals(texts) else "")
+
+
+def _parts(text: str) -> float:
+    """Return the number of parts between blanks; no bound for scripts that are written without them."""
+    return math.inf if WIDE_LETTER.search(text) else len(text.split())
+
+
+def _has_capitals(texts: Counter[str]) -> bool:
+    """Return True if most words begin with a capital, as those of names and addresses do."""
+    initials = [word[0] for text in texts for word in text.split() if word[0].isupper() or word[0].islower()]
+    return len(initials) >= LEAST_CASE and sum(map(str.isupper, initials)) * 2 > len(initials)
 
 
 def _range(texts: Counter[str]) -> InferredKind | None:
@@ -344,7 +383,9 @@ def _category(texts: Counter[str]) -> InferredKind:
     if _has_codes(texts):
         reason = f"codes with leading zeros, {next(filter(_is_code, texts))}"
     warnings = [*_unread_units(texts), *_mostly_numbers(texts)]
-    return InferredKind("category", Nominal(), reason, {}, warnings=warnings)
+    return InferredKind(
+        "category", Nominal(), reason, {}, warnings=warnings, doubt="numbers?" if warnings else ""
+    )
 
 
 def _mostly_numbers(texts: Counter[str]) -> list[str]:

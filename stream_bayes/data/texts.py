@@ -13,7 +13,7 @@ from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.features import Nominal, Numeric, Spec
 from stream_bayes.errors import SchemaError
 
-__all__ = ["MOST_WORDS", "Text", "frequent_words", "words_of"]
+__all__ = ["MOST_WORDS", "WIDE", "Text", "frequent_words", "words_of"]
 
 MOST_WORDS = 200  # features of the texts of a table
 LEAST_CELLS, LEAST_CELL_SHARE = 3, 0.005  # that hold a word, or it is too rare to learn from

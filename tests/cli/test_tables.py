@@ -375,6 +375,42 @@ def test_baselines_are_always_there_and_a_sorted_table_is_named(tmp_path: Path) 
     assert learners["no-change"]["cumulative"]["log_loss"] is None
 
 
+def test_the_default_model_learns_a_sorted_table_as_it_learns_a_mixed_one(tmp_path: Path) -> None:
+    rng = random.Random(5)
+    rows = [
+        f"{rng.gauss(n // 60, 0.3):.2f},{rng.gauss(n // 60, 0.3):.2f},{'abc'[n // 60]}" for n in range(180)
+    ]
+    table, model = tmp_path / "sorted.csv", tmp_path / "model.zip"
+    table.write_text("u,v,y\n" + "\n".join(rows) + "\n")
+    models = []
+    for order in ((), ("--shuffle",), ("--no-shuffle",), ("--model", "adaptive"), ("--time", "v")):
+        done = run("train", table, "--target", "y", "--out", model, *order)
+        assert done.exit_code == 0 and ("random order" in done.stderr) == (not order)
+        models.append(model.read_bytes())
+    assert models[0] == models[1] and models[2] == models[3] != models[0]
+    run("train", table, "--target", "y", "--out", model)
+    with (tmp_path / "answers.csv").open("w") as answers:
+        answers.write(run("predict", model, table).stdout)
+    with (tmp_path / "answers.csv").open() as answers:
+        right = [row["prediction"] == "abc"[n // 60] for n, row in enumerate(csv.DictReader(answers))]
+    assert sum(right) > 171
+
+
+def test_a_row_of_sums_and_labels_that_differ_in_case_only_are_named(tmp_path: Path) -> None:
+    table, model = tmp_path / "sums.csv", tmp_path / "model.zip"
+    rows = "".join(
+        f"{'abc'[n % 3]},{n % 7},{'Hi' if n % 9 == 0 else 'hi' if n % 2 else 'lo '}\n" for n in range(60)
+    )
+    table.write_text(f"shop,sold,y\n{rows}Total,177,lo\n")
+    for order in ((), ("--model", "nb")):
+        done = run("train", table, "--target", "y", "--out", model, *order)
+        assert "learned 61 rows; 1 of them may be sums of others" in done.stdout
+        assert "differ in case or blanks only: 'Hi' and 'hi'; each is a class of its own" in done.stderr
+    table.write_text(f"shop,sold,y\n{rows.lower()}")
+    done = run("train", table, "--target", "y", "--out", model)
+    assert "sums of others" not in done.stdout and "differ in case" not in done.stderr
+
+
 def test_labels_that_mostly_repeat_the_last_one_are_named(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x,y\n" + "".join(f"{n % 7},{'abc'[n // 5 % 3]}\n" for n in range(300)))
@@ -639,6 +675,26 @@ def test_a_column_named_class_is_a_feature_unless_it_is_the_target(tmp_path: Pat
         'schema = { features = { class = "nominal", age = "numeric" } }\n'
     )
     assert run("run", pipeline).exit_code == 0
+
+
+def test_inspect_marks_what_a_column_may_be_instead(tmp_path: Path) -> None:
+    rng, path = random.Random(1), tmp_path / "marks.csv"
+    words = "Cedar Hill Lake North Park River South Stone View Wood".split()
+    lines = ["clerkID,place,ended,size,gone"]
+    for n in range(120):
+        place = " ".join(rng.choices(words, k=5))
+        ended = f"{1 + n % 28}/{1 + n % 12}/2020" if n % 2 else f"{1 + n % 12}/{1 + n % 28}/2020"
+        size = f"{n % 40}" if n % 3 else f"{n % 40} or {n}"
+        lines.append(f"{7000 + 3 * n},{place},{ended},{size},{'yes' if n == 7 else ''}")
+    path.write_text("\n".join(lines) + "\n")
+    found = json.loads(run("inspect", path, "--json").stdout)["columns"]
+    kinds = {row["column"]: row["kind"] for row in found}
+    assert kinds["clerkID"] == "row id" and kinds["place"] == "text, names?" and kinds["gone"] == "constant"
+    assert kinds["ended"].startswith("category") and kinds["ended"].endswith("?")
+    assert kinds["size"].startswith("category") and kinds["size"].endswith("?")
+    path.write_text("caller,says\nAnn,hello there\nBob,good bye\nEve,not now\n")
+    few = json.loads(run("inspect", path, "--json").stdout)["columns"]
+    assert {row["kind"] for row in few} == {"category, so far?"}
 
 
 def test_a_column_of_one_value_in_the_rows_examined_is_constant_so_far(tmp_path: Path) -> None:

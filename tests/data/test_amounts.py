@@ -88,6 +88,16 @@ def test_the_kind_of_a_column_is_what_its_cells_show(texts: list[str], word: str
     assert len(kind.warnings) == (word == "duration")  # of its units
 
 
+def test_a_word_that_stands_for_a_number_is_missing_however_often_it_comes() -> None:
+    texts = Counter({str(n): 2 for n in range(24)}) + Counter({"NuLL": 9, "Still there": 40})
+    kind = inferred_kind(texts)
+    assert (kind.word, kind.column, kind.misfits[0]) == ("number", Numeric(), 49)
+    assert "49 of 97 values are 'NuLL' and 'Still there'" in kind.warnings[0]
+    few, grades = Counter({str(n): 2 for n in range(9)}) + Counter({"None": 9}), texts + Counter(["A", "B"])
+    for names in (few, grades, texts + Counter({"01": 3})):
+        assert inferred_kind(names).column == Nominal()
+
+
 def test_what_a_column_does_not_show_is_said_and_decided_by_the_others() -> None:
     alone = inferred_kind(Counter(["1,234", "5,678"]))
     assert alone.column == Amount() and "does not show whether its mark" in alone.warnings[0]

@@ -132,3 +132,17 @@ def test_texts_of_typed_files_are_read_as_cells_and_whole_numbers_that_are_texts
     assert typed_kind(Counter(["2021-03-04", "2021-04-05"]), {}).column == Date(
         parts=["date", "month", "day", "weekday"]
     )
+
+
+def test_codes_and_addresses_of_the_web_are_no_texts_and_capitals_leave_a_doubt() -> None:
+    rng = random.Random(4)
+    codes = Counter(f"{rng.randrange(40)}F-PM-10{rng.randrange(10, 30)}-{n:02}" for n in range(90))
+    pages = Counter(
+        f"http://example.org/wiki/{rng.choice(GOOD)}_{rng.choice(OTHER)}_of_{n}" for n in range(90)
+    )
+    for names in (codes, pages):
+        assert inferred_kind(names).column == Nominal()
+    texts = Counter(review(rng, True) for _ in range(90))
+    titles = Counter(text.title() for text in texts)
+    assert [inferred_kind(each).doubt for each in (texts, titles)] == ["", "names?"]
+    assert inferred_kind(titles).word == "text"

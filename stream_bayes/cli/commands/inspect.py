@@ -17,7 +17,7 @@ from stream_bayes.cli.output import JSON, checked_output, print_json, print_tabl
 from stream_bayes.data.declarations import features_table
 from stream_bayes.data.schema import Nominal
 from stream_bayes.private_files import write_private
-from stream_bayes.streams.files.column_profile import FIRST_ROWS, ColumnProfile
+from stream_bayes.streams.files.column_profile import FIRST_ROWS, ID_EVENTS, ColumnProfile
 
 __all__ = ["inspect"]
 
@@ -105,6 +105,10 @@ def kind_of_column(table: DataFile, name: str, profile: ColumnProfile) -> str:
         return "entity"
     if table.is_numeric(name) and profile.may_be_codes:
         return f"{kind}, code?"
+    if profile.kind.doubt and not is_changed:
+        return f"{kind}, {profile.kind.doubt}"
+    if kind == "category" and profile.distinct == profile.values < ID_EVENTS:
+        return f"{kind}, so far?"  # too few rows to know whether values recur
     if kind == "constant" and profile.values + profile.missing.total() >= FIRST_ROWS:
         return "constant, so far?"  # later rows may hold others
     return kind

@@ -29,7 +29,7 @@ from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.records.fields import Fields
 
 __all__ = [
-    *("FIRST_ROWS", "ColumnProfile", "compare_columns", "first_rows", "has_rows"),
+    *("FIRST_ROWS", "ID_EVENTS", "ColumnProfile", "compare_columns", "first_rows", "has_rows"),
     *("inferred_features", "inferred_schema", "profile_of", "profiled_columns", "typed_profiles"),
 ]
 
@@ -39,9 +39,13 @@ FIRST_ROWS = 1000
 LEAST_ROWS, MAX_CELLS = 100, 1_000_000  # of a file with many columns fewer rows are profiled
 MAX_DISTINCT = 20_000  # values counted per column
 ID_NAME = re.compile(
-    r"(.*[_\- .])?(id|idx|index|uuid|guid|key|rownames?|number|no|nr)|unnamed.*", re.IGNORECASE
+    r"(.*[_\- .])?(?i:id|idx|index|uuid|guid|key|rownames?|number|no|nr)|.*[a-z](ID|Id|Key|Number|No|Nr)|"
+    "(?i:unnamed).*",
+    re.DOTALL,
 )
-KEY_NAME = re.compile(r"(.*[_\- .])?(id|idx|uuid|guid|key|code|zip|zipcode)", re.IGNORECASE)
+KEY_NAME = re.compile(
+    r"(.*[_\- .])?(?i:id|idx|uuid|guid|key|code|zip|zipcode)|.*[a-z](ID|Id|Key|Code|Zip|ZipCode)", re.DOTALL
+)
 FEW_NUMBERS = 12  # distinct whole numbers; more are not codes
 ID_SHARE = 1 / 3  # share of distinct values from which a column identifies rows rather than classes
 ID_EVENTS = 20
