@@ -34,7 +34,7 @@ from stream_bayes.kafka.clients.connection import Connection
 from stream_bayes.kafka.clients.factory import make_reader
 from stream_bayes.kafka.recovery import JournalRecovery
 from stream_bayes.kafka.sink import KafkaSink
-from stream_bayes.kafka.source import KafkaSource, Labels
+from stream_bayes.kafka.source import FETCH_MAX_BYTES, KafkaSource, Labels
 from stream_bayes.kafka.transactions import Transactions
 from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.contracts.source import Record
@@ -239,7 +239,7 @@ def aligned(client: str, _: Any = None) -> float:
 def as_fetched(client: str, _: Any = None) -> float:
     """Return the processor seconds of the same records, decoded in the order in which the client returns them."""
     source = source_of(client, with_labels=True)
-    reader = make_reader(source.connection, source.fetch_max_bytes)
+    reader = make_reader(source.connection, FETCH_MAX_BYTES)
     reader.assign(source.starts())
     start, count = process_time(), 0
     while count < 2 * EVENTS:
