@@ -23,6 +23,7 @@ _WITHIN_WORD = re.compile(f"(?<=[A-Za-z0-9])[{_INVISIBLE}]+(?=[A-Za-z0-9])")
 _SPACED = re.compile(r"(?<![^\W_])[^\W\d_]([ .*_-])(?:[^\W\d_]\1){2,30}[^\W\d_](?![^\W_])")
 MAX_SPACED = 100  # words of one text
 _TURNED = re.compile(f"[{_BIDI}]")
+_REVERSED = re.compile(f"\u202e([^{_BIDI}\n]{{1,1000}})")  # shown from right to left
 _STYLED = re.compile("[\U0001d400-\U0001d7ff\uff21-\uff3a\uff41-\uff5a\u24b6-\u24e9\U0001f130-\U0001f189]")
 _WORD = re.compile(r"[^\W\d_]{2,60}")
 MAX_FOLDED = 5_000  # words of one text
@@ -63,6 +64,7 @@ def as_seen(text: str) -> tuple[str, list[str]]:
             tokens.append("text:zero-width")
         if _TURNED.search(text):
             tokens.append("text:bidi")
+            text = _REVERSED.sub(lambda match: match[1][::-1], text)
         text = _REMOVED.sub("", text)
     if _STRUCK.search(text):
         tokens.append("text:struck")

@@ -46,6 +46,7 @@ class PartLeaf:
     is_cut: bool = False  # the middle of its body is left out
     # Those of the message that it is the body of; a part has none.
     headers: list[Header] = field(default_factory=list)
+    branch: int = 0  # the number of the form within the multipart/alternative
 
 
 @dataclass(slots=True)
@@ -69,6 +70,7 @@ class _Entity:
     depth: int
     default: str  # its type, where it states none
     alternative: int = 0  # the number of the multipart/alternative around it
+    branch: int = 0  # the number of the part of it
 
 
 @dataclass(slots=True)
@@ -225,9 +227,10 @@ class _Scan:
                     alternative = entity.alternative
                     if media == "multipart/alternative":
                         alternative = self.alternatives = self.alternatives + 1
-                    waiting.extend(
-                        _Entity(start, stop, inside, default, alternative) for start, stop in reversed(parts)
-                    )
+                    is_choice = media == "multipart/alternative"
+                    for number, (start, stop) in reversed(list(enumerate(parts))):
+                        branch = number if is_choice else entity.branch
+                        waiting.append(_Entity(start, stop, inside, default, alternative, branch))
                     return
                 self.defects["no-parts"] = None
             media = "text/plain"  # any other type is read as plain text
@@ -243,6 +246,7 @@ class _Scan:
             entity.alternative,
             is_cut,
             headers if entity.depth else [],
+            entity.branch,
         )
         self.leaves.append(leaf)
 

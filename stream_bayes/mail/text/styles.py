@@ -9,6 +9,7 @@ as `@media (max-width: 480px)`, which ordinary newsletters use to hide text from
 from __future__ import annotations
 
 import re
+from colorsys import hls_to_rgb
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -49,8 +50,12 @@ _HEX = re.compile(r"#?([0-9a-f]{3}|[0-9a-f]{6})(?:[0-9a-f]{1,2})?")
 _RGB = re.compile(
     r"rgba?\(\s?(\d{1,3})[\s,]{1,3}(\d{1,3})[\s,]{1,3}(\d{1,3})(?:[\s,/]{1,3}([\d.]{1,5})(%?))?"
 )
+_HSL = re.compile(
+    r"hsla?\(\s?([\d.]{1,6})(?:deg)?[\s,]{1,3}([\d.]{1,5})%[\s,]{1,3}([\d.]{1,5})%(?:[\s,/]{1,3}([\d.]{1,5})(%?))?"
+)
 _SELECTOR = re.compile(r"(?:[a-z][a-z0-9]{0,15}[\s>]{1,3}){0,5}([a-z][a-z0-9]{0,15})?([.#][\w-]{1,60})?")
 _SHRUNK = re.compile(r"scale[xy]?\(\s?0*\.?0*\s?[,)]|translate[xy]?\([^)]{0,20}-\d{3}")
+_FADED = re.compile(r"opacity=0|opacity\(\s?(?:0?\.0\d*|0|\d%|0?\.\d{1,3}%)\s?\)")
 _CUT = re.compile(r"rect\(\s?[01](?:px)?[\s,]{1,3}[01](?:px)?|inset\(\s?(?:50|[6-9]\d|100)%|circle\(\s?0")
 
 _COLORS: Final = {
@@ -158,8 +163,8 @@ def color_of(value: str) -> int | None:
 
     Examples
     --------
-    >>> [color_of(value) for value in ("white", "#fff", "ffffff", "rgb(255, 255, 255)", "inherit")]
-    [16777215, 16777215, 16777215, 16777215, None]
+    >>> [color_of(value) for value in ("white", "#fff", "ffffff", "rgb(255, 255, 255)", "hsl(9,0%,100%)", "inherit")]
+    [16777215, 16777215, 16777215, 16777215, 16777215, None]
     """
     value = value.strip().lower()
     named = _COLORS.get(value)
@@ -172,6 +177,13 @@ def color_of(value: str) -> int | None:
     match = _RGB.match(value)
     if match and _alpha(value) >= MAX_OPACITY:
         red, green, blue = (min(int(part), 255) for part in match.group(1, 2, 3))
+        return red << 16 | green << 8 | blue
+    match = _HSL.match(value)
+    if match and _alpha(value) >= MAX_OPACITY:
+        hue, saturation, lightness = (
+            min(_plain_number(match[group]) / most, 1.0) for group, most in ((1, 360), (2, 100), (3, 100))
+        )
+        red, green, blue = (round(255 * part) for part in hls_to_rgb(hue, lightness, saturation))
         return red << 16 | green << 8 | blue
     return None
 
@@ -194,11 +206,11 @@ def _unescaped(match: re.Match[str]) -> str:
 
 def _removal(found: dict[str, str]) -> str:
     """Return the property that takes an element out of sight, or ""."""
-    if found.get("display") == "none":
+    if found.get("display") == "none" or found.get("content-visibility") == "hidden":
         return "display"
     opacity = found.get("opacity", "1")
-    if _number(opacity) * (0.01 if opacity.endswith("%") else 1.0) < MAX_OPACITY or "opacity=0" in found.get(
-        "filter", ""
+    if _number(opacity) * (0.01 if opacity.endswith("%") else 1.0) < MAX_OPACITY or _FADED.search(
+        found.get("filter", "")
     ):
         return "opacity"
     if any(
@@ -225,10 +237,15 @@ def _number(text: str) -> float:
 
 
 def _alpha(color: str) -> float:
-    match = _RGB.match(color)
-    if match is None or match[4] is None or match[4].count(".") > 1 or match[4] == ".":
+    match = _RGB.match(color) or _HSL.match(color)
+    if match is None or match[4] is None:
         return 1.0
-    return float(match[4]) * (0.01 if match[5] else 1.0)
+    return _plain_number(match[4], 1.0) * (0.01 if match[5] else 1.0)
+
+
+def _plain_number(digits: str, default: float = 0.0) -> float:
+    """Return the number of digits and dots, or the default if they are none."""
+    return float(digits) if digits.count(".") < 2 and digits != "." else default
 
 
 def _is_tiny(size: str) -> bool | None:
@@ -248,6 +265,6 @@ def _is_far(offset: str) -> bool:
 
 def _first_color(words: str) -> int | None:
     """Return the colour in a shorthand of the background."""
-    if words.startswith("rgb"):
+    if words.startswith(("rgb", "hsl")):
         return color_of(words)
     return next((color for word in words.split()[:8] if (color := color_of(word)) is not None), None)

@@ -19,9 +19,9 @@ Words of the text are tokens as they stand. Every other token has a prefix with 
 from __future__ import annotations
 
 import re
-from html import unescape
-from itertools import islice, pairwise
+from itertools import pairwise
 
+from stream_bayes.mail.text._pages import attributes_of
 from stream_bayes.mail.text._words import add_tokens, words_of
 from stream_bayes.mail.text.armour import cut_armour, cut_uuencoded
 from stream_bayes.mail.text.attachments import kind_of, read_attachment
@@ -36,6 +36,7 @@ from stream_bayes.mail.text.senders import authentication_tokens, sender_tokens
 from stream_bayes.mail.text.structure import MAX_DECODED, Header, Outline, PartLeaf, outline
 from stream_bayes.mail.text.tags import markup_of
 from stream_bayes.mail.text.transfer_encodings import Decoder, Encoded, canonical_base64, canonical_quoted
+from stream_bayes.mail.text.visibility import PAPER, look_within, style_of
 from stream_bayes.mail.text.web import bare_addresses, cut_urls, url_tokens
 
 __all__ = ["UNREAD", "Bag", "bag_of_message", "bag_of_text"]
@@ -45,10 +46,9 @@ Bag = dict[str, int]
 _RUN = re.compile(r"[A-Za-z]{1,60}|[0-9]{1,60}")
 _DIGITS = str.maketrans("0123456789", "0000000000")
 _ABSOLUTE = re.compile(r"[a-z]{2,6}://|www\.|mailto:", re.IGNORECASE)
-_ALT = re.compile(
-    r"<img\b[^<>]{0,600}?\balt\s?=\s?(?:\"([^\"<>]{1,300})\"|'([^'<>]{1,300})'|([^\s\"'<>]{1,60}))",
-    re.IGNORECASE,
-)
+_PICTURE = re.compile(r"<img\b([^<>]{1,1500})>", re.IGNORECASE)
+_TURNED = re.compile(r"<bdo\b[^<>]{0,60}\brtl\b[^<>]{0,60}>|</bdo\b[^<>]{0,20}>", re.IGNORECASE)
+MAX_ALT_LETTERS = 300  # of the text of a picture
 MAX_ALT = 50  # pictures of a page whose texts are read
 MAX_ARMOURED = 1 << 19  # bytes of files in a text as uuencode
 MAX_INNER = 3  # encoded messages within one another
@@ -161,12 +161,19 @@ class _Reader:
         if encoded:
             for place, content in zip(places, decode(encoded), strict=True):
                 readable[place] = (*readable[place][:2], content)
-        with_page = {leaf.alternative for leaf, kind, _ in readable if kind == "page"} - {0}
+        # Of several forms of a text, the reader sees the last page.
+        pages = {
+            leaf.alternative: leaf.branch for leaf, kind, _ in readable if kind == "page" and leaf.alternative
+        }
         for leaf, kind, body in readable:
             if kind == "message":
                 self.read_message(body, decode, depth + 1)
             elif kind in _READ_AS_TEXT:
-                is_seen = kind == "page" or leaf.alternative not in with_page
+                is_seen = (
+                    pages.get(leaf.alternative, leaf.branch) == leaf.branch
+                    if kind == "page"
+                    else (leaf.alternative not in pages)
+                )
                 self.read_part(leaf, body, is_page=kind == "page", is_seen=is_seen)
             else:
                 self.read_attached(kind, body)
@@ -224,9 +231,9 @@ class _Reader:
             markup = markup_of(text)
             self.add(markup.tokens)
             self.add(url_tokens([link for link in markup.links[:100] if _ABSOLUTE.match(link)]))
-            page = read_page(text)
+            page = read_page(_TURNED.sub(_as_mark, with_texts_of_pictures(text)))
             self.add(page.hidden)
-            text = page.text + _texts_of_pictures(text)
+            text = page.text
         else:
             text = self.cut(self.without_armour(text))
         if is_seen:
@@ -323,12 +330,28 @@ def _tokens_of_file(name: str) -> list[str]:
     return [f"file:{name.translate(_DIGITS)[:40]}", f"file:.{name.rpartition('.')[2][:8]}"]
 
 
-def _texts_of_pictures(source: str) -> str:
-    """Return the texts that a page shows in place of its pictures."""
-    if "alt" not in source:
-        return ""
-    texts = [next(filter(None, match.groups())) for match in islice(_ALT.finditer(source), MAX_ALT)]
-    return " " + " ".join(unescape(text) for text in texts) if texts else ""
+def with_texts_of_pictures(source: str) -> str:
+    """Return a page with the texts that it shows in place of its pictures, hidden for a picture that is not seen.
+
+    Examples
+    --------
+    >>> with_texts_of_pictures("<img alt='cheap pills'><img width=1 alt='Dear Ann'>")
+    "<img alt='cheap pills'> cheap pills <img width=1 alt='Dear Ann'><span hidden> Dear Ann</span>"
+    """
+    return _PICTURE.sub(_with_text, source, MAX_ALT) if "alt" in source.lower() else source
+
+
+def _with_text(match: re.Match[str]) -> str:
+    text = dict(attributes_of(match[1], 0)).get("alt", "")[:MAX_ALT_LETTERS]
+    if not text or text.isspace():
+        return match[0]
+    is_hidden = look_within(PAPER, style_of("img", match[1], {})).hidden
+    return f"{match[0]}<span hidden> {text}</span>" if is_hidden else f"{match[0]} {text} "
+
+
+def _as_mark(match: re.Match[str]) -> str:
+    """Return the character that begins or ends text from right to left, in place of a tag."""
+    return "\u202c" if match[0].startswith("</") else "\u202e"
 
 
 def _shape_of_run(run: re.Match[str]) -> str:

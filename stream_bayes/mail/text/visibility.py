@@ -13,11 +13,16 @@ from stream_bayes.mail.text.styles import PLAIN, UNKNOWN, Style, color_of, parse
 __all__ = ["LONG_NUMBER", "PAPER", "Look", "look_within", "may_hide", "style_of"]
 
 LONG_NUMBER = re.compile(r"&#[xX]?[0-9a-fA-F]{9,}")  # of no letter; too long a number raises an error
-_NEVER_SEEN: Final = frozenset("template datalist iframe noembed noframes".split())
+_NEVER_SEEN: Final = frozenset(
+    "template datalist iframe noembed noframes defs desc metadata annotation mphantom".split()
+)
 # Without any of these no text is hidden, and the tags need not be followed.
 _MAY_HIDE = re.compile(
-    r"style|display|hidden|color|opacity|font|template|datalist|iframe|noembed|noframes", re.IGNORECASE
+    r"style|display|hidden|color|opacity|font|template|datalist|iframe|noembed|noframes|<svg|<math",
+    re.IGNORECASE,
 )
+_SIZED: Final = frozenset({"img", "svg"})  # elements that show nothing with a side of 2 dots or less
+_NO_SIZE = re.compile(r"0{0,3}[0-2](?:\.\d{0,3})?(?:px|pt|%)?")
 NEAR: Final = 24  # between the red, green and blue of two colours that look the same
 
 
@@ -39,13 +44,15 @@ PAPER: Final = Look(Style(color=0x000000, background=0xFFFFFF), "")
 def style_of(name: str, attributes: str, sheet: dict[str, Style]) -> Style:
     """Return the style of an element, by its tag and a style sheet."""
     style = sheet.get(name, PLAIN)
+    if name in _NEVER_SEEN:
+        style = style.under(Style(removed="element"))
     if attributes and not attributes.isspace():
         own, inline, selectors = _read_attributes(attributes)
         for selector in selectors if sheet else ():
             own = own.under(sheet.get(selector, PLAIN))
         style = style.under(own.under(inline))
-    elif name in _NEVER_SEEN:
-        style = style.under(Style(removed="element"))
+        if name in _SIZED and any(_NO_SIZE.fullmatch(value) for value in _sizes(attributes)):
+            style = style.under(Style(removed="size"))
     return PLAIN if style == PLAIN else style
 
 
@@ -59,6 +66,11 @@ def look_within(outer: Look, own: Style) -> Look:
         apart = max(abs((ink >> shift & 255) - (paper >> shift & 255)) for shift in (0, 8, 16))
         hidden = "color" if apart <= NEAR else ""
     return Look(style, hidden)
+
+
+def _sizes(attributes: str) -> list[str]:
+    """Return the width and height of a tag's attributes."""
+    return [value.strip() for name, value in attributes_of(attributes, 0) if name in ("width", "height")]
 
 
 @lru_cache(maxsize=8192)

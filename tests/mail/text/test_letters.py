@@ -16,7 +16,7 @@ from tests.mail.messages import plain
     [
         ("v\u200bi\u200ca\u200dg\u2060r\ufeffa", "viagra", "text:zero-width"),
         ("v\u00adi\u034fagra", "viagra", "text:zero-width"),
-        ("\u202eargaiv\u202c", "argaiv", "text:bidi"),
+        ("\u202eargaiv\u202c", "viagra", "text:bidi"),
         ("\uff36iagra", "Viagra", "text:styled"),
         ("\U0001d415\U0001d422agra", "Viagra", "text:styled"),
         ("vi\u0430gr\u0430 \u0421ialis", "viagra Cialis", "text:mixed-scripts"),
