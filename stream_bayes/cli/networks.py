@@ -10,7 +10,7 @@ from stream_bayes.cli.data_file import DataOptions, listed, open_table
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.learners.catalogue import EVENT_MODELS, LEARNERS, NETWORK
-from stream_bayes.learners.factory import make_network, make_search
+from stream_bayes.learners.factory import make_network
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.growth import LEARN
 from stream_bayes.streams.pipelines.pipeline import structure_arguments
@@ -53,8 +53,6 @@ def named_network(arguments: Mapping[str, Any], schema: Schema | None) -> BayesN
         given |= structure_arguments(given["structure"], takes_tables="network_weight" in given)
         if "network" in given:
             del given["structure"]
-    if isinstance(given.get("search"), Mapping):
-        given["search"] = make_search(given["search"])
     try:
         return make_network(given, schema)
     except SchemaError as error:

@@ -281,7 +281,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
     def _check_search(self) -> None:
         if self.search is not None and not isinstance(self.search, ScoreSearch):
             raise BadValue(
-                f"search must be HillClimbing(...), ExactSearch(...) or None, not {shown(self.search)}"
+                f"search must be HillClimbing(...), BOSS(...), ExactSearch(...) or None, not {shown(self.search)}"
             )
         if self.window is not None and self.window < 2 * FEWEST:
             raise BadValue(

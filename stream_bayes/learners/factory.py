@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from stream_bayes.checked_names import check_arguments, check_known, construction_errors
 from stream_bayes.core.search.exact_search import ExactSearch
 from stream_bayes.core.search.hill_climbing import HillClimbing
+from stream_bayes.core.search.order_search import BOSS
 from stream_bayes.core.search.score_search import ScoreSearch
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
@@ -81,6 +82,7 @@ def make_learner(
         settings["learner"] = _inner_learner(name, settings.get("learner"), schema)
     elif schema is not None:
         settings["schema"] = schema
+    _read_search(settings)
     with construction_errors(name, settings):
         for argument in settings.keys() & {"binning", "numbers"}:
             table = settings[argument]
@@ -150,6 +152,7 @@ def make_network(arguments: Mapping[str, Any] | None = None, schema: Schema | No
     check_arguments(
         NETWORK, settings, [name for name in inspect.signature(BayesNet).parameters if name != "schema"]
     )
+    _read_search(settings)
     with construction_errors(NETWORK, settings):
         return BayesNet(**settings, schema=schema)
 
@@ -179,8 +182,14 @@ def make_event_model(
         return made(**settings)
 
 
+def _read_search(settings: dict[str, Any]) -> None:
+    """Make the search of some settings, if that is a table of a pipeline file, or JSON on the command line."""
+    if isinstance(table := settings.get("search"), Mapping):
+        settings["search"] = make_search(table)
+
+
 def make_search(arguments: Mapping[str, Any]) -> ScoreSearch:
-    """Make a search from a table of its settings; its `kind` is `"hill-climbing"`, the default, or `"exact"`.
+    """Make a search from a table of its settings; its `kind` is `"hill-climbing"`, the default, `"boss"` or `"exact"`.
 
     Examples
     --------
@@ -189,7 +198,11 @@ def make_search(arguments: Mapping[str, Any]) -> ScoreSearch:
     >>> type(make_search({"kind": "exact"})).__name__
     'ExactSearch'
     """
-    kinds: dict[str, type[ScoreSearch]] = {"hill-climbing": HillClimbing, "exact": ExactSearch}
+    kinds: dict[str, type[ScoreSearch]] = {
+        "hill-climbing": HillClimbing,
+        "boss": BOSS,
+        "exact": ExactSearch,
+    }
     settings = dict(arguments)
     kind = settings.pop("kind", "hill-climbing")
     check_known("kind of search", kind, kinds)

@@ -30,6 +30,7 @@ Search for a structure
     sample_of(rows)         a data frame, columns or dicts as a `Sample`; `BayesNet.recent()` returns one, too
     ExactSearch             by score: the optimum, for at most 20 variables
     HillClimbing            by score, with tabu list and restarts
+    BOSS                    by score, over orders of the variables: higher than hill climbing, and slower
     K2Search                by score, with a known order of the variables
     PC                      by tests of independence; its test is `g_test`, which returns a `GTest`
     chow_liu_tree, tan_structure        trees by mutual information
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from stream_bayes.core.search.family_scorer import FamilyScorer
     from stream_bayes.core.search.hill_climbing import HillClimbing
     from stream_bayes.core.search.k2 import K2Search
+    from stream_bayes.core.search.order_search import BOSS
     from stream_bayes.core.search.pc import PC, ConstraintResult, GTest, g_test
     from stream_bayes.core.search.sample import Sample
     from stream_bayes.core.search.scores import AIC, BIC, K2, BDeu, LogLikelihood, Score
@@ -102,6 +104,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AIC",
     "BIC",
+    "BOSS",
     "K2",
     "PC",
     "BDeu",
@@ -195,6 +198,7 @@ __getattr__, __dir__ = front(
         "core.search.exact_search": ("ExactSearch",),
         "core.search.hill_climbing": ("HillClimbing",),
         "core.search.k2": ("K2Search",),
+        "core.search.order_search": ("BOSS",),
         "core.search.pc": (
             "PC",
             "ConstraintResult",

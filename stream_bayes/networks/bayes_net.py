@@ -281,7 +281,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
             )
         if self.search is not None and not isinstance(self.search, ScoreSearch):
             raise BadValue(
-                f"search must be HillClimbing(...), ExactSearch(...) or None, not {shown(self.search)}"
+                f"search must be HillClimbing(...), BOSS(...), ExactSearch(...) or None, not {shown(self.search)}"
             )
         if self.search is not None and not self.is_growing:
             raise BadValue(f"search is for structure={LEARN!r}; search recent() to change a given structure")

@@ -164,7 +164,7 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
         """Check the arguments of a structure that grows."""
         if self.search is not None and not isinstance(self.search, ScoreSearch):
             raise BadValue(
-                f"search must be HillClimbing(...), ExactSearch(...) or None, not {shown(self.search)}"
+                f"search must be HillClimbing(...), BOSS(...), ExactSearch(...) or None, not {shown(self.search)}"
             )
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise BadValue(f"seed is a whole number of at least 0, not {shown(self.seed)}")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import stream_bayes
-from stream_bayes.networks import BayesNet, read_bif
+from stream_bayes.networks import BOSS, BayesNet, read_bif
 from tests.cli.test_snapshots import run
 
 
@@ -92,6 +92,18 @@ def test_without_a_target_networks_are_trained_replayed_and_compared_by_their_su
     )
     assert compared["models"]["bayes-net"]["nats_per_event"] == pytest.approx(mean)
     assert compared["models"]["apart"]["nats_per_event"] > mean + 0.2
+
+
+def test_the_search_of_a_network_is_chosen_by_its_kind(file: Path, tmp_path: Path) -> None:
+    search = 'search={"kind": "boss", "max_parents": 2}'
+    for target in ((), ("--target", "rain")):
+        trained = run(
+            "train", file, "--model", "bayes-net", *target, "--arg", search, "--out", tmp_path / "model.zip"
+        )
+        assert trained.exit_code == 0, trained.output
+        assert stream_bayes.load(tmp_path / "model.zip").search == BOSS(max_parents=2)
+    refused = run("train", file, "--model", "bayes-net", "--arg", 'search={"kind": "bos"}')
+    assert refused.exit_code != 0 and "did you mean 'boss'" in refused.output
 
 
 def test_the_surprise_of_a_replay_goes_on_after_a_restart(file: Path, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from stream_bayes.errors import (
 )
 from stream_bayes.networks import (
     BIC,
+    BOSS,
     BayesNet,
     HillClimbing,
     Inference,
@@ -94,9 +95,10 @@ def test_a_restart_at_any_event_changes_nothing(world: tuple[Any, list[dict[str,
     assert in_trial > 2
 
 
-def test_limits_of_the_search_are_kept(world: tuple[Any, list[dict[str, Any]]]) -> None:
+@pytest.mark.parametrize("kind", [HillClimbing, BOSS])
+def test_limits_of_the_search_are_kept(world: tuple[Any, list[dict[str, Any]]], kind: Any) -> None:
     tiers = [["v5", "v4"], ["v3"], ["v2", "v1"]]
-    search = HillClimbing(tiers=tiers, required=[("v5", "v1")], forbidden=[("v4", "v5")], max_parents=2)
+    search = kind(tiers=tiers, required=[("v5", "v1")], forbidden=[("v4", "v5")], max_parents=2)
     model = BayesNet("learn", search=search)
     for x in world[1][:1500]:
         model.learn_one(x)

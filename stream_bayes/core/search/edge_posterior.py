@@ -76,7 +76,9 @@ def edge_posterior(sample: Sample, search: ScoreSearch | None = None) -> Mapping
     check_sample(sample)
     search = ExactSearch(score=BDeu(), max_parents=3) if search is None else search
     if not isinstance(search, ScoreSearch):
-        raise BadValue(f"search: expected ExactSearch(...) or HillClimbing(...), got {shown(search)}")
+        raise BadValue(
+            f"search: expected ExactSearch(...), BOSS(...) or HillClimbing(...), got {shown(search)}"
+        )
     names = sample.variables
     size = len(names)
     if size > MOST_VARIABLES:

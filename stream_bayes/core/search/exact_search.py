@@ -27,7 +27,7 @@ from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.score_search import ScoreSearch, Watching
 from stream_bayes.core.search.scores import LogLikelihood
-from stream_bayes.core.search.search_result import Move, SearchResult
+from stream_bayes.core.search.search_result import SearchResult, columns_of, steps_between
 
 __all__ = ["ExactSearch"]
 
@@ -104,14 +104,22 @@ class ExactSearch(ScoreSearch):
             return (yield from hill._climb(scorer, start, limits, watching, rng))
         families = _ParentSets(scorer, limits, self._most_families(scorer), watching)
         yield from families.count()
-        begin = [[scorer.sample.place(parent) for parent in start.parents(name)] for name in names]
+        begin = columns_of(start, scorer)
         before = scorer.total(begin)
         parents = begin
         if not families.stopped:
             optimum = yield from families.optimum()
             if scorer.total(optimum) > before + ROUNDING * max(abs(before), 1.0):
                 parents = optimum
-        result = _result(scorer, start, begin, parents, families)
+        is_whole = not families.stopped
+        result = steps_between(
+            scorer,
+            start,
+            parents,
+            families.counted,
+            finished=is_whole,
+            is_optimal=is_whole and not families.is_cut,
+        )
         if result.is_optimal or families.stopped:
             return result
         left = None if self.max_families is None else max(self.max_families - families.counted, 0)
@@ -298,42 +306,3 @@ def _without(mask: Masks | int, c: int) -> NDArray[np.int32] | int:
     """Return a set without the bit of a variable that it lacks: the bits above move down."""
     low = (1 << c) - 1
     return (mask & low) | (mask >> 1 & ~low)
-
-
-def _result(
-    scorer: FamilyScorer,
-    start: Structure,
-    begin: Sequence[Sequence[int]],
-    parents: Sequence[Sequence[int]],
-    families: _ParentSets,
-) -> SearchResult:
-    """Return a structure as a result; its path removes the edges that are too many, and then adds."""
-    names = scorer.sample.variables
-    now = [list(each) for each in begin]
-    path: list[Move] = []
-    for child, wanted in enumerate(parents):
-        path += [_change("remove", scorer, now, p, child) for p in list(now[child]) if p not in wanted]
-    for child, wanted in enumerate(parents):
-        path += [_change("add", scorer, now, p, child) for p in wanted if p not in now[child]]
-    structure = Structure({names[c]: [names[p] for p in above] for c, above in enumerate(now)})
-    is_whole = not families.stopped
-    return SearchResult(
-        structure,
-        scorer.total(now),
-        scorer.total(begin),
-        tuple(path),
-        start.difference(structure),
-        families.counted,
-        is_whole,
-        is_whole and not families.is_cut,
-    )
-
-
-def _change(kind: str, scorer: FamilyScorer, now: list[list[int]], parent: int, child: int) -> Move:
-    before = scorer.score(child, now[child])
-    if kind == "add":
-        now[child].append(parent)
-    else:
-        now[child].remove(parent)
-    names = scorer.sample.variables
-    return Move(kind, names[parent], names[child], scorer.score(child, now[child]) - before)  # type: ignore[arg-type]  # a literal

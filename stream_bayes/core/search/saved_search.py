@@ -7,6 +7,7 @@ from typing import Any
 
 from stream_bayes.core.search.exact_search import ExactSearch
 from stream_bayes.core.search.hill_climbing import HillClimbing
+from stream_bayes.core.search.order_search import BOSS
 from stream_bayes.core.search.score_search import ScoreSearch
 from stream_bayes.core.search.scores import Score
 from stream_bayes.core.values.checks import expect
@@ -14,7 +15,9 @@ from stream_bayes.core.values.values import untagged
 
 __all__ = ["SEARCHES", "search_from_json"]
 
-SEARCHES: Mapping[str, type[ScoreSearch]] = {kind.__name__: kind for kind in (ExactSearch, HillClimbing)}
+SEARCHES: Mapping[str, type[ScoreSearch]] = {
+    kind.__name__: kind for kind in (BOSS, ExactSearch, HillClimbing)
+}
 
 
 def search_from_json(saved: Mapping[str, Any]) -> ScoreSearch:

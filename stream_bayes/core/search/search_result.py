@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from stream_bayes.core.networks.equivalence import Difference
 from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.values.values import Value
 
-__all__ = ["Move", "SearchResult"]
+__all__ = ["Move", "SearchResult", "columns_of", "steps_between", "structure_of"]
 
 
 @dataclass(frozen=True)
@@ -76,3 +78,63 @@ class SearchResult:
     families: int
     finished: bool
     is_optimal: bool = False
+
+
+def steps_between(
+    scorer: FamilyScorer,
+    start: Structure,
+    parents: Sequence[Sequence[int]],
+    families: int,
+    *,
+    finished: bool,
+    is_optimal: bool = False,
+) -> SearchResult:
+    """Return a structure, given by the parents of each column, as the result of a search from a start.
+
+    Its path removes the edges that are too many, and then adds.
+    """
+    names = scorer.sample.variables
+    begin = columns_of(start, scorer)
+    present = [list(each) for each in begin]
+    path: list[Move] = []
+
+    def change(kind: Literal["add", "remove"], parent: int, child: int) -> None:
+        before = scorer.score(child, present[child])
+        if kind == "add":
+            present[child].append(parent)
+        else:
+            present[child].remove(parent)
+        gain = scorer.score(child, present[child]) - before
+        path.append(Move(kind, names[parent], names[child], gain))
+
+    for child, wanted in enumerate(parents):
+        for parent in begin[child]:
+            if parent not in wanted:
+                change("remove", parent, child)
+    for child, wanted in enumerate(parents):
+        for parent in wanted:
+            if parent not in begin[child]:
+                change("add", parent, child)
+    structure = structure_of(present, scorer)
+    return SearchResult(
+        structure,
+        scorer.total(present),
+        scorer.total(begin),
+        tuple(path),
+        start.difference(structure),
+        families,
+        finished,
+        is_optimal,
+    )
+
+
+def columns_of(structure: Structure, scorer: FamilyScorer) -> list[list[int]]:
+    """Return the parents of each variable of a scorer's sample, as columns."""
+    place = scorer.sample.place
+    return [[place(parent) for parent in structure.parents(name)] for name in scorer.sample.variables]
+
+
+def structure_of(parents: Sequence[Sequence[int]], scorer: FamilyScorer) -> Structure:
+    """Return the structure in which the columns of a scorer's sample have these parents."""
+    names = scorer.sample.variables
+    return Structure({names[c]: [names[p] for p in above] for c, above in enumerate(parents)})

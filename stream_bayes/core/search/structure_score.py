@@ -91,7 +91,9 @@ def edge_confidence(
     """
     check_sample(sample)
     if not isinstance(search, ScoreSearch):
-        raise BadValue(f"search: expected ExactSearch(...) or HillClimbing(...), got {shown(search)}")
+        raise BadValue(
+            f"search: expected ExactSearch(...), BOSS(...) or HillClimbing(...), got {shown(search)}"
+        )
     if type(replicates) is not int or replicates < 1:
         raise BadValue(f"replicates: expected a whole number of at least 1, got {replicates!r}")
     shares: dict[Edge, float] = {}

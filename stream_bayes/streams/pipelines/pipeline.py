@@ -29,7 +29,6 @@ from stream_bayes.learners.factory import (
     make_learner,
     make_network,
     make_regressor,
-    make_search,
 )
 from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
@@ -251,8 +250,6 @@ def make_model(config: PipelineConfig, schema: Schema | None, directory: Path = 
     if own.learns_events:
         return _event_model(config, arguments, schema, directory)
     if own.kind == NETWORK:
-        if isinstance(arguments.get("search"), Mapping):
-            arguments["search"] = make_search(arguments["search"])
         if own.structure is not None:
             takes_tables = "network_weight" in arguments and config.source.target is None
             arguments |= structure_arguments(own.structure, directory, takes_tables=takes_tables)

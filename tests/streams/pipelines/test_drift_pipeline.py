@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from stream_bayes.errors import BadConfig, BadSnapshot, BadValue
+from stream_bayes.networks import BOSS, ExactSearch, HillClimbing
 from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.pipelines.config import load_config, parse_config
 from stream_bayes.streams.pipelines.pipeline import build
@@ -125,8 +126,15 @@ def test_how_networks_are_searched_is_a_table_of_its_own(directory: Path) -> Non
     served = engine.step.model
     assert isinstance(served, ServedAdaptive)
     assert served.adaptive.search is not None and served.adaptive.search.max_families == 50
+    for kind, search in {"boss": BOSS, "exact": ExactSearch, "hill-climbing": HillClimbing}.items():
+        engine = build(parse_config(made.replace("{ max", f"{{ kind = '{kind}', max")), directory)
+        engine.source.close()
+        assert isinstance(engine.step.model, ServedAdaptive)
+        assert engine.step.model.adaptive.search == search(max_families=50)
     with pytest.raises(BadValue, match="search has no argument 'families'; did you mean 'max_families'"):
         build(parse_config(made.replace("max_families", "families")), directory)
+    with pytest.raises(BadValue, match="there is no kind of search 'bos'; did you mean 'boss'"):
+        build(parse_config(made.replace("{ max", "{ kind = 'bos', max")), directory)
 
 
 def test_a_value_that_an_argument_cannot_have_is_told_when_the_pipeline_is_built(directory: Path) -> None:
