@@ -102,7 +102,8 @@ def test_the_search_of_a_network_is_chosen_by_its_kind(file: Path, tmp_path: Pat
         )
         assert trained.exit_code == 0, trained.output
         assert stream_bayes.load(tmp_path / "model.zip").search == BOSS(max_parents=2)
-    refused = run("train", file, "--model", "bayes-net", "--arg", 'search={"kind": "bos"}')
+    wrong = ("--arg", 'search={"kind": "bos"}', "--out", tmp_path / "no.zip")
+    refused = run("train", file, "--model", "bayes-net", *wrong)
     assert refused.exit_code != 0 and "did you mean 'boss'" in refused.output
 
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.networks.equivalence import Edge
 from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.networks.structure_input import read_edges
 from stream_bayes.core.search.completions import completed
 from stream_bayes.core.search.constraints import edge_matrix
 from stream_bayes.core.search.exact_search import ExactSearch
@@ -31,7 +32,7 @@ from stream_bayes.core.search.sample import Sample, check_sample
 from stream_bayes.core.search.score_search import ScoreSearch
 from stream_bayes.core.search.scores import BDeu
 from stream_bayes.core.values.values import name_order, shown
-from stream_bayes.errors import BadValue, BudgetExceeded
+from stream_bayes.errors import BadStructure, BadValue, BudgetExceeded
 
 __all__ = ["average_network", "edge_posterior"]
 
@@ -169,6 +170,14 @@ def average_network(
     """
     if not 0.0 < threshold <= 1.0:
         raise BadValue(f"threshold lies above 0 and is at most 1, not {shown(threshold)}")
+    read_edges([*probabilities], "probabilities")
+    for edge, share in probabilities.items():
+        if edge[0] == edge[1]:
+            raise BadStructure(f"probabilities: {shown(edge[0])} cannot be its own parent")
+        if not 0.0 <= share <= 1.0:
+            raise BadValue(
+                f"probabilities: expected a number from 0 to 1, got {shown(share)} for {shown(edge)}"
+            )
     names = sorted({*variables, *(v for edge in probabilities for v in edge)}, key=name_order)
     joined: list[tuple[float, Edge]] = []
     for a, b in combinations(names, 2):

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from stream_bayes.errors import BadValue, BudgetExceeded
+from stream_bayes.errors import BadStructure, BadValue, BudgetExceeded
 from stream_bayes.networks import (
     BDeu,
     FamilyScorer,
@@ -98,6 +98,14 @@ def test_an_average_has_no_cycle_and_bad_arguments_are_refused() -> None:
     assert average_network(ring, threshold=0.85, variables=["z"]).edges == (("a", "b"),)
     with pytest.raises(BadValue, match="threshold"):
         average_network(ring, threshold=0.0)
+    for share in (-0.1, 1.2, float("nan")):
+        with pytest.raises(
+            BadValue, match=r"probabilities: expected a number from 0 to 1, got .* for \('a', 'b'\)"
+        ):
+            average_network({("a", "b"): share})
+    for edge in (("a", "a"), ("a", "b", "c"), "ab"):
+        with pytest.raises(BadStructure, match="probabilities: "):
+            average_network({edge: 0.9})
     wide = Sample({f"v{k}": np.arange(20) % 2 for k in range(17)}, {f"v{k}": 2 for k in range(17)})
     with pytest.raises(BudgetExceeded, match="edge_confidence"):
         edge_posterior(wide)

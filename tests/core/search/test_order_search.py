@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -87,7 +88,7 @@ def test_constraints_are_kept_and_the_best_within_them_is_found() -> None:
     for seed in range(6):
         sample = drawn(6, 300, 20 + seed)
         names = sample.variables
-        constraints = {
+        constraints: dict[str, Any] = {
             "max_parents": 2,
             "required": [(names[3], names[0]), (names[5], names[3])],
             "forbidden": [(names[1], names[2])],
