@@ -130,8 +130,8 @@ def steps_between(
 
 def columns_of(structure: Structure, scorer: FamilyScorer) -> list[list[int]]:
     """Return the parents of each variable of a scorer's sample, as columns."""
-    place = scorer.sample.place
-    return [[place(parent) for parent in structure.parents(name)] for name in scorer.sample.variables]
+    column = scorer.sample.place
+    return [[column(parent) for parent in structure.parents(name)] for name in scorer.sample.variables]
 
 
 def structure_of(parents: Sequence[Sequence[int]], scorer: FamilyScorer) -> Structure:
