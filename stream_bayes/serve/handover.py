@@ -23,7 +23,6 @@ from threading import Thread
 from typing import Any
 
 from stream_bayes.core.events.event import SAMPLE, Event
-from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.errors import BadValue, StreamBayesError
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.serve.board import measures_by_label
@@ -216,7 +215,7 @@ class Handover:
             "running": not is_last,
             "ready": engine.healthy,
             "generation": step.model.generation,
-            "drift_state": _drift_state(step.model),
+            "drift_state": step.model.drift_state,
             "positions": [[*place, at] for place, at in sorted(engine.positions.items())],
             "lag": [[*place, behind] for place, behind in sorted(engine.lag.items())],
             "lag_units": units_of(engine.source),
@@ -406,9 +405,3 @@ def _certainty(model: Served, answer: Mapping[str, Any]) -> dict[str, Any]:
     if not model.predicts_numbers:
         return {"probabilities": as_json(answer)}
     return {"interval": [as_json(answer["low"]), as_json(answer["high"])] if answer else None}
-
-
-def _drift_state(model: Any) -> str | None:
-    """Return the state of a model that follows drift; None for others."""
-    adaptive = model.adaptive if isinstance(model, ServedAdaptive) else model.model
-    return adaptive.state_ if isinstance(adaptive, DriftAdaptive) else None

@@ -51,6 +51,7 @@ class ShardModel:
     """
 
     drifts = None
+    drift_state = None
     generation = 0
     is_unsupervised = False
     predicts_numbers = False

@@ -341,6 +341,7 @@ class ShardFilterModel:
     predicts_numbers = False
     is_timed = False
     drifts = None
+    drift_state = None
     clock = None
 
     def __init__(self, shard: int, total: FilterTotal) -> None:

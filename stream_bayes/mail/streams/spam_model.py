@@ -46,6 +46,7 @@ class ServedFilter:
     predicts_numbers = False
     is_timed = False
     drifts = None
+    drift_state = None
     clock = None  # a receipt is enough to unlearn a message
 
     def __init__(self, model: SpamFilter) -> None:

@@ -269,6 +269,11 @@ class ServedEvents(UnlabelledModel):
         return self.model.log if isinstance(self.model, DriftAdaptive) else None
 
     @property
+    def drift_state(self) -> str | None:
+        """The state of the `DriftAdaptive`; None without one."""
+        return self.model.state_ if isinstance(self.model, DriftAdaptive) else None
+
+    @property
     def generation(self) -> int:
         """The number of models that were adopted."""
         generation: int = self.model.generation if isinstance(self.model, DriftAdaptive) else 0

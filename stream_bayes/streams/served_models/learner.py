@@ -154,6 +154,7 @@ class ServedLearner:
         return int(self.model._store.tables.learned_at) if self.is_timed else self.model.clock
 
     drifts = None
+    drift_state = None
     generation = 0
     is_unsupervised = False
     predicts_numbers = False

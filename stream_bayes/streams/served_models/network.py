@@ -84,6 +84,11 @@ class ServedNetwork(UnlabelledModel):
         """The drift log; None without a `DriftAdaptive`."""
         return None if isinstance(self.model, BayesNet) else self.model.log
 
+    @property
+    def drift_state(self) -> str | None:
+        """The state of the `DriftAdaptive`; None without one."""
+        return None if isinstance(self.model, BayesNet) else self.model.state_
+
     def process(
         self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
     ) -> tuple[EventAnswers, StreamBayesError | None]:

@@ -88,6 +88,11 @@ class Served(Protocol):
         """The drift log; None for a model without drift detection."""
         ...
 
+    @property
+    def drift_state(self) -> str | None:
+        """The `state_` of the `DriftAdaptive` that follows drift; None for a model without drift detection."""
+        ...
+
     def content(self, x: Any) -> Payload:
         """Return what was learned from a sample, so that it can be unlearned."""
         ...

@@ -58,6 +58,7 @@ class ServedRiver:
     predicts_numbers = False
     is_timed = False
     drifts: DriftLog | None = None
+    drift_state: str | None = None
 
     def __init__(self, model: base.Estimator, decide: Callable[[Answer], Any] | None = None) -> None:
         self.name = type(model).__name__
@@ -192,6 +193,10 @@ class ServedAdaptive(ServedRiver):
     @property
     def drifts(self) -> DriftLog:  # type: ignore[override]  # None elsewhere
         return self.adaptive.log
+
+    @property
+    def drift_state(self) -> str:  # type: ignore[override]  # None elsewhere
+        return self.adaptive.state_
 
     def work(self) -> bool:
         return self.adaptive.work()

@@ -48,7 +48,6 @@ from stream_bayes.streams.engine.dead_letters import REASONS
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.served_models.river import ServedAdaptive
 from stream_bayes.streams.service.timings import Timings
 
 __all__ = [
@@ -489,9 +488,9 @@ def seconds_behind(engine: Engine) -> float | None:
 
 def _drift(step: Step, own: Labels) -> list[Metric]:
     model = step.model
-    if not isinstance(model, ServedAdaptive):
+    if model.drifts is None or model.drift_state is None:
         return []
-    now, counts = model.adaptive.state_, model.drifts.counts
+    now, counts = model.drift_state, model.drifts.counts
     return [
         counter(
             "drift_events",

@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from stream_bayes import DriftAdaptive, NaiveBayes
+from stream_bayes import BayesNet, DriftAdaptive, NaiveBayes
 from stream_bayes.core.events.event import Event, Kind, Partition
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.errors import BadConfig
@@ -382,6 +382,20 @@ def test_drifts_are_counted_and_the_models_state_and_generation_told() -> None:
     }
     assert states == {"stable", "trial"}
     assert of(last, "drift_state", state="stable") == 1
+
+
+def test_a_network_that_follows_drift_exports_its_state() -> None:
+    network = BayesNet({"rain": [], "lawn": ["rain"]})
+    step = Step(served(DriftAdaptive(network, window=200)), "lights")
+    events = [Event({"rain": "yes" if n % 3 else "no", "lawn": "wet"}, position=n) for n in range(50)]
+    engine = Engine(step, IterableSource(events, name="days"), batch=10)
+    with serving(engine, "127.0.0.1", 0) as port:
+        engine.run()
+        last = values(fetch(port, "/metrics")[1])
+    labels = {"pipeline": "lights"}
+    assert last[series("stream_bayes_drift_state", **labels, state="stable")] == 1
+    assert last[series("stream_bayes_drift_events_total", **labels, what="drift")] == 0
+    assert last[series("stream_bayes_model_generation", **labels)] == 0
 
 
 def test_a_model_that_follows_no_drift_says_nothing_of_it() -> None:
