@@ -223,7 +223,7 @@ class Copy:
                 "value": as_json(given.get(name)),
                 "evidence": {label_name(label): as_json(v) for label, v in by_label.items()},
             }
-            for name, by_label in sorted(why.evidence.items(), key=lambda item: -_spread(item[1]))
+            for name, by_label in why.ranked()
         ]
         baseline = {label_name(label): as_json(v) for label, v in why.baseline.items()}
         return answer | {"kind": why.kind, "baseline": baseline, "evidence": evidence} | self._experts(why)
@@ -489,10 +489,6 @@ class View:
             "positions": self.positions,
             "age_seconds": round(self.age, 3),
         }
-
-
-def _spread(evidence: Mapping[Any, float]) -> float:
-    return max(evidence.values(), default=0.0) - min(evidence.values(), default=0.0)
 
 
 def _intervals(posterior: Any) -> dict[str, Any] | None:

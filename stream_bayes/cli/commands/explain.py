@@ -135,7 +135,7 @@ def _print_evidence(
             "value": described(model, name, x[name]),
             **{str(label): round(v, 3) for label, v in by_label.items()},
         }
-        for name, by_label in sorted(explanation.evidence.items(), key=lambda item: -_spread(item[1]))
+        for name, by_label in explanation.ranked()
     ]
     base = {str(label): round(value, 3) for label, value in explanation.baseline.items()}
     percent = {str(label): f"{p:.1%}" for label, p in answer.items()}
@@ -288,7 +288,3 @@ def _features(text: str) -> dict[str, Any]:
         return msgspec.json.decode(text.encode(), type=dict[str, Any])
     except msgspec.DecodeError as error:
         raise BadValue(f'the event is not a JSON object such as {{"sky": "grey"}}: {error}') from error
-
-
-def _spread(evidence: dict[Any, float]) -> float:
-    return max(evidence.values(), default=0.0) - min(evidence.values(), default=0.0)
