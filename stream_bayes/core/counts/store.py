@@ -164,14 +164,6 @@ class CountStore:
         """
         self._growth.make_room(whole, coming)
 
-    def fits_with(self, x: Mapping[Any, Any], y: object, limit: int) -> bool:
-        """Return True if the store and the names of a sample fit in a number of bytes; none of them is created."""
-        self.encoder.encode(x, y, 1.0)
-        try:
-            return self._growth.least_bytes() <= limit
-        finally:
-            self.encoder.rollback()
-
     def give_up_spare_room(self) -> None:
         """Shrink the tables if families just chosen leave no room to spare in the budget."""
         self._growth.give_up_spare_room()

@@ -219,12 +219,6 @@ class TableGrowth:
         first = shown(features[widest[0]].name)
         return f": the widest are {named}. Leave one out with Discard({first}) | ..., or declare the others in a schema"
 
-    def least_bytes(self) -> int:
-        """Return the bytes that everything named now needs, without spare room."""
-        used, _ = sizes(self.encoder)
-        numeric, columns = len(self.encoder.numeric), self.memory.columns
-        return self.memory.need(self.tight_layout(), used, columns, numeric, spare=False)
-
     def give_up_spare_room(self) -> None:
         """Shrink if families just chosen leave no room to spare in the budget."""
         used, _ = sizes(self.encoder)
