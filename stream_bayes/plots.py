@@ -145,10 +145,7 @@ def evaluation(
     """
     checkpoints = _checkpoints_of(result)
     _check_evaluation(checkpoints, measures, view)
-    metadata = {} if path is None else check_can_draw(path)
-    rc_context, new_figure = _matplotlib("plots.evaluation")
-    with rc_context(STYLE):  # without pyplot, which would keep the figure
-        figure: Figure = new_figure(figsize=(WIDTH, 0.9 + PANEL * len(measures)), layout="constrained")
+    with _new_figure("evaluation", path, (WIDTH, 0.9 + PANEL * len(measures))) as figure:
         panels = figure.subplots(len(measures), sharex=True, squeeze=False)[:, 0]
         for axes, measure in zip(panels, measures, strict=True):
             _draw_measure(axes, checkpoints, measure, view)
@@ -158,8 +155,6 @@ def evaluation(
         panels[-1].xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside right upper", frameon=False, handlelength=2.8)
-        if path is not None:
-            _save(figure, path, dpi=150, metadata=metadata)
     return figure
 
 
@@ -635,7 +630,7 @@ def _new_figure(name: str, path: str | PathLike[str] | None, size: tuple[float, 
     """Make a figure in the common style, and write it once it is drawn."""
     metadata = {} if path is None else check_can_draw(path)
     rc_context, new_figure = _matplotlib(f"plots.{name}")
-    with rc_context(STYLE):
+    with rc_context(STYLE):  # without pyplot, which would keep the figure
         figure: Figure = new_figure(figsize=size, layout="constrained")
         yield figure
         if path is not None:
