@@ -5,7 +5,6 @@ At first, and when a feature comes, the feature depends on the class alone, unle
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -19,7 +18,7 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.search.score_search import ScoreSearch
 from stream_bayes.errors import BadStructure, BudgetExceeded
-from stream_bayes.learners.base.predictions import LEAST_PROBABILITY
+from stream_bayes.learners.base.predictions import log_loss
 from stream_bayes.networks.growth import StructureGrowth, keeps_to, with_variables
 
 __all__ = ["ClassGrowth", "GrowingReading"]
@@ -150,7 +149,7 @@ class ClassGrowth(StructureGrowth):
 
     def _log_loss(self, reading: ClassReading, row: Row) -> float:
         label = self._store.encoder.labels.values[row.label]
-        return -math.log(max(reading.probabilities(row).get(label, 0.0), LEAST_PROBABILITY))
+        return log_loss(reading.probabilities(row), label)
 
     def _read(self) -> None:
         self._reading.arrange()

@@ -27,6 +27,7 @@ from stream_bayes.data.frames import Native
 from stream_bayes.errors import BadLabel, BadValue, CannotMerge
 from stream_bayes.learners.base.arguments import check_choice
 from stream_bayes.learners.base.base import BayesClassifier, X
+from stream_bayes.learners.base.predictions import log_loss
 from stream_bayes.learners.base.samples import samples_of
 from stream_bayes.learners.base.traits import Traits
 
@@ -39,7 +40,6 @@ MOST_LABELS = 200  # newest labelled events, which decide about the share
 LEAST_LABELS = 3  # of each class
 LEAST_TOGETHER = 30
 ERRORS = 2.0  # standard errors by which the newest labels are predicted better
-LEAST_PROBABILITY = 1e-12
 STEPS = 2.0**20  # steps of a weight of 1: sums of such weights are exact, in any order
 
 Weights = NDArray[np.float64]
@@ -348,6 +348,6 @@ def _losses(model: BayesClassifier, unlabelled: UnlabelledEvents) -> Weights:
     losses = []
     for x, y, w in unlabelled.labelled:
         model.unlearn_one(x, y, w)
-        losses.append(-math.log(max(model.predict_proba_one(x).get(y, 0.0), LEAST_PROBABILITY)))
+        losses.append(log_loss(model.predict_proba_one(x), y))
         model.learn_one(x, y, w)
     return np.array(losses)
