@@ -169,17 +169,13 @@ def load(path: str | os.PathLike[str], model: Any = None, *, key: bytes | None =
     snapshot = _snapshot_at(Path(path), key)
     state = _model_section(snapshot, path)
     if model is None:
-        if snapshot.learner in _FROM_PARAMETERS:
-            return _from_parameters(snapshot.learner, state)
-        if snapshot.learner in STATES:
-            return STATES[snapshot.learner].from_state(state)
-        kind = class_named(snapshot.learner)
-        if kind is None:
+        loaded = restored(snapshot.learner, state)
+        if loaded is None:
             raise NotSupported(
                 f"{path} holds a {snapshot.learner}; pass a model that was made as the saved one was: "
                 f"stream_bayes.load({str(path)!r}, model)"
             )
-        return kind.from_state(state)
+        return loaded
     if not has_own_state(model):
         from stream_bayes.saving.river.model_state import restore_model
 
@@ -282,15 +278,12 @@ def load_answering(path: Path, key: bytes | None = None) -> Any:
 
     snapshot = _snapshot_at(path, key)
     state = _model_section(snapshot, path)
-    if snapshot.learner in _FROM_PARAMETERS:
-        made: Learner = _from_parameters(snapshot.learner, state)
-        return made
     answering = answering_state(state)
     name, state = (snapshot.learner, state) if answering is None else (str(answering["learner"]), answering)
-    kind = STATES[name] if name in STATES else class_named(name)
-    if kind is None or not (name in STATES or issubclass(kind, BayesClassifier | BayesNet | BayesRegressor)):
+    model = restored(name, state)
+    if not (_is_of_a_product(model) or isinstance(model, Learner | BayesNet | BayesRegressor)):
         raise _no_learner(path, name)
-    return kind.from_state(state)
+    return model
 
 
 def _no_learner(path: Path, name: str) -> NotSupported:
