@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
@@ -69,17 +70,6 @@ NAMED_LABELS = 6
 SOURCE = "replay"  # in snapshots and outputs
 SET_OTHERWISE = (
     "  to set it otherwise: --header or --no-header, --skip-lines, --unit-rows, --comment, --sheet"
-)
-FOR_CSV = (
-    "delimiter",
-    "decimal",
-    "missing",
-    "encoding",
-    "header",
-    "skip_lines",
-    "unit_rows",
-    "comment",
-    "sheet",
 )
 
 File = Annotated[
@@ -183,9 +173,9 @@ class CSVOptions:
 
     def refuse(self, file: Path) -> None:
         """Raise `BadValue` for an option that was given for a file of another format."""
-        for name, value in vars(self).items():
-            if value not in (None, []) and name in FOR_CSV:
-                raise BadValue(f"--{name.replace('_', '-')} is for CSV files, and {file} is not one")
+        for option in dataclasses.fields(CSVOptions):
+            if getattr(self, option.name) not in (None, []):
+                raise BadValue(f"--{option.name.replace('_', '-')} is for CSV files, and {file} is not one")
 
 
 @dataclass(frozen=True, kw_only=True)

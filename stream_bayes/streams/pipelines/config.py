@@ -94,10 +94,6 @@ __all__ = [
 
 Written: TypeAlias = str | bool | int | float  # values and labels as TOML holds them
 FIELDS = ("target", "key", "time", "weight", "type", "ignore", "only")
-FORMAT = (
-    *("delimiter", "decimal", "thousands", "encoding", "missing", "misfits"),
-    *("header", "skip", "units", "comment", "sheet"),
-)  # of a CSV file
 ColumnWord: TypeAlias = Literal["nominal", "numeric", "amount", "date", "text"]
 OPTIONS = {  # of the declaration of a column, by its kinds
     ("values", "closed", "max_values"): ("nominal",),
@@ -554,7 +550,8 @@ class PipelineConfig(ConfigTable):
                 kept[name] = table.state_settings()
         if self.drift is not None:
             kept["drift"] = self.drift.model_dump(mode="json", exclude={"log"})
-        fields = set(ObjectFieldsConfig.model_fields) | {"kind", "decoder", *FORMAT}
+        csv_format = CSVConfig.model_fields.keys() - FileConfig.model_fields.keys()
+        fields = {"kind", "decoder", *ObjectFieldsConfig.model_fields, *csv_format}
         return kept | {"source": self.source.model_dump(mode="json", include=fields)}
 
 
