@@ -47,12 +47,12 @@ from stream_bayes.serve.feature_drifts import described_drifts
 from stream_bayes.serve.followed import MessageLearner
 from stream_bayes.serve.graphs import change_svg
 from stream_bayes.serve.metrics import metrics_text
-from stream_bayes.serve.number_views import NumberCopy
+from stream_bayes.serve.number_views import RegressorCopy
 from stream_bayes.serve.openapi import Operation, described, docs_page
 from stream_bayes.serve.other_services import OtherServices
 from stream_bayes.serve.plain_values import as_json, by_text
 from stream_bayes.serve.threshold_costs import threshold_costs
-from stream_bayes.serve.views import Copy, View
+from stream_bayes.serve.views import ModelCopy, View
 from stream_bayes.streams.engine.dead_letters import REFUSED
 
 __all__ = ["ACCESS", "PAGE", "Service", "ServiceAbilities"]
@@ -229,9 +229,9 @@ class Service:
             or "there is no model yet; request again once the pipeline has processed events"
         )
 
-    async def _asked(self, call: Callable[[Copy], dict[str, Any]], view: View) -> dict[str, Any]:
+    async def _asked(self, call: Callable[[ModelCopy], dict[str, Any]], view: View) -> dict[str, Any]:
         """Let the copy of the worker answer."""
-        return await self._in_worker(lambda: call(view.heavy))
+        return await self._in_worker(lambda: call(view.worker_copy))
 
     async def _in_worker(self, call: Callable[[], Answer]) -> Answer:
         if self._waiting >= MOST_WAITING:
@@ -251,11 +251,11 @@ class Service:
             raise Refused(422, "body", 'expected one event as "x", or a list of them as "events"')
         view, ignore = await self._view(body.model), body.unknown == "ignore"
         if body.x is not None:
-            answer = view.quick.predict(body.x, ignore_unknown=ignore, level=body.level)
+            answer = view.loop_copy.predict(body.x, ignore_unknown=ignore, level=body.level)
         else:
             events, level = body.events or [], body.level
             if len(events) <= QUICK_EVENTS:
-                answer = view.quick.predict_many(events, ignore_unknown=ignore, level=level)
+                answer = view.loop_copy.predict_many(events, ignore_unknown=ignore, level=level)
             else:
                 answer = await self._asked(
                     lambda copy: copy.predict_many(events, ignore_unknown=ignore, level=level), view
@@ -269,7 +269,7 @@ class Service:
         x: Any = body.x if body.id is None else self._features_of(body.id)
         view = await self._view(body.model)
         ignore = body.unknown == "ignore" or body.id is not None
-        if view.quick.reads_messages:
+        if view.loop_copy.reads_messages:
             answer = await self._asked(lambda copy: copy.explain_message(x), view)
         else:
             is_read = body.id is not None
@@ -436,12 +436,12 @@ class Service:
         self, key: Any, label: Any, kind: str, *, new_label: bool = False, request: str | None = None
     ) -> Response:
         view = await self._view()
-        if isinstance(view.quick, NumberCopy):
+        if isinstance(view.loop_copy, RegressorCopy):
             try:
-                label = view.quick.read_label(label)
+                label = view.loop_copy.read_label(label)
             except BadLabel as error:
                 raise Refused(422, "no-number", str(error)) from None
-        classes = view.quick.classes
+        classes = view.loop_copy.classes
         label = by_text(label, classes) if isinstance(label, str) else label
         if classes and label not in classes and not new_label:
             raise Refused(
@@ -515,13 +515,13 @@ class Service:
             )
             return _json(done)
         view = await self._view()
-        if not view.quick.reads_messages:
+        if not view.loop_copy.reads_messages:
             raise Refused(
                 409, "not-supported", "the model is not a spam filter; send labels to POST v1/labels"
             )
         if self.traits.no_labels is not None:
             raise Refused(409, "no-labels", self.traits.no_labels)
-        key = view.quick.id_of_message(raw) if is_mail else body.id
+        key = view.loop_copy.id_of_message(raw) if is_mail else body.id
         return await self._give(
             self.board.history.key_of(key), label, "correction", request=_idempotency_key(request)
         )

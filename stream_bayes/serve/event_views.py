@@ -16,17 +16,17 @@ from stream_bayes.networks.mixed_network import MixedNetwork
 from stream_bayes.serve.graphs import graph_of
 from stream_bayes.serve.plain_values import as_json, by_text, label_name
 from stream_bayes.serve.surprises import described_surprise
-from stream_bayes.serve.views import MOST_VALUES, Copy
+from stream_bayes.serve.views import MOST_VALUES, ModelCopy
 from stream_bayes.streams.served_models.events import TIMELESS, EventModel, ServedEvents, variables_of
 from stream_bayes.streams.served_models.regressor import LEVEL
 
-__all__ = ["EventCopy"]
+__all__ = ["EventModelCopy"]
 
 DRAWS = 500  # of a question that is too large for an exact answer, each about a millisecond
 BARS = 8  # of the monitor of a number: bins of equal probability without evidence
 
 
-class EventCopy(Copy):
+class EventModelCopy(ModelCopy):
     """A copy of a `MixedNetwork`, or of a model of sequences, for one thread.
 
     Examples
@@ -34,7 +34,7 @@ class EventCopy(Copy):
     >>> model = MixedNetwork({"sky": [], "wind": ["sky"]})
     >>> for k in range(100):
     ...     model.learn_one({"sky": "wet" if k % 3 else "dry", "wind": float(k % 3)})
-    >>> posterior = EventCopy(model).query({"sky": "dry"}, ["wind"])["posteriors"]["wind"]
+    >>> posterior = EventModelCopy(model).query({"sky": "dry"}, ["wind"])["posteriors"]["wind"]
     >>> round(posterior["mean"], 1), posterior["level"]
     (0.0, 0.9)
     """

@@ -10,13 +10,13 @@ from stream_bayes.errors import BadLabel, NotLearned
 from stream_bayes.learners.adaptive.adaptive_regression import AdaptiveRegression
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.serve.plain_values import as_json, label_name
-from stream_bayes.serve.views import MOST_FEATURES, MOST_VALUES, Copy
+from stream_bayes.serve.views import MOST_FEATURES, MOST_VALUES, ModelCopy
 from stream_bayes.streams.served_models.regressor import ServedRegressor, mean_of
 
-__all__ = ["NumberCopy"]
+__all__ = ["RegressorCopy"]
 
 
-class NumberCopy(Copy):
+class RegressorCopy(ModelCopy):
     """A copy of a learner of numbers, for one thread. `level` is that of its intervals, where a request gives none;
     None for the default.
 
@@ -26,7 +26,7 @@ class NumberCopy(Copy):
     >>> model = BayesianRegression()
     >>> for k in range(100):
     ...     model.learn_one({"wind": k % 7}, 20.0 - 2 * (k % 7))
-    >>> round(NumberCopy(model).predict({"wind": 3})["prediction"], 1)
+    >>> round(RegressorCopy(model).predict({"wind": 3})["prediction"], 1)
     14.0
     """
 

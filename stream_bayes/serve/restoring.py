@@ -12,9 +12,9 @@ from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.saving.model_files import restored
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.serve.board import evaluation_of
-from stream_bayes.serve.event_views import EventCopy
-from stream_bayes.serve.number_views import NumberCopy
-from stream_bayes.serve.views import Copy, View
+from stream_bayes.serve.event_views import EventModelCopy
+from stream_bayes.serve.number_views import RegressorCopy
+from stream_bayes.serve.views import ModelCopy, View
 from stream_bayes.streams.served_models.events import EVENT_CLASSES
 
 __all__ = ["view_of"]
@@ -44,11 +44,15 @@ def view_of(
     sets = saved_sets(snapshot.sections.get("sets"))
     level = None if scores is None else scores.get("level")  # that of intervals of numbers
 
-    def copy() -> Copy:
+    def copy() -> ModelCopy:
         model = _model(snapshot.learner, state, make, key)
         if isinstance(model, EVENT_CLASSES):
-            return EventCopy(model)
-        return NumberCopy(model, level) if isinstance(model, BayesRegressor) else Copy(model, decide, sets)
+            return EventModelCopy(model)
+        return (
+            RegressorCopy(model, level)
+            if isinstance(model, BayesRegressor)
+            else ModelCopy(model, decide, sets)
+        )
 
     positions = [[*place, at] for place, at in snapshot.positions.items()]
     view = View(copy, generation, positions, snapshot.clock, moment)

@@ -41,7 +41,7 @@ from stream_bayes.streams.served_models.unwrapping import (
     is_transformed,
 )
 
-__all__ = ["Copy", "View"]
+__all__ = ["ModelCopy", "View"]
 
 MOST_VALUES = 200  # of a feature, in the description of a model
 MOST_FEATURES = 500
@@ -49,7 +49,7 @@ LEAST = 1e-300  # probability whose logarithm replaces that of 0
 BAGS = (BernoulliNB, ComplementNB, MultinomialNB)
 
 
-class Copy:
+class ModelCopy:
     """A copy of the model, for one thread. The model is a learner, a `BayesNet`, a `SpamFilter`, or a classifier or
     pipeline of River. `decide` makes a decision from probabilities. `sets` are the thresholds of the sets of labels in
     each answer; None for none.
@@ -443,27 +443,27 @@ class View:
 
     def __init__(
         self,
-        make: Callable[[], Copy],
+        make: Callable[[], ModelCopy],
         generation: int = 0,
         positions: Sequence[Sequence[Any]] = (),
         processed: int = 0,
         moment: float | None = None,
     ) -> None:
         self._make = make
-        self.quick = make()
+        self.loop_copy = make()
         self.generation = generation
         self.positions = [list(place) for place in positions]
         self.processed = processed
         self.moment = time.time() if moment is None else moment
-        self._heavy: Copy | None = None
+        self._worker_copy: ModelCopy | None = None
         self._described: dict[str, Any] | None = None
 
     @property
-    def heavy(self) -> Copy:
+    def worker_copy(self) -> ModelCopy:
         """The copy for the worker thread."""
-        if self._heavy is None:
-            self._heavy = self._make()
-        return self._heavy
+        if self._worker_copy is None:
+            self._worker_copy = self._make()
+        return self._worker_copy
 
     @property
     def described(self) -> dict[str, Any] | None:
@@ -478,7 +478,7 @@ class View:
     def describe(self) -> dict[str, Any]:
         """Return the description of the model; made once."""
         if self._described is None:
-            self._described = self.heavy.describe()
+            self._described = self.worker_copy.describe()
         return self._described
 
     def stamp(self) -> dict[str, Any]:

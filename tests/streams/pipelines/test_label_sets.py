@@ -71,8 +71,8 @@ def test_outputs_have_the_sets_before_the_label_is_learned(tmp_path: Path) -> No
     view, _ = view_of(newest.snapshot, None, generation=0, moment=0.0)
     xs: list[dict[str, Any]] = [{"sky": "g", "wind": 1.0}, {"sky": "b"}]
     answers = [{str(level): labels for level, labels in model.predict_set_one(x).items()} for x in xs]
-    assert [view.quick.predict(x)["sets"] for x in xs] == answers
-    assert [each["sets"] for each in view.quick.predict_many(xs)["predictions"]] == answers
+    assert [view.loop_copy.predict(x)["sets"] for x in xs] == answers
+    assert [each["sets"] for each in view.loop_copy.predict_many(xs)["predictions"]] == answers
     assert load_sets(tmp_path / "state", 0.6).state()["balances"] == model._sets.state()["balances"][:1]
 
 
