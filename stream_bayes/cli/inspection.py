@@ -47,9 +47,9 @@ class Inspection:
     drift: MutualInformation = NOTHING
 
 
-def inspected(table: DataFile, rows: int = ROWS) -> Inspection:
+def inspected(table: DataFile) -> Inspection:
     """Return what the first rows of a table show. Its source is read."""
-    events = [record for record in records_of(table.source, rows) if isinstance(record, Event)]
+    events = [record for record in records_of(table.source, ROWS) if isinstance(record, Event)]
     found = Inspection(len(events))
     labels = _labels(table, events)
     found.labels = Counter(label for label in labels if label is not None)

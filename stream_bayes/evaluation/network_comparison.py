@@ -28,9 +28,9 @@ class NetworkStanding:
     refused: Counter[str] = field(default_factory=Counter)  # events that the network refused, by reason
     stopped: str | None = None  # the reason why it learns no more, such as a memory budget; None if it does
 
-    def process(self, x: Mapping[Any, Any], weight: float, clock: Callable[[], float]) -> None:
+    def process(self, x: Mapping[Any, Any], weight: float) -> None:
         """Score an event, then learn it; a refused event changes nothing."""
-        start = clock()
+        start = time.perf_counter()
         try:
             score = self.model.score_learn_one(x, w=weight)
         except BudgetExceeded as error:
@@ -40,7 +40,7 @@ class NetworkStanding:
             self.refused[str(error)] += 1
             return
         finally:
-            self.seconds += clock() - start
+            self.seconds += time.perf_counter() - start
         self.events += 1
         self.surprises.add([score if score < float("inf") else None], [weight])
 
@@ -61,7 +61,6 @@ def compare_networks(
     *,
     limit: int | None = None,
     progress: Callable[[int], None] | None = None,
-    clock: Callable[[], float] = time.perf_counter,
 ) -> tuple[dict[str, NetworkStanding], Counter[str]]:
     """Score and learn a stream with each network; return their standings, and the numbers of bad records by reason.
 
@@ -83,7 +82,7 @@ def compare_networks(
         else:
             for standing in standings.values():
                 if standing.stopped is None:
-                    standing.process(record.x, record.weight, clock)
+                    standing.process(record.x, record.weight)
         if progress is not None and number % 100 == 0:
             progress(number)
         if number == limit:

@@ -26,6 +26,7 @@ CELL = "padding:2px 8px;text-align:left;white-space:nowrap"
 NUMBER_CELL = "padding:2px 8px;text-align:right;font-variant-numeric:tabular-nums"
 BAR_WIDTH = 140  # pixels
 HEIGHT = 64.0
+TIME_LINE_WIDTH = 640.0
 KINDS = {  # of a drift log: its row in the time line and its colour
     "warning": (0, GREY),
     "drift": (1, ORANGE),
@@ -104,7 +105,7 @@ def evidence_table(caption: str, rows: Iterable[tuple[Any, float]]) -> str:
     return _table(caption, left_out, "", lines)
 
 
-def time_line(entries: Iterable[Mapping[str, Any]], width: float = 640.0) -> Picture:
+def time_line(entries: Iterable[Mapping[str, Any]]) -> Picture:
     """Draw the entries of a drift log over the events: a mark each, a row for each kind.
 
     Examples
@@ -120,19 +121,21 @@ def time_line(entries: Iterable[Mapping[str, Any]], width: float = 640.0) -> Pic
         y = row * (lane + 0.5)
         shapes += [
             Label(0.0, y + 3.5, name, 10.0, left),
-            Curve(((left, y), (width, y)), "#d5d9de", 1.0),
+            Curve(((left, y), (TIME_LINE_WIDTH, y)), "#d5d9de", 1.0),
         ]
     for entry in marked:
         lane, colour = KINDS[entry["what"]]
-        x = left + (width - left - 8.0) * (entry["event"] / last if last else 0.0)
+        x = left + (TIME_LINE_WIDTH - left - 8.0) * (entry["event"] / last if last else 0.0)
         hint = visible(f"event {entry['event']:,}: {entry['what']}")
         shapes.append(Rectangle(x, row * (lane + 0.5) - 5.0, 6.0, 10.0, colour, radius=1.0, hint=hint))
     shapes += [
         Label(left, HEIGHT + 12.0, "0", 9.0, 60.0),
-        Label(width, HEIGHT + 12.0, f"event {last:,}", 9.0, 200.0, INK, "end"),
+        Label(TIME_LINE_WIDTH, HEIGHT + 12.0, f"event {last:,}", 9.0, 200.0, INK, "end"),
     ]
     count = f"{len(marked):,} {'entry' if len(marked) == 1 else 'entries'}"
-    return Picture(width, HEIGHT + 14.0, tuple(shapes), f"A time line of {count} up to event {last:,}")
+    return Picture(
+        TIME_LINE_WIDTH, HEIGHT + 14.0, tuple(shapes), f"A time line of {count} up to event {last:,}"
+    )
 
 
 def _bar(share: float, colour: str, width: int = BAR_WIDTH, *, is_right: bool = False) -> str:

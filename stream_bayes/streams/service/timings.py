@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from prometheus_client import Metric
@@ -22,11 +22,10 @@ BATCH_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 class Timings:
     """Histograms of latency, of predicting and of committing.
 
-    One thread observes; others may read at any moment. `wall_clock` is in seconds since 1970.
+    One thread observes; others may read at any moment.
     """
 
-    def __init__(self, wall_clock: Callable[[], float] = time.time) -> None:
-        self._wall_clock = wall_clock
+    def __init__(self) -> None:
         self._latency = _Histogram(
             "latency_seconds",
             "Seconds from the time of a record to the commit of its result; replayed records do not count.",
@@ -43,7 +42,7 @@ class Timings:
         """Add the batch that an engine has just committed."""
         if not engine.committed:
             return
-        now = self._wall_clock()
+        now = time.time()
         self._latency.observe([now - record.time for record in engine.committed if record.time is not None])
         self._process.observe([engine.predict_seconds])
         self._commit.observe([engine.commit_seconds])
