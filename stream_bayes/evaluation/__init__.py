@@ -5,7 +5,7 @@
 `comparison`           compare several learners on one stream
 `network_comparison`   compare networks without a class on one stream
 `contestants`          one learner of a comparison: its calls, its scores, its time and memory
-`replay_steps`         a stream as steps: predict, learn, both, forget; delayed labels
+`steps`                a stream as steps: predict, learn, both, forget; delayed labels
 `curves`               errors and costs at each threshold of a probability
 `comparison_details`   confusions, scores by label and costs, for the `report` as one HTML file
 `feature_drift`        each feature in a reference against now, tested

@@ -26,9 +26,9 @@ from stream_bayes.core.pictures.html import plain_table
 from stream_bayes.errors import BadValue
 from stream_bayes.evaluation.checkpoints import Checkpoint, write_checkpoints
 from stream_bayes.evaluation.contestants import Clock, Contestant, Learner, Metric, contestant
-from stream_bayes.evaluation.replay_steps import (
+from stream_bayes.evaluation.steps import (
     Arrivals,
-    ReplayAction,
+    EvaluationStep,
     Stream,
     check_delay,
     delayed,
@@ -37,11 +37,9 @@ from stream_bayes.evaluation.replay_steps import (
 from stream_bayes.streams.sources.constructors import open_stream
 
 if TYPE_CHECKING:  # River's metrics load scipy's statistics
-    from river.metrics.base import Metrics as MetricsSum  # `Accuracy() + F1()`
-
-if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.table import Table
+    from river.metrics.base import Metrics as MetricsSum  # `Accuracy() + F1()`
 
 __all__ = ["Comparison", "compare"]
 
@@ -381,7 +379,7 @@ def compare(
     limit: int | None = None,
     should_stop: Callable[[], bool] | None = None,
     clock: Clock = time.perf_counter,
-    on_answer: Callable[[str, ReplayAction, Mapping[Any, float], Any], None] | None = None,
+    on_answer: Callable[[str, EvaluationStep, Mapping[Any, float], Any], None] | None = None,
 ) -> Comparison:
     """Compare learners prequentially: each predicts, then learns, every event of a stream.
 
@@ -493,7 +491,7 @@ def _contestants(
     half_life: float,
     metrics: Sequence[Metric | MetricsSum],
     clock: Clock,
-    on_answer: Callable[[str, ReplayAction, Mapping[Any, float], Any], None] | None,
+    on_answer: Callable[[str, EvaluationStep, Mapping[Any, float], Any], None] | None,
 ) -> list[Contestant]:
     if not isinstance(learners, Mapping):
         raise BadValue(

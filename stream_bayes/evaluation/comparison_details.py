@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from stream_bayes.core.events.event import Event
 from stream_bayes.evaluation.curves import Scores
-from stream_bayes.evaluation.replay_steps import ReplayAction
+from stream_bayes.evaluation.steps import EvaluationStep
 from stream_bayes.learners.base.predictions import most_probable
 
 __all__ = ["CostRule", "Details"]
@@ -50,7 +50,9 @@ class Details:
         self._first: str | None = None
         self._expected: dict[str, float] = defaultdict(float)  # the sum of the expected costs
 
-    def add(self, name: str, step: ReplayAction, probabilities: Mapping[Any, float], predicted: Any) -> None:
+    def add(
+        self, name: str, step: EvaluationStep, probabilities: Mapping[Any, float], predicted: Any
+    ) -> None:
         """Add a learner's answer to a sample whose label is known."""
         if self._first is None:
             self._first = name

@@ -27,7 +27,7 @@ from stream_bayes.core.measures.measures import Measures
 from stream_bayes.core.networks.dot import spelled
 from stream_bayes.errors import BadValue, BudgetExceeded, TooManyLabels
 from stream_bayes.evaluation.checkpoints import Checkpoint, Figures
-from stream_bayes.evaluation.replay_steps import FORGET, LEARN, PREDICT, ReplayAction
+from stream_bayes.evaluation.steps import FORGET, LEARN, PREDICT, EvaluationStep
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.predictions import most_probable
 from stream_bayes.learners.catalogue import UNLABELLED
@@ -43,7 +43,7 @@ Metric: TypeAlias = "ClassificationMetric"
 # Probabilities and the label; `...` for the most probable one.
 Answer: TypeAlias = tuple[Mapping[Any, float], Any]
 
-OnAnswer: TypeAlias = Callable[[ReplayAction, Mapping[Any, float], Any], None]
+OnAnswer: TypeAlias = Callable[[EvaluationStep, Mapping[Any, float], Any], None]
 
 OF_PROBABILITIES = ("log_loss", "brier", "roc_auc", "calibration_error")
 NO_PROBABILITIES = base.Classifier.predict_proba_one
@@ -89,7 +89,7 @@ class Contestant(ABC):
 
     # -- processing steps ---------------------------------------------------------------------------------------------
 
-    def process(self, steps: Sequence[ReplayAction]) -> None:
+    def process(self, steps: Sequence[EvaluationStep]) -> None:
         """Process steps in their order. A learner that exceeds its memory budget is stopped."""
         for step in steps:
             if self.stopped is not None:
@@ -111,11 +111,11 @@ class Contestant(ABC):
                 error.add_note(f"{self.name!r} raised this at sample {step.number} of the stream, from 0")
                 raise
 
-    def _predict_and_learn(self, step: ReplayAction) -> None:
+    def _predict_and_learn(self, step: EvaluationStep) -> None:
         self._score(step, self._predict(step.x))
         self._learn(step)
 
-    def _learn(self, step: ReplayAction) -> None:
+    def _learn(self, step: EvaluationStep) -> None:
         learn, clock = self.learner.learn_one, self._clock
         if step.weight == 1.0:  # not every classifier of River's takes a weight
             start = clock()
@@ -125,7 +125,7 @@ class Contestant(ABC):
             learn(step.x, step.y, w=step.weight)
         self.seconds += clock() - start
 
-    def _score(self, step: ReplayAction, answer: Answer) -> None:
+    def _score(self, step: EvaluationStep, answer: Answer) -> None:
         probabilities, predicted = answer
         self.losses.update(step.y, probabilities, predicted, step.weight)
         self.events += 1
@@ -134,7 +134,9 @@ class Contestant(ABC):
         if self.metrics:
             self._update_metrics(step, probabilities, predicted)
 
-    def _update_metrics(self, step: ReplayAction, probabilities: Mapping[Any, float], predicted: Any) -> None:
+    def _update_metrics(
+        self, step: EvaluationStep, probabilities: Mapping[Any, float], predicted: Any
+    ) -> None:
         """Update the metrics if there is an answer, as River's own evaluation does."""
         if not probabilities:
             return
@@ -185,7 +187,7 @@ class Contestant(ABC):
 class _AtOnce(Contestant):
     """Predicts and learns in one call."""
 
-    def _predict_and_learn(self, step: ReplayAction) -> None:
+    def _predict_and_learn(self, step: EvaluationStep) -> None:
         predict_learn, clock = self.learner.predict_learn_one, self._clock
         start = clock()
         probabilities = predict_learn(step.x, step.y, step.weight)

@@ -18,14 +18,12 @@ from stream_bayes.errors import BadValue
 from stream_bayes.evaluation.checkpoints import Checkpoint, Figures
 from stream_bayes.evaluation.comparison import Comparison, compare
 from stream_bayes.evaluation.contestants import Learner, Metric
-from stream_bayes.evaluation.replay_steps import ReplayAction, Stream
+from stream_bayes.evaluation.steps import EvaluationStep, Stream
 from stream_bayes.learners.base.predictions import most_probable
 
 if TYPE_CHECKING:  # River's metrics load scipy's statistics
-    from river.metrics.base import Metrics as MetricsSum
-
-if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
+    from river.metrics.base import Metrics as MetricsSum
 
 __all__ = ["Answer", "Evaluation", "evaluate"]
 
@@ -274,7 +272,7 @@ def evaluate(
         raise BadValue(f"learner: expected a classifier after the stream, got {shown(learner)}")
     answers: list[Answer] = []
 
-    def keep(name: str, step: ReplayAction, probabilities: Mapping[Any, float], predicted: Any) -> None:
+    def keep(name: str, step: EvaluationStep, probabilities: Mapping[Any, float], predicted: Any) -> None:
         label = most_probable(probabilities) if predicted is ... else predicted
         answers.append(Answer(step.number, step.x, step.y, label, dict(probabilities), step.event))
 

@@ -21,12 +21,12 @@ from stream_bayes.core.encoding._targets import read_target
 from stream_bayes.core.events.event import Event
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadLabel, BadValue
-from stream_bayes.evaluation.replay_steps import (
+from stream_bayes.evaluation.steps import (
     FORGET,
     LEARN,
     PREDICT,
     Arrivals,
-    ReplayAction,
+    EvaluationStep,
     Stream,
     check_delay,
     delayed,
@@ -290,7 +290,7 @@ class _Regressor:
         if not isinstance(last, base.Regressor):
             raise BadValue(f"{name}: expected a regressor, got a {type(last).__name__}")
 
-    def answer(self, step: ReplayAction) -> _Forecast:
+    def answer(self, step: EvaluationStep) -> _Forecast:
         """Predict a sample."""
         begin = time.perf_counter()
         prediction = self.model.predict_one(step.x)
@@ -301,7 +301,7 @@ class _Regressor:
             self.waiting[step.number] = self.model.hold(step.x)
         return _Forecast(float(prediction or 0.0), interval, distribution)
 
-    def score(self, step: ReplayAction, target: float, answer: _Forecast) -> None:
+    def score(self, step: EvaluationStep, target: float, answer: _Forecast) -> None:
         """Score an answer."""
         prediction, interval, distribution = answer
         log_density = None if distribution is None else float(distribution.log_density(target))
@@ -320,7 +320,7 @@ class _Regressor:
                 NumberAnswer(step.number, step.x, target, prediction, interval, log_density, step.event)
             )
 
-    def learn(self, step: ReplayAction, target: float) -> None:
+    def learn(self, step: EvaluationStep, target: float) -> None:
         """Learn a sample."""
         x = self.waiting.pop(step.number, step.x)
         begin = time.perf_counter()
@@ -338,7 +338,7 @@ class _Answers(NamedTuple):
     of_baselines: tuple[float, float]
 
 
-class _Progress:
+class _RegressionRun:
     """All regressors and the baselines on the stream."""
 
     def __init__(self, regressors: list[_Regressor]) -> None:
@@ -349,7 +349,7 @@ class _Progress:
         self.learned = self.scored = self.unanswered = 0
         self.last = self.total = 0.0
 
-    def take(self, step: ReplayAction) -> None:
+    def take(self, step: EvaluationStep) -> None:
         """Do what a step says."""
         if step.kind is FORGET:
             self.waiting.pop(step.number, None)
@@ -377,7 +377,7 @@ class _Progress:
         self.learned += 1
         self.last, self.total = target, self.total + target
 
-    def _answers(self, step: ReplayAction) -> _Answers:
+    def _answers(self, step: EvaluationStep) -> _Answers:
         answers = []
         for each in self.regressors:
             with _noting(each, step):
@@ -386,7 +386,7 @@ class _Progress:
 
 
 @contextmanager
-def _noting(regressor: _Regressor, step: ReplayAction) -> Iterator[None]:
+def _noting(regressor: _Regressor, step: EvaluationStep) -> Iterator[None]:
     """Note on an error which regressor raised it, and at which sample."""
     try:
         yield
@@ -462,7 +462,7 @@ def evaluate_regression(
     named = regressors if isinstance(regressors, Mapping) else {type(regressors).__name__: regressors}
     if taken := named.keys() & set(BASELINES):
         raise BadValue(f"regressors: {shown(min(taken))} is the name of a baseline; give it another one")
-    run = _Progress(
+    run = _RegressionRun(
         [_Regressor(str(name), model, level, keeps_answers=keep_answers) for name, model in named.items()]
     )
     if not run.regressors:
@@ -487,7 +487,7 @@ def evaluate_regression(
     )
 
 
-def _target_of(step: ReplayAction) -> float:
+def _target_of(step: EvaluationStep) -> float:
     """Return the target of a sample; a text that is a number is one."""
     y = step.y
     if isinstance(y, str):

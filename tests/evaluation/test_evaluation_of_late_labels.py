@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from stream_bayes import NaiveBayes
 from stream_bayes.core.events.event import BadRecord, Event, Kind
 from stream_bayes.errors import BadValue
-from stream_bayes.evaluation.replay_steps import (
+from stream_bayes.evaluation.steps import (
     FORGET,
     LEARN,
     PREDICT,
     Arrivals,
-    ReplayAction,
+    EvaluationStep,
     delayed,
     portions,
 )
@@ -194,7 +194,7 @@ def test_portions_hold_every_step_and_end_at_every_checkpoint(n: int, delay: int
     assert scored == n
 
 
-def _scores(step: ReplayAction) -> bool:
+def _scores(step: EvaluationStep) -> bool:
     return step.kind not in (PREDICT, FORGET)
 
 

@@ -30,7 +30,7 @@ from stream_bayes.streams.contracts.source import EndlessSource, Source
 
 __all__ = [
     *("FORGET", "LEARN", "PREDICT", "PREDICT_AND_LEARN"),
-    *("Arrivals", "ReplayVerb", "Pair", "ReplayAction", "Stream", "check_delay", "delayed", "portions"),
+    *("Arrivals", "EvaluationStep", "Pair", "StepKind", "Stream", "check_delay", "delayed", "portions"),
 ]
 
 Pair: TypeAlias = tuple[Mapping[Any, Any], Any] | tuple[Mapping[Any, Any], Any, float]
@@ -39,7 +39,7 @@ Stream: TypeAlias = Iterable[Pair | Event | BadRecord] | Source
 PORTION = 100  # steps that one learner processes before the next one; also samples polled at once
 
 
-class ReplayVerb(Enum):
+class StepKind(Enum):
     """The action on a sample."""
 
     PREDICT_AND_LEARN = "predict and learn"
@@ -49,13 +49,13 @@ class ReplayVerb(Enum):
 
 
 # Looking a member up in its class takes longer than comparing it.
-PREDICT_AND_LEARN, PREDICT, LEARN, FORGET = ReplayVerb
+PREDICT_AND_LEARN, PREDICT, LEARN, FORGET = StepKind
 
 
-class ReplayAction(msgspec.Struct, frozen=True, gc=False):
+class EvaluationStep(msgspec.Struct, frozen=True, gc=False):
     """One action on one sample."""
 
-    kind: ReplayVerb
+    kind: StepKind
     # of the sample in the stream, from 0; prediction and learning of a sample have the same number
     number: int
     x: Mapping[Any, Any]
@@ -84,7 +84,7 @@ class Arrivals:
         self._pending = Pending(most_waiting=most_waiting, on_expiry="negative", most_correctable=0)
         self.skipped: Counter[str] = Counter()
 
-    def __iter__(self) -> Iterator[ReplayAction | None]:
+    def __iter__(self) -> Iterator[EvaluationStep | None]:
         """Iterate over the steps; None is a pause."""
         if hasattr(self._stream, "poll"):
             return self._polled(cast(Source, self._stream))
@@ -93,7 +93,7 @@ class Arrivals:
             records = islice(records, int(self._limit))
         return chain.from_iterable(map(self._steps_of, records))
 
-    def _polled(self, source: Source) -> Iterator[ReplayAction | None]:
+    def _polled(self, source: Source) -> Iterator[EvaluationStep | None]:
         left = self._limit
         log = source if isinstance(source, EndlessSource) else None
         end = {} if log is None else log.fetch_end()
@@ -109,9 +109,9 @@ class Arrivals:
             if log is not None and log.has_reached(end):
                 return
 
-    def _steps_of(self, record: Pair | Event | BadRecord) -> Iterable[ReplayAction]:
+    def _steps_of(self, record: Pair | Event | BadRecord) -> Iterable[EvaluationStep]:
         if isinstance(record, tuple) and 2 <= len(record) <= 3:
-            return (ReplayAction(PREDICT_AND_LEARN, next(self._numbers), *record),)
+            return (EvaluationStep(PREDICT_AND_LEARN, next(self._numbers), *record),)
         if isinstance(record, Event):
             actions = [*self._pending.advance(record), *self._pending.arrive(record)]
             return [step for action in actions for step in self._do(action)]
@@ -122,7 +122,7 @@ class Arrivals:
             f"expected pairs (x, y), triples (x, y, weight) or Events in the stream, got {record!r:.200}"
         )
 
-    def _do(self, action: Action) -> Iterator[ReplayAction]:
+    def _do(self, action: Action) -> Iterator[EvaluationStep]:
         """Yield the steps of an action, and of the actions that follow from it."""
         if isinstance(action, Refuse):
             self.skipped[action.reason.value] += 1
@@ -131,7 +131,7 @@ class Arrivals:
         elif isinstance(action, Predict):
             yield from self._predict(action)
 
-    def _predict(self, action: Predict) -> Iterator[ReplayAction]:
+    def _predict(self, action: Predict) -> Iterator[EvaluationStep]:
         """Yield the steps of a sample, and of one that it evicts."""
         event, number = action.event, next(self._numbers)
         following = self._pending.predicted(action, number)
@@ -142,16 +142,16 @@ class Arrivals:
             if isinstance(other, Refuse):
                 self.skipped[other.reason.value] += 1
                 return
-        yield ReplayAction(PREDICT, number, event.x, None, event.weight, event)
+        yield EvaluationStep(PREDICT, number, event.x, None, event.weight, event)
         for other in following:
             if isinstance(other, Learn):
                 self.skipped["crowded_out"] += 1
                 yield msgspec.structs.replace(self._learn(FORGET, other), y=None)
 
-    def _learn(self, kind: ReplayVerb, action: Learn) -> ReplayAction:
+    def _learn(self, kind: StepKind, action: Learn) -> EvaluationStep:
         event = action.event
         self._pending.learned(action, encoded=None)
-        return ReplayAction(kind, action.prediction, event.x, action.label, event.weight, event)
+        return EvaluationStep(kind, action.prediction, event.x, action.label, event.weight, event)
 
 
 def check_delay(delay: object) -> None:
@@ -163,7 +163,9 @@ def check_delay(delay: object) -> None:
         )
 
 
-def delayed(steps: Iterable[ReplayAction | None], delay: int | timedelta) -> Iterator[ReplayAction | None]:
+def delayed(
+    steps: Iterable[EvaluationStep | None], delay: int | timedelta
+) -> Iterator[EvaluationStep | None]:
     """Return the same steps with delayed labels.
 
     Labels that the source already sent late are not delayed further.
@@ -173,10 +175,12 @@ def delayed(steps: Iterable[ReplayAction | None], delay: int | timedelta) -> Ite
     return _held_back(steps, delay)
 
 
-def _held_back(steps: Iterable[ReplayAction | None], delay: int | timedelta) -> Iterator[ReplayAction | None]:
+def _held_back(
+    steps: Iterable[EvaluationStep | None], delay: int | timedelta
+) -> Iterator[EvaluationStep | None]:
     clock = StreamTime()
     # Due times ascend: no label comes before that of an older sample.
-    held: deque[tuple[float, ReplayAction]] = deque()
+    held: deque[tuple[float, EvaluationStep]] = deque()
     for step in steps:
         if step is None or step.kind is LEARN or step.kind is FORGET:
             yield step
@@ -194,7 +198,7 @@ def _held_back(steps: Iterable[ReplayAction | None], delay: int | timedelta) -> 
         yield step
 
 
-def _moment(clock: StreamTime, step: ReplayAction) -> float:
+def _moment(clock: StreamTime, step: EvaluationStep) -> float:
     """Return the stream time at a step."""
     if step.event is not None:
         clock.advance(step.event)
@@ -206,9 +210,9 @@ def _moment(clock: StreamTime, step: ReplayAction) -> float:
     return clock.now
 
 
-def portions(steps: Iterable[ReplayAction | None], every: int) -> Iterator[list[ReplayAction]]:
+def portions(steps: Iterable[EvaluationStep | None], every: int) -> Iterator[list[EvaluationStep]]:
     """Yield steps in portions that end at each multiple of `every` scored samples; empty ones at a pause."""
-    portion: list[ReplayAction] = []
+    portion: list[EvaluationStep] = []
     scored = 0
     for step in steps:
         if step is None:
