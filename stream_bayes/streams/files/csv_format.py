@@ -156,9 +156,11 @@ def guessed_format(
     comment: str | None = None,
     sheet: str | None = None,
     named: Iterable[str] = (),
+    follow: bool = False,
 ) -> CSVFormat:
     r"""Return the format of a file; what is not given is guessed from its first lines. `named` are names of columns
-    that the user wrote: a line that holds them all is the header. The other arguments are as of a `CSVFormat`.
+    that the user wrote: a line that holds them all is the header. Of a file that is followed, delimiter and marks alone
+    are guessed: it may be empty yet, and its positions are bytes. The other arguments are as of a `CSVFormat`.
 
     Raises
     ------
@@ -176,6 +178,9 @@ def guessed_format(
     ...     print(guessed_format(path))
     delimiter ';', decimal mark ',', encoding cp1252
     """
+    if follow:
+        encoding = encoding or "utf-8"
+        header, skip, units, comment = header is not False, skip or 0, units or 0, comment or ""
     with closing(ByteFile(Path(path), sheet=sheet or "")) as file:
         beginning = file.read(EXAMINED_BYTES)
         is_whole = len(beginning) < EXAMINED_BYTES

@@ -202,21 +202,20 @@ class CSVConfig(FileConfig):
 
     def form(self, directory: Path, schema: Schema | None) -> CSVFormat:
         """Return the format of the files, guessed from the first one if it is not given."""
-        # A followed file may be empty yet, and its positions are bytes.
-        is_guessed = not self.follow
         return guessed_format(
             directory / self.paths[0],
             delimiter=self.delimiter,
             decimal=self.decimal,
             thousands=self.thousands,
-            encoding=self.encoding or (None if is_guessed else "utf-8"),
+            encoding=self.encoding,
             missing=self.missing,
-            header=self.header if is_guessed else self.header is not False,
-            skip=self.skip if is_guessed else self.skip or 0,
-            units=self.units if is_guessed else self.units or 0,
-            comment=self.comment if is_guessed else self.comment or "",
+            header=self.header,
+            skip=self.skip,
+            units=self.units,
+            comment=self.comment,
             sheet=self.sheet,
             named=named_columns(self.fields(), schema),
+            follow=self.follow,
         )
 
 

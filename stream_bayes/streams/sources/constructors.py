@@ -141,9 +141,6 @@ def from_csv(
     [({'sky': 'grey', 'wind': 3.5}, 'yes'), ({'sky': 'blue', 'wind': 1.0}, 'no')]
     """
     fields = Fields(target=target, **roles)
-    if follow:  # it may be empty yet, and its positions are bytes
-        encoding = encoding or "utf-8"
-        header, skip, units, comment = header is not False, skip or 0, units or 0, comment or ""
     form = guessed_format(
         path,
         delimiter=delimiter,
@@ -157,6 +154,7 @@ def from_csv(
         comment=comment,
         sheet=sheet,
         named=named_columns(fields, schema),
+        follow=follow,
     )
     guesses = [*form.guesses]
     with closing(CSVSource(path, columns=columns, form=form, follow=follow)) as opened:
