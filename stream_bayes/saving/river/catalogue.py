@@ -17,7 +17,6 @@ from stream_bayes.drift.detectors import DEFAULT_DETECTOR, DETECTORS
 from stream_bayes.drift.recent_events import Learner
 from stream_bayes.errors import BadValue, StreamBayesError
 from stream_bayes.learners.factory import make_search
-from stream_bayes.networks.mixed_network import MixedNetwork
 
 __all__ = [
     "TRANSFORMERS",
@@ -122,8 +121,9 @@ def make_adaptive(
     'error'
     """
     settings = dict(arguments or {})
-    has_none = isinstance(learner, MixedNetwork) and detector == DEFAULT_DETECTOR and not of_detector
-    made = detector if has_none else make_detector(detector, of_detector)
+    # By its name the default detector leaves the signal to the learner: families of a network are tested one by one.
+    is_default = detector == DEFAULT_DETECTOR and not of_detector
+    made = detector if is_default else make_detector(detector, of_detector)
     check_adapting(settings)
     if isinstance(settings.get("search"), Mapping):
         settings["search"] = make_search(settings["search"])

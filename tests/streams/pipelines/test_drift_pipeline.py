@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from stream_bayes import DriftAdaptive
 from stream_bayes.errors import BadConfig, BadSnapshot, BadValue
 from stream_bayes.networks import BOSS, ExactSearch, HillClimbing
 from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.pipelines.config import load_config, parse_config
 from stream_bayes.streams.pipelines.pipeline import build
+from stream_bayes.streams.served_models.network import ServedNetwork
 from stream_bayes.streams.served_models.river import ServedAdaptive
 
 LEAST = """
@@ -155,3 +157,24 @@ snapshots = { directory = "state" }
 """
     config = parse_config(over_kafka + DRIFT)
     assert config.drift is not None and config.drift.log == Path("drifts.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("drift", "signal"),
+    [
+        ("[drift]", "family"),
+        ("[drift]\narguments = { signal = 'family' }", "family"),
+        ("[drift]\narguments = { signal = 'log-loss' }", "log-loss"),
+        ("[drift]\ndetector = 'page-hinkley'", "log-loss"),
+        ("[drift]\ndetector_arguments = { delta = 0.01 }", "log-loss"),
+    ],
+)
+def test_families_of_a_network_are_tested_one_by_one_as_in_python(
+    directory: Path, drift: str, signal: str
+) -> None:
+    network = LEAST.replace('"nb"', '"bayes-net", structure = "learn"').replace(', target = "day"', "")
+    engine = build(parse_config(network + drift), directory)
+    engine.source.close()
+    assert isinstance(engine.step.model, ServedNetwork)
+    assert isinstance(engine.step.model.model, DriftAdaptive)
+    assert engine.step.model.model.signal_ == signal
