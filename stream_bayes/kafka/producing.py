@@ -26,10 +26,10 @@ from stream_bayes.streams.files.column_profile import FIRST_ROWS, inferred_featu
 from stream_bayes.streams.files.csv_format import guessed_format
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_lines import JSONLinesSource
-from stream_bayes.streams.records.bad_records import DecodeReason, bad_record, undecodable
 from stream_bayes.streams.records.commands import COMMANDS
 from stream_bayes.streams.records.decoder import RawDecoder
 from stream_bayes.streams.records.fields import Fields, seconds_from
+from stream_bayes.streams.records.undecodable import DecodeReason, bad_record, undecodable
 from stream_bayes.streams.sources.file_formats import TypedSource
 
 __all__ = [

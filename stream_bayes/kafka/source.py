@@ -26,9 +26,9 @@ from stream_bayes.kafka.topic_identity import check_not_recreated
 from stream_bayes.streams.contracts.incidents import BAD_FIELDS, IMPOSSIBLE_TIMES, OUT_OF_ORDER, RESEEKS
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.time_check import TimeCheck
-from stream_bayes.streams.records.bad_records import bad_record
 from stream_bayes.streams.records.commands import decode_command
 from stream_bayes.streams.records.decoder import Decoder
+from stream_bayes.streams.records.undecodable import bad_record
 
 __all__ = ["FETCH_MAX_BYTES", "START", "KafkaSource", "Labels", "Share", "keys_moved"]
 

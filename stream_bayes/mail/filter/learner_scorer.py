@@ -14,9 +14,10 @@ from stream_bayes.errors import CannotMerge, NotSupported
 from stream_bayes.learners.base.base import BayesClassifier, check_learner
 from stream_bayes.mail.filter._evidence import UNIT
 from stream_bayes.mail.filter.explanation import TokenContribution
+from stream_bayes.mail.filter.length_weights import MessageWeights
 from stream_bayes.mail.filter.messages import Labels
 from stream_bayes.mail.filter.receipts import Receipt, Receipts
-from stream_bayes.mail.filter.scorer import MessageScore, MessageWeights
+from stream_bayes.mail.filter.scorer import MessageScore
 
 __all__ = ["LearnerScorer"]
 

@@ -1,26 +1,19 @@
-"""Scorers: the protocol behind SpamFilter, and the weight of a message by its length."""
+"""The protocol of scorers: what a `SpamFilter` asks of the model behind it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.mail.filter._evidence import UNIT
 from stream_bayes.mail.filter.explanation import TokenContribution
+from stream_bayes.mail.filter.length_weights import MessageWeights
 from stream_bayes.mail.filter.messages import Labels
 from stream_bayes.mail.filter.receipts import Receipt, Receipts
 
-__all__ = ["MessageScore", "MessageWeights", "Scorer"]
-
-# A message much longer than usual counts little: otherwise a mail stuffed with a dictionary would spoil the counts of
-# every word. The full length is so many times the mean of a prior and of the messages learned, each cut.
-FULL_LENGTHS: Final = 3
-MIN_FULL: Final = 100  # tokens that any message may have at full weight
-PRIOR_LENGTH, PRIOR_MESSAGES = 300, 50  # the prior's mean, and its weight in messages
-POWER: Final = 6  # of the length, by which the weight falls beyond
+__all__ = ["MessageScore", "Scorer"]
 
 
 class MessageScore(NamedTuple):
@@ -30,45 +23,6 @@ class MessageScore(NamedTuple):
     score: float  # above 0 for label 1
     probability: float  # of label 1, by the margin alone
     version: int  # of the scorer
-
-
-class MessageWeights:
-    """The weight of a message by its length: one much longer than usual counts little. `influence` is the most tokens
-    that a message may have at full weight, however long others are.
-
-    Attributes
-    ----------
-    clock
-        The messages counted, each once.
-    lengths
-        The sum of their lengths, each cut to `influence`.
-    """
-
-    def __init__(self, influence: int) -> None:
-        self.influence = influence
-        self.clock = 0
-        self.lengths = 0
-
-    def units(self, tokens: int) -> int:
-        """Return the weight of a message by its number of tokens; full weight is `UNIT`."""
-        mean = (self.lengths + PRIOR_LENGTH * PRIOR_MESSAGES) / (self.clock + PRIOR_MESSAGES)
-        full = min(max(FULL_LENGTHS * mean, MIN_FULL), self.influence)
-        return max(round(UNIT * min(1.0, full / max(tokens, 1)) ** POWER), 1)
-
-    def count(self, tokens: int) -> None:
-        """Count a message by its number of tokens."""
-        self.clock += 1
-        self.lengths += min(tokens, self.influence)
-
-    @property
-    def mean_length(self) -> float:
-        """The mean number of tokens of the messages counted, each cut to `influence`."""
-        return self.lengths / max(self.clock, 1)
-
-    def merge(self, other: MessageWeights) -> None:
-        """Add the messages that another one counted."""
-        self.clock += other.clock
-        self.lengths += other.lengths
 
 
 class Scorer(Protocol):

@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 from stream_bayes.errors import BadValue, CannotMerge
 from stream_bayes.mail.filter._evidence import STEP, UNIT, EvidenceTable
 from stream_bayes.mail.filter.explanation import TokenContribution
+from stream_bayes.mail.filter.length_weights import MessageWeights
 from stream_bayes.mail.filter.messages import Classes, Labels
 from stream_bayes.mail.filter.receipts import Receipt, Receipts
-from stream_bayes.mail.filter.scorer import MessageScore, MessageWeights
+from stream_bayes.mail.filter.scorer import MessageScore
 
 __all__ = ["MEAN_WEIGHT", "TokenScorer", "checked_counts", "logistic"]
 

@@ -29,9 +29,10 @@ from stream_bayes.mail.filter.calibration import ScoreCurve
 from stream_bayes.mail.filter.contest import Contest
 from stream_bayes.mail.filter.explanation import TokenContribution
 from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.mail.filter.length_weights import MessageWeights
 from stream_bayes.mail.filter.receipts import Receipt
 from stream_bayes.mail.filter.rehearsal import Rehearsal
-from stream_bayes.mail.filter.scorer import MessageScore, MessageWeights, Scorer
+from stream_bayes.mail.filter.scorer import MessageScore, Scorer
 from stream_bayes.mail.filter.state import load_state, save_state
 from stream_bayes.mail.filter.token_scorer import MEAN_WEIGHT, PASSAGE, TokenScorer, logistic
 from stream_bayes.mail.filter.training import Training

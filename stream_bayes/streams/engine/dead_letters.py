@@ -18,7 +18,7 @@ from stream_bayes.errors import BadValue, TooManyDeadLetters
 from stream_bayes.streams.contracts.sink import DeadLetter
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.files.json_sink import json_bytes
-from stream_bayes.streams.records.bad_records import DecodeReason as UndecodableReason
+from stream_bayes.streams.records.undecodable import DecodeReason as UndecodableReason
 
 __all__ = ["DETAILS", "NOT_UNLEARNED", "NO_PENDING", "REASONS", "REFUSED", "DeadLetters", "event_json"]
 

@@ -25,9 +25,9 @@ from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.files.csv_cells import Misfits
 from stream_bayes.streams.files.csv_columns import CSVColumns
 from stream_bayes.streams.files.source import BLOCK_BYTES, FileSource, Lines
-from stream_bayes.streams.records.bad_records import DecodeReason, bad_record, undecodable
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
 from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.records.undecodable import DecodeReason, bad_record, undecodable
 
 __all__ = ["ARFFSource"]
 

@@ -13,8 +13,8 @@ from stream_bayes.data.amounts import number
 from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.features import Vocabulary
 from stream_bayes.data.schema import MISSING
-from stream_bayes.streams.records.bad_records import DecodeReason, described, shortened, undecodable
 from stream_bayes.streams.records.fields import Fields, kind_from, seconds_from
+from stream_bayes.streams.records.undecodable import DecodeReason, described, shortened, undecodable
 
 __all__ = [
     "MISSING_CELLS",

@@ -27,8 +27,8 @@ from stream_bayes.streams.files.csv_cells import (
     TextCells,
     WeightCells,
 )
-from stream_bayes.streams.records.bad_records import DecodeReason, shortened, undecodable
 from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.records.undecodable import DecodeReason, shortened, undecodable
 
 __all__ = ["CSVColumns"]
 

@@ -20,8 +20,8 @@ from stream_bayes.errors import Undecodable
 from stream_bayes.streams.files._csv_rows import PlainCells
 from stream_bayes.streams.files.csv_format import CSVFormat
 from stream_bayes.streams.files.source import Lines
-from stream_bayes.streams.records.bad_records import DecodeReason, undecodable
 from stream_bayes.streams.records.decoder import too_long
+from stream_bayes.streams.records.undecodable import DecodeReason, undecodable
 
 __all__ = ["CSVRecord", "QuickCells", "rows_of"]
 

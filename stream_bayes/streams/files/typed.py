@@ -26,8 +26,8 @@ from stream_bayes.streams.contracts.marks import ReadMark
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.files.csv_cells import Misfits
 from stream_bayes.streams.files.source import MARKS, checked_name
-from stream_bayes.streams.records.bad_records import bad_record
 from stream_bayes.streams.records.fields import Assembler, Fields
+from stream_bayes.streams.records.undecodable import bad_record
 
 __all__ = ["CLOCK", "DATE", "DURATION", "NUMBER", "TEXT", "TIME", "TypedFile"]
 

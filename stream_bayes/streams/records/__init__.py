@@ -3,6 +3,6 @@
 `decoder` is the base and `decoders` holds them by name. `object_decoder` is the base of those of objects:
 `json_decoder`, `framed_decoder` (JSON behind the header of a schema registry) and `avro_decoder`, whose schemas come
 from `schema_registry`. A new format is a file of its own and a name in `decoders`, or a package of yours that provides
-it as an entry point. `fields` maps fields to features, label, key and time; `bad_records` words the reasons.
+it as an entry point. `fields` maps fields to features, label, key and time; `undecodable` words the reasons.
 `envelopes` are opened, `avro_types` read, `commands` told from records, and `text_watch` warns of texts.
 """

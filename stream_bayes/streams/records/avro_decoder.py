@@ -13,12 +13,12 @@ from stream_bayes.data.dates import DATES_BY_TYPE
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, MissingPackage, Undecodable
 from stream_bayes.streams.records.avro_types import PLAIN, check_sizes, plain_value
-from stream_bayes.streams.records.bad_records import DecodeReason, described, undecodable
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.framed_decoder import FRAME_BYTES, schema_id
 from stream_bayes.streams.records.object_decoder import ObjectDecoder
 from stream_bayes.streams.records.schema_registry import RegisteredSchema, Schemas
+from stream_bayes.streams.records.undecodable import DecodeReason, described, undecodable
 
 __all__ = ["AvroDecoder"]
 

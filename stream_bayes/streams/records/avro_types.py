@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from stream_bayes.streams.records.bad_records import DecodeReason, shortened, undecodable
+from stream_bayes.streams.records.undecodable import DecodeReason, shortened, undecodable
 
 __all__ = ["PLAIN", "check_sizes", "plain_value"]
 

@@ -11,9 +11,9 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, BrokerError, Undecodable
 from stream_bayes.streams.contracts.source import Record
-from stream_bayes.streams.records.bad_records import DecodeReason, bad_record, undecodable
 from stream_bayes.streams.records.fields import Assembler, Fields
 from stream_bayes.streams.records.text_watch import TextWatch
+from stream_bayes.streams.records.undecodable import DecodeReason, bad_record, undecodable
 
 __all__ = ["MAX_RECORD_BYTES", "Decoder", "RawDecoder", "checked_bytes", "too_long"]
 

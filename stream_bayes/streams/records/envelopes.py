@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from stream_bayes.core.events.event import SAMPLE, TOMBSTONE, Kind
 from stream_bayes.errors import Undecodable
-from stream_bayes.streams.records.bad_records import DecodeReason, described, undecodable
+from stream_bayes.streams.records.undecodable import DecodeReason, described, undecodable
 
 __all__ = ["ENVELOPES", "Opened", "opened_cloudevent", "opened_debezium"]
 

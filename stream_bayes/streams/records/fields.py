@@ -12,8 +12,8 @@ from stream_bayes.core.events.event import ONE, SAMPLE, TOMBSTONE, Event, Kind, 
 from stream_bayes.core.values.values import is_missing, shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import SchemaError
-from stream_bayes.streams.records.bad_records import DecodeReason, described, shortened, undecodable
 from stream_bayes.streams.records.envelopes import ENVELOPES
+from stream_bayes.streams.records.undecodable import DecodeReason, described, shortened, undecodable
 
 __all__ = ["MAX_FIELDS", "ROLES", "Assembler", "Fields", "kind_from", "seconds_from", "weight_from"]
 

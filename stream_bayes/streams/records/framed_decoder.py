@@ -7,8 +7,8 @@ bytes 5 on     the record
 
 from __future__ import annotations
 
-from stream_bayes.streams.records.bad_records import DecodeReason, undecodable
 from stream_bayes.streams.records.json_decoder import JSONDecoder
+from stream_bayes.streams.records.undecodable import DecodeReason, undecodable
 
 __all__ = ["FRAME_BYTES", "ConfluentJSONDecoder", "schema_id", "unframed"]
 

@@ -8,10 +8,10 @@ import msgspec
 
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import Undecodable
-from stream_bayes.streams.records.bad_records import DecodeReason, undecodable
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.object_decoder import ObjectDecoder, Scalar
+from stream_bayes.streams.records.undecodable import DecodeReason, undecodable
 
 __all__ = ["JSONDecoder"]
 

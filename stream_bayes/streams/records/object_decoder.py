@@ -12,10 +12,10 @@ from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.features import Numeric
 from stream_bayes.data.schema import MISSING, Schema
 from stream_bayes.errors import SchemaError, Undecodable
-from stream_bayes.streams.records.bad_records import DecodeReason, described, shortened, undecodable
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES, Decoder
 from stream_bayes.streams.records.envelopes import ENVELOPES
 from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.records.undecodable import DecodeReason, described, shortened, undecodable
 
 __all__ = ["Number", "ObjectDecoder", "Scalar", "flattened"]
 

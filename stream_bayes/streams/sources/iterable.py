@@ -13,8 +13,8 @@ from stream_bayes.core.events.event import ONE, SAMPLE, Event, Partition, Positi
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, Exhausted, SourceError, Undecodable
 from stream_bayes.streams.contracts.source import Record
-from stream_bayes.streams.records.bad_records import DecodeReason, bad_record, described, undecodable
 from stream_bayes.streams.records.fields import Assembler, Fields
+from stream_bayes.streams.records.undecodable import DecodeReason, bad_record, described, undecodable
 
 __all__ = ["Item", "IterableSource"]
 

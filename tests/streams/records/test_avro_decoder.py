@@ -18,10 +18,10 @@ from stream_bayes.kafka.pipeline.parts import kafka_parts
 from stream_bayes.serve.labels import reason_for_no_labels
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.records.avro_decoder import AvroDecoder
-from stream_bayes.streams.records.bad_records import DecodeReason
 from stream_bayes.streams.records.decoders import DECODERS, make_decoder
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.schema_registry import UNKNOWN_SECONDS, SchemaRegistry
+from stream_bayes.streams.records.undecodable import DecodeReason
 from tests.streams.records.registry_stub import RegistryStub, framed, registry_stub
 
 

@@ -17,13 +17,13 @@ from stream_bayes.kafka.pipeline.parts import kafka_parts
 from stream_bayes.kafka.source import KafkaSource
 from stream_bayes.streams.pipelines.config import parse_config
 from stream_bayes.streams.records import decoders as registry
-from stream_bayes.streams.records.bad_records import DecodeReason
 from stream_bayes.streams.records.commands import decode_command
 from stream_bayes.streams.records.decoder import Decoder, RawDecoder
 from stream_bayes.streams.records.decoders import decoder_names, make_decoder, register_decoder
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.framed_decoder import ConfluentJSONDecoder
 from stream_bayes.streams.records.json_decoder import JSONDecoder
+from stream_bayes.streams.records.undecodable import DecodeReason
 
 SCHEMA = Schema({"sky": Nominal(), "wind": Numeric()}, target="rain")
 SECRET = "s3cret"
