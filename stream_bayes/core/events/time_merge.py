@@ -43,6 +43,7 @@ class TimeMerge:
 
     Examples
     --------
+    >>> from stream_bayes.core.events.event import Event
     >>> merge = TimeMerge(["days"])
     >>> one, two = Partition("days", 0), Partition("days", 1)
     >>> merge.push(one, [Event({}, time=10.0, partition=one), Event({}, time=30.0, partition=one)])
@@ -210,6 +211,7 @@ def merge_ranges(sources: Iterable[str], ranges: Mapping[Partition, Sequence[Rec
 
     Examples
     --------
+    >>> from stream_bayes.core.events.event import Event
     >>> one, two = Partition("days", 0), Partition("days", 1)
     >>> ranges = {one: [Event({}, time=3.0), Event({}, time=1.0)], two: [Event({}, time=2.0), Event({}, time=4.0)]}
     >>> [event.time for event in merge_ranges(["days"], ranges)]

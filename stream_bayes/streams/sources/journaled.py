@@ -52,6 +52,7 @@ class JournaledSource(SourceAround):
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
+    >>> from stream_bayes.core.events.event import Event
     >>> from stream_bayes.streams.sources.iterable import IterableSource
     >>> def days(*times):
     ...     parts = [IterableSource([Event({}, time=time)] if time else [], name) for name, time in zip("ab", times)]
