@@ -16,6 +16,7 @@ from stream_bayes.mail import EmailTokens, SpamFilter
 from stream_bayes.mail.text import headers as header_tokens
 from stream_bayes.mail.text import styles, tags, visibility, web
 from stream_bayes.mail.text.transfer_encodings import fast_parser_is_installed
+from tests.machine import slowness
 from tests.mail.messages import headers, multipart, nested, plain
 
 PARSERS = ["standard", *(["fast"] if fast_parser_is_installed() else [])]
@@ -113,7 +114,7 @@ def test_no_hostile_mail_takes_more_than_250_ms(raw: bytes) -> None:
         start = time.process_time()
         tokens.transform_one(raw)
         taken.append(time.process_time() - start)
-    assert min(taken) <= 0.25
+    assert min(taken) <= 0.25 or min(taken) <= 0.25 * slowness()
 
 
 @cache
