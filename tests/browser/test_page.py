@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -292,8 +293,19 @@ def test_a_cell_of_the_confusions_opens_its_events_which_are_saved(
 def test_a_part_that_is_dragged_in_a_chart_is_shown_by_all(
     driver: Any, stream: tuple[Engine, Client]
 ) -> None:
+    from selenium.common.exceptions import StaleElementReferenceException
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.support.ui import Select
+
+    def is_dragged() -> bool:
+        """Drag; False if the chart was drawn anew meanwhile."""
+        with suppress(StaleElementReferenceException):
+            canvas = driver.find_element("css selector", "#panel-now .u-over")
+            driver.execute_script("arguments[0].scrollIntoView({ block: 'center' })", canvas)
+            press = ActionChains(driver).move_to_element_with_offset(canvas, -60, 0).click_and_hold()
+            press.move_by_offset(90, 0).release().perform()
+            return True
+        return False
 
     def spans(tab: str) -> set[str]:
         charts = driver.find_elements("css selector", f"#panel-{tab} .chart[data-span]")
@@ -303,11 +315,7 @@ def test_a_part_that_is_dragged_in_a_chart_is_shown_by_all(
     wait_until(lambda: len(driver.find_elements("css selector", "#panel-now .u-over")) == 4)
     Select(driver.find_element("id", "range-now")).select_by_value("60")
     wait_until(lambda: {round(end - start) for start, end in ends(spans("now"))} == {60})
-    canvas = driver.find_element("css selector", "#panel-now .u-over")
-    driver.execute_script("arguments[0].scrollIntoView({ block: 'center' })", canvas)
-    ActionChains(driver).move_to_element_with_offset(canvas, -60, 0).click_and_hold().move_by_offset(
-        90, 0
-    ).release().perform()
+    wait_until(is_dragged)
     wait_until(lambda: len(spans("now")) == 1 and 5 < length(spans("now")) < 40)
     shown = spans("now")
     assert "Zoom out" in text(driver, "#panel-now .toolbar") and complaints(driver) == []
