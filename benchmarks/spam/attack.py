@@ -17,7 +17,7 @@ import numpy as np
 from rich.table import Table
 
 from stream_bayes.mail import EmailTokens
-from stream_bayes.mail.filter import scorer
+from stream_bayes.mail.filter import length_weights
 
 __all__ = ["START", "Falls", "dictionary", "falls", "table_of", "uncapped"]
 
@@ -57,7 +57,7 @@ def dictionary(ham: Sequence[bytes | str], messages: int, words: int, share: flo
 @contextmanager
 def uncapped() -> Iterator[dict[str, int]]:
     """Yield settings of filters in which every message counts fully, however long."""
-    with patch.object(scorer, "MIN_FULL", UNLIMITED):
+    with patch.object(length_weights, "MIN_FULL", UNLIMITED):
         yield {"influence": UNLIMITED}
 
 

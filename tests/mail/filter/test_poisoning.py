@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from stream_bayes.mail import SpamFilter
-from stream_bayes.mail.filter import scorer
+from stream_bayes.mail.filter import length_weights
 from stream_bayes.mail.text.limits import Limits
 
 HAM_WORDS = 6_000
@@ -45,7 +45,7 @@ def hostile(words: int, seed: int) -> dict[str, int]:
 def uncapped(words: int) -> tuple[float, float]:
     """The same of a filter in which every message counts fully."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scorer, "MIN_FULL", 10**9)
+        patch.setattr(length_weights, "MIN_FULL", 10**9)
         return accuracy_and_roca.__wrapped__(words, influence=10**9)
 
 
