@@ -16,7 +16,6 @@ import argparse
 import csv
 import io
 import json
-import subprocess
 import sys
 import time
 import warnings
@@ -31,7 +30,7 @@ import numpy as np
 import pandas as pd
 from typer.testing import CliRunner
 
-from benchmarks.tables import TABLES, r_table
+from benchmarks.tables import TABLES, file_in, r_table
 from stream_bayes.cli.app import app
 
 __all__ = ["FILES", "R_TABLES", "losses", "main"]
@@ -98,14 +97,9 @@ def tables(clones: Path | None) -> Iterator[tuple[str, str, pd.DataFrame]]:
     if clones is None:
         return
     for name, (target, has_names) in FILES.items():
-        repository, path = name.split(":")
-        clone = clones / repository.replace("/", "+")
-        if not clone.exists():
-            sys.stdout.write(f"left out: {name}: there is no {clone}\n")
+        content = file_in(clones, name)
+        if content is None:
             continue
-        content = subprocess.run(
-            ["git", "-C", str(clone), "show", f"HEAD:{path}"], capture_output=True, check=True
-        ).stdout
         frame = pd.read_csv(
             io.BytesIO(content),
             header=0 if has_names else None,

