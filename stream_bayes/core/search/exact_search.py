@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,10 +85,7 @@ class ExactSearch(ScoreSearch):
     """
 
     def single_climb(self) -> HillClimbing:
-        return self._hill_climbing().single_climb()
-
-    def _hill_climbing(self) -> HillClimbing:
-        return HillClimbing(**{each.name: getattr(self, each.name) for each in fields(ScoreSearch)})
+        return HillClimbing.within(self).single_climb()
 
     def _climb(
         self,
@@ -99,7 +96,7 @@ class ExactSearch(ScoreSearch):
         rng: np.random.Generator | None,
     ) -> Generator[None, None, SearchResult]:
         names = start.variables
-        hill = self._hill_climbing()
+        hill = HillClimbing.within(self)
         if not 1 < len(names) <= MOST_VARIABLES:
             return (yield from hill._climb(scorer, start, limits, watching, rng))
         families = _ParentSets(scorer, limits, self._most_families(scorer), watching)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +77,11 @@ class HillClimbing(ScoreSearch):
             self._check_whole(name, least)
         if self.disturbance is not None:
             self._check_whole("disturbance", 1)
+
+    @classmethod
+    def within(cls, search: ScoreSearch) -> HillClimbing:
+        """Return hill climbing by the score, the constraints and the budget of another search."""
+        return cls(**{each.name: getattr(search, each.name) for each in fields(ScoreSearch)})
 
     def single_climb(self) -> HillClimbing:
         return replace(self, restarts=0)

@@ -18,7 +18,7 @@ score, the best first. To look an order up, the first branch of each node that c
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -80,10 +80,7 @@ class BOSS(ScoreSearch):
         self._check_whole("restarts", 0)
 
     def single_climb(self) -> HillClimbing:
-        return self._hill_climbing().single_climb()
-
-    def _hill_climbing(self) -> HillClimbing:
-        return HillClimbing(**{each.name: getattr(self, each.name) for each in fields(ScoreSearch)})
+        return HillClimbing.within(self).single_climb()
 
     def _climb(
         self,
@@ -95,7 +92,7 @@ class BOSS(ScoreSearch):
     ) -> Generator[None, None, SearchResult]:
         before = scorer.families
         draws = Draws(self.seed if rng is None else int(rng.integers(2**63)))
-        climbed = yield from self._hill_climbing()._climb(scorer, start, limits, watching, rng)
+        climbed = yield from HillClimbing.within(self)._climb(scorer, start, limits, watching, rng)
         best = columns_of(climbed.structure, scorer)
         search = _OrderSearch(scorer, limits, watching, before)
         order = search.order_of(best)
