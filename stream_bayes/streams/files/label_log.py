@@ -12,6 +12,7 @@ learned. After a crash the labels come again at their places, and state and outp
 from __future__ import annotations
 
 import os
+import zlib
 from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
@@ -23,6 +24,8 @@ import msgspec
 from stream_bayes.core.events.event import CORRECTION, LABEL, BadRecord, Event, Partition, Position
 from stream_bayes.errors import SourceError
 from stream_bayes.saving.snapshots.file_system import FileSystem
+from stream_bayes.streams.byte_files.byte_file import BEFORE
+from stream_bayes.streams.contracts.marks import ReadMark
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.records.commands import COMMANDS, decode_command
 
@@ -170,6 +173,24 @@ class LabelLog:
                 "file back, or start from scratch without the snapshot"
             )
         self._begin(position)
+
+    def marks(self, positions: Mapping[Partition, Position], /) -> Mapping[Partition, ReadMark]:
+        position = positions.get(self.partition, 0)
+        return {self.partition: ReadMark(position, self._checksum_before(position))} if position else {}
+
+    def check_marks(self, marks: Mapping[Partition, ReadMark], /) -> None:
+        mark = marks.get(self.partition)
+        if mark is not None and self._checksum_before(mark.position) != mark.checksum:
+            raise SourceError(
+                f"{self._path}: what stands before byte {mark.position} is not what was read: it was changed or "
+                "replaced. Bring the file back, or start from scratch without the snapshot"
+            )
+
+    def _checksum_before(self, position: Position) -> int:
+        start = max(0, position - BEFORE)
+        with self._path.open("rb") as log:
+            log.seek(start)
+            return zlib.crc32(log.read(position - start))
 
     def poll(self, positions: Mapping[Partition, Position], *, is_last: bool = False) -> Record | None:
         """Return the next label if its place is reached; None otherwise, or if there is none. `positions` are the next

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from stream_bayes.core.events.event import Event, Partition, Position
 from stream_bayes.errors import Exhausted
+from stream_bayes.streams.contracts.marks import ReadMark
 from stream_bayes.streams.contracts.source import Record, Source
 from stream_bayes.streams.files.label_log import LabelLog
 from stream_bayes.streams.sources.source_around import SourceAround
@@ -87,6 +88,13 @@ class LabelledSource(SourceAround):
         self.source.seek({part: at for part, at in positions.items() if part != own})
         self.log.seek(positions.get(own, 0))
         self._begin()
+
+    def marks(self, positions: Mapping[Partition, Position], /) -> Mapping[Partition, ReadMark]:
+        return {**super().marks(positions), **self.log.marks(positions)}
+
+    def check_marks(self, marks: Mapping[Partition, ReadMark], /) -> None:
+        super().check_marks(marks)
+        self.log.check_marks(marks)
 
     def close(self) -> None:
         self.source.close()

@@ -284,8 +284,8 @@ def test_what_cannot_be_unlearned_exactly_is_refused_before_any_change(tmp_path:
     gone = pipeline(tmp_path / "gone", plain_rows(200))
     run(gone)
     lines = (gone.parent / "events.jsonl").read_bytes()
-    kept = lines.rindex(b"\n", 0, len(lines) - BEFORE) + 1  # by the end a file is recognised
-    (gone.parent / "events.jsonl").write_bytes(lines[:2000] + b" " * (kept - 2001) + b"\n" + lines[kept:])
+    intact = lines.rindex(b"\n", 0, len(lines) - BEFORE) + 1  # by the end a file is recognised
+    (gone.parent / "events.jsonl").write_bytes(lines[:2000] + b" " * (intact - 2001) + b"\n" + lines[intact:])
     assert "expired or were compacted away" in refusal(gone, 50, 100)
 
 

@@ -101,3 +101,26 @@ def test_the_bytes_of_a_record_come_from_the_source_and_none_of_a_label(tmp_path
     assert raws == [None, b'{"day": 0, "sky": "grey"}']
     source.close()
     writer.close()
+
+
+def test_a_log_of_labels_that_was_altered_is_refused(tmp_path: Path) -> None:
+    write_days(tmp_path, 3)
+    writer, source = LabelWriter(tmp_path), source_in(tmp_path)
+    writer.write(GivenLabel("a", "rain"))
+    while Partition("labels") not in source.positions or not source.positions[Partition("labels")]:
+        source.poll(5)
+    positions = dict(source.positions)
+    marks = source.marks(positions)
+    source.close()
+    again = source_in(tmp_path)
+    again.seek(positions)
+    again.check_marks(marks)
+    again.close()
+    log = tmp_path / "labels.jsonl"
+    log.write_bytes(log.read_bytes().replace(b"rain", b"snow"))
+    altered = source_in(tmp_path)
+    altered.seek(positions)
+    with pytest.raises(SourceError, match=r"labels\.jsonl: what stands before byte \d+ is not what was read"):
+        altered.check_marks(marks)
+    altered.close()
+    writer.close()
