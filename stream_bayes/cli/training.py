@@ -39,9 +39,9 @@ def in_random_order(records: Iterable[Record], waiting: int) -> Iterator[Record]
         if len(buffer) < waiting:
             buffer.append(record)
             continue
-        place = random.randrange(waiting)
-        yield buffer[place]
-        buffer[place] = record
+        index = random.randrange(waiting)
+        yield buffer[index]
+        buffer[index] = record
     random.shuffle(buffer)
     yield from buffer
 

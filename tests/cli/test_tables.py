@@ -396,6 +396,20 @@ def test_the_default_model_learns_a_sorted_table_as_it_learns_a_mixed_one(tmp_pa
     assert sum(right) > 171
 
 
+def test_a_table_that_does_not_fit_in_memory_is_said_to_be_partly_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "sorted.csv"
+    path.write_text("v,y\n" + "".join(f"{row},{'no' if row < 150 else 'yes'}\n" for row in range(300)))
+    monkeypatch.setattr("stream_bayes.cli.commands.train.MOST_CELLS", 100)
+    done = run("train", path, "--target", "y", "--out", tmp_path / "m.zip")
+    assert "of 300 rows 100 at a time fit in memory" in done.stderr
+    assert (
+        "at a time"
+        not in run("train", path, "--target", "y", "--no-shuffle", "--out", tmp_path / "m.zip").stderr
+    )
+
+
 def test_a_row_of_sums_and_labels_that_differ_in_case_only_are_named(tmp_path: Path) -> None:
     table, model = tmp_path / "sums.csv", tmp_path / "model.zip"
     rows = "".join(

@@ -39,6 +39,10 @@ from stream_bayes.streams.sources.file_formats import suffix_of
 __all__ = ["train"]
 
 MOST_CELLS = 1_000_000  # of the rows that wait for their turn in a random order
+PARTLY_RANDOM = (
+    "of {rows:,} rows {waiting:,} at a time fit in memory, so the order is random only within about so many: if the "
+    "file is sorted, shuffle it first, such as by shuf"
+)
 RANDOM_ORDER = "the rows are learned in a random order; for that of the file: --no-shuffle"
 
 
@@ -118,12 +122,16 @@ def train(
                 add_prior_of_file(learner, prior, prior_weight)
             training = TableTraining(learner, name, table, sets)
             records: Iterable[Record] = records_of(table.source)
+            waiting = 0
             if shuffle or (shuffle is None and model is None and target is not None and options.time is None):
-                records = in_random_order(records, max(MOST_CELLS // max(len(table.features), 1), 1))
+                waiting = max(MOST_CELLS // max(len(table.features), 1), 1)
+                records = in_random_order(records, waiting)
                 if shuffle is None:
                     note([RANDOM_ORDER], quiet=json)
             for record in records:
                 training.learn(record)
+            if 0 < waiting < training.learned:
+                note([PARTLY_RANDOM.format(rows=training.learned, waiting=waiting)], quiet=json)
             warn_of_misfits(table.source, lambda line: note([line], quiet=json))
         training.check_learned()
         if sets is None:
