@@ -1,19 +1,30 @@
-"""Marks: what shows that a source still holds what was read from it, such as a file that is begun anew every night."""
+"""Marks: what shows that a source still holds what was read from it, and an output what was written to it: a file may
+have been begun anew under its name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import BadState
 from stream_bayes.streams.contracts.source import Source
 
-__all__ = ["HasMarks", "ReadMark", "check_marks", "marks_of", "marks_state"]
+__all__ = [
+    "HasEndMark",
+    "HasMarks",
+    "ReadMark",
+    "check_ends",
+    "check_marks",
+    "ends_state",
+    "marks_of",
+    "marks_state",
+]
 
 
 class ReadMark(NamedTuple):
-    """A checksum of what was read before a position."""
+    """A checksum of what was read, or written, before a position."""
 
     position: Position
     checksum: int
@@ -69,3 +80,48 @@ def check_marks(source: Source, marks: Mapping[Partition, ReadMark] | list[list[
         )
     except (TypeError, ValueError) as error:
         raise BadState(f"the snapshot's marks of what was read are damaged: {error}") from error
+
+
+@runtime_checkable
+class HasEndMark(Protocol):
+    """A sink that can tell whether it still holds what was written to it."""
+
+    name: str
+
+    def end_mark(self) -> ReadMark:
+        """Return a mark at the end of what was written. Called after `sync`."""
+        ...
+
+    def check_end(self, mark: ReadMark, /) -> None:
+        """Compare a mark with what stands before it now. Called before `open`, which cuts off what comes after it.
+
+        Raises
+        ------
+        SinkError
+            If it is not what was written.
+        """
+        ...
+
+
+def ends_state(sinks: Iterable[object]) -> dict[str, list[int]]:
+    """Return the end marks of sinks as JSON values by the sink's name."""
+    return {sink.name: list(sink.end_mark()) for sink in sinks if isinstance(sink, HasEndMark)}
+
+
+def check_ends(sinks: Iterable[object], saved: Mapping[str, Sequence[int]]) -> None:
+    """Check the end marks that are of these sinks.
+
+    Raises
+    ------
+    SinkError
+        If one does not hold what was written.
+    BadState
+        If the values are no marks.
+    """
+    for sink in sinks:
+        if isinstance(sink, HasEndMark) and sink.name in saved:
+            try:
+                position, checksum = saved[sink.name]
+                sink.check_end(ReadMark(position, checksum))
+            except (TypeError, ValueError) as error:
+                raise BadState(f"the snapshot's mark of what was written is damaged: {error}") from error

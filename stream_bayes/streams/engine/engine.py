@@ -30,7 +30,7 @@ from stream_bayes.errors import (
 )
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.saving.snapshots.store import SnapshotStore
-from stream_bayes.streams.contracts.marks import check_marks, marks_state
+from stream_bayes.streams.contracts.marks import check_ends, check_marks, ends_state, marks_state
 from stream_bayes.streams.contracts.recovery import Recovery, ResumePoint
 from stream_bayes.streams.contracts.sink import DriftEntry, ReplaceableSink, Sink
 from stream_bayes.streams.contracts.slices import slices_of
@@ -54,7 +54,7 @@ BATCH = 1000  # events between two commits, at most
 IDLE_SECONDS = 0.05  # between two polls of a source without new records
 SETTINGS = "settings"  # the section with the settings
 LOG = "log"  # the section that shows whether the log is the same: the identity that recovery checks, or
-READ = "read"  # marks of what was read
+READ, WRITTEN = "read", "written"  # marks of what was read, and written
 HISTORY = "history"  # the section with the records that the state has learned from
 
 
@@ -418,6 +418,7 @@ class Engine:
             self.positions = dict(self.source.positions)
         else:
             lengths = found.outputs
+            check_ends(self._sinks, found.sections.get(LOG, {}).get(WRITTEN, {}))
             self._load(found)
         self._began = (self.step.processed, self.step.learned, self._clock())
         for sink in self._sinks:
@@ -733,8 +734,9 @@ class Engine:
         self._has_unlearned = False  # a replay need not read again what a snapshot holds
         if self.recovery is not None:
             own[LOG] = dict(self.recovery.identity)
-        elif marks := marks_state(self.source, self.positions):
-            own[LOG] = {READ: marks}
+        else:
+            marks = {READ: marks_state(self.source, self.positions), WRITTEN: ends_state(self._sinks)}
+            own |= {LOG: marks} if any(marks.values()) else {}
         self.schedule.mark_taken(self.step.processed, self._clock())
         self._writer.write(lambda: Snapshot(sections=sections() | challengers() | own, **frozen))
 

@@ -7,6 +7,7 @@ what came after, and the events after the snapshot are played again: so each of 
 from __future__ import annotations
 
 import os
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
@@ -15,6 +16,8 @@ from pathlib import Path
 from stream_bayes.core.events.event import Slice
 from stream_bayes.errors import NotSupported, SinkError
 from stream_bayes.saving.snapshots.file_system import FileSystem
+from stream_bayes.streams.byte_files.byte_file import BEFORE
+from stream_bayes.streams.contracts.marks import ReadMark
 from stream_bayes.streams.contracts.sink import Result
 
 __all__ = ["FileSink"]
@@ -183,6 +186,25 @@ class FileSink(ABC):
             raise SinkError(
                 f"{self.path} may not outlast a power cut: {error.strerror or error}; no snapshot may hold its length"
             ) from error
+
+    def end_mark(self) -> ReadMark:
+        size = min(self._length, BEFORE)
+        end = bytes(self._files.read(self._opened(), self._length - size, size))
+        return ReadMark(self._length, zlib.crc32(end))
+
+    def check_end(self, mark: ReadMark, /) -> None:
+        size = min(mark.position, BEFORE)
+        try:
+            with self.path.open("rb") as file:
+                file.seek(mark.position - size)
+                end = file.read(size)
+        except FileNotFoundError:
+            return  # `open` says so
+        if len(end) == size and zlib.crc32(end) != mark.checksum:
+            raise SinkError(
+                f"{self.path}: what stands before byte {mark.position} is not what was written: it was changed or "
+                "replaced, and nothing of it is cut off. Bring the file back, or start over without the snapshot"
+            )
 
     def close(self) -> None:
         self._batch = bytearray()

@@ -15,9 +15,9 @@ from pyarrow import parquet
 
 from stream_bayes import NaiveBayes
 from stream_bayes.core.events.event import Partition
-from stream_bayes.errors import BadState, SourceError
+from stream_bayes.errors import BadState, SinkError, SourceError
 from stream_bayes.saving.snapshots.store import SnapshotStore
-from stream_bayes.streams.contracts.marks import check_marks, marks_of, marks_state
+from stream_bayes.streams.contracts.marks import check_ends, check_marks, marks_of, marks_state
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.step import Step
@@ -25,6 +25,7 @@ from stream_bayes.streams.files.arff import ARFFSource
 from stream_bayes.streams.files.avro import AvroSource
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_lines import JSONLinesSource
+from stream_bayes.streams.files.json_sink import JSONLinesSink
 from stream_bayes.streams.files.parquet import ParquetSource
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
@@ -192,3 +193,34 @@ def test_a_followed_file_that_was_cut_and_grew_beyond_its_end_is_noticed(tmp_pat
     with pytest.raises(SourceError, match="was cut and written anew while it was read"):
         source.poll(1000)
     source.close()
+
+
+def test_an_output_that_is_another_file_is_refused_and_nothing_of_it_is_cut_off(tmp_path: Path) -> None:
+    path, output = tmp_path / "days", tmp_path / "answers.jsonl"
+    as_csv(path, ROWS)
+
+    def run() -> None:
+        sink = JSONLinesSink(output)
+        store = SnapshotStore(tmp_path / "state")
+        Engine(Step(served(NaiveBayes())), KINDS["csv"][1](path), predictions=sink, store=store).run()
+
+    run()
+    answers = output.read_bytes()
+    run()
+    output.write_bytes(b"mine\n" * len(answers))
+    for _ in range(2):
+        with pytest.raises(SinkError, match=r"is not what was written.*nothing of it is cut off"):
+            run()
+    assert output.read_bytes() == b"mine\n" * len(answers)
+    output.write_bytes(answers + b"left by a crash")
+    run()
+    assert output.read_bytes() == answers
+
+
+def test_end_marks_that_are_none_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "answers.jsonl").write_text("one\n")
+    sink = JSONLinesSink(tmp_path / "answers.jsonl")
+    damages: list[Any] = [[1], 7, ["a", 2]]
+    for damaged in damages:
+        with pytest.raises(BadState, match="mark of what was written is damaged"):
+            check_ends([sink], {"answers.jsonl": damaged})
