@@ -15,6 +15,7 @@ _ARMOUR: Final = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 MAX_FILES: Final = 20
+MAX_BEGINNINGS: Final = 2_000  # that are looked at; most may be sentences
 
 
 def cut_uuencoded(text: str, most: int) -> tuple[str, list[tuple[str, bytes]]]:
@@ -29,7 +30,10 @@ def cut_uuencoded(text: str, most: int) -> tuple[str, list[tuple[str, bytes]]]:
     kept: list[str] = []
     files: list[tuple[str, bytes]] = []
     place = 0
-    while len(files) < MAX_FILES and (match := _BEGIN.search(text, place)) is not None:
+    for _ in range(MAX_BEGINNINGS):
+        match = _BEGIN.search(text, place)
+        if match is None or len(files) == MAX_FILES:
+            break
         end, data = match.end(), bytearray()
         while end < len(text):
             stop = text.find("\n", end)

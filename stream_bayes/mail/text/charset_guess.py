@@ -28,7 +28,8 @@ _ESCAPED: Final = (
     (re.compile(rb"\x1b\$\)C"), "iso2022_kr"),
 )
 _HIGH = re.compile(rb"[\x80-\xff]+")
-_TOUCHING = re.compile(rb"[A-Za-z][\x80-\xff]+|[\x80-\xff]+[A-Za-z]")
+# A run is begun at its first byte alone, or one without a letter would take its square in steps.
+_TOUCHING = re.compile(rb"[A-Za-z][\x80-\xff]+|(?<![\x80-\xff])[\x80-\xff]+[A-Za-z]")
 _PAIR = re.compile(rb"[\x81-\xfe][\x30-\xfe]")
 
 

@@ -17,7 +17,9 @@ _INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2060-\u2064\u206a-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e01ef"
 )
-_STRUCK = re.compile("(?<=\\w)[\u0332-\u0338\u20d2\u20d3\u20e5\u20eb]{1,5}")  # lines through or under letters
+_LINES = "\u0332-\u0338\u20d2\u20d3\u20e5\u20eb"  # through or under letters
+_LINE = re.compile(f"[{_LINES}]")
+_STRUCK = re.compile(f"(?<=\\w)[{_LINES}]{{1,5}}")
 _REMOVED = re.compile(f"[{_BIDI}{_INVISIBLE}]+")
 _WITHIN_WORD = re.compile(f"(?<=[A-Za-z0-9])[{_INVISIBLE}]+(?=[A-Za-z0-9])")
 _SPACED = re.compile(r"(?<![^\W_])[^\W\d_]([ .*_-])(?:[^\W\d_]\1){2,30}[^\W\d_](?![^\W_])")
@@ -66,7 +68,7 @@ def as_seen(text: str) -> tuple[str, list[str]]:
             tokens.append("text:bidi")
             text = _REVERSED.sub(lambda match: match[1][::-1], text)
         text = _REMOVED.sub("", text)
-    if _STRUCK.search(text):
+    if _LINE.search(letters) and _STRUCK.search(text):
         tokens.append("text:struck")
         text = _STRUCK.sub("", text)
     if _STYLED.search(letters):

@@ -52,7 +52,8 @@ _PART = b"--=_:\nContent-Type: application/octet-stream\nContent-Transfer-Encodi
 _TAIL = b"--=_:--\n"
 
 _STRAY = re.compile(rb"=(?![0-9A-Fa-f]{2}|\n)")
-_UNSAFE = re.compile(rb"[^\t\n -~]")
+_SAFE = b"\t\n" + bytes(range(ord(" "), ord("~") + 1))
+_ESCAPES = {byte: f"={byte:02X}" for byte in range(256) if byte not in _SAFE}
 
 
 def canonical_base64(body: bytes) -> tuple[bytes, bool]:
@@ -65,12 +66,14 @@ def canonical_quoted(body: bytes) -> tuple[bytes, bool]:
     if b" \n" in body or b"\t\n" in body:
         body = b"\n".join([line.rstrip(b" \t") for line in body.split(b"\n")])
     body = body.rstrip(b" \t")
-    wrong = False
-    if _STRAY.search(body):
-        body, wrong = _STRAY.sub(b"=3D", body), True
-    if _UNSAFE.search(body):
-        body, wrong = _UNSAFE.sub(lambda found: b"=%02X" % found[0][0], body), True
-    return body, wrong
+    pairs = b"==" in body
+    if pairs:  # twice, as they overlap; a body of nothing else would take a regular expression long
+        body = body.replace(b"==", b"=3D=").replace(b"==", b"=3D=")
+    body, strays = _STRAY.subn(b"=3D", body)
+    unsafe = bool(body.translate(None, _SAFE))
+    if unsafe:
+        body = body.decode("latin-1").translate(_ESCAPES).encode("latin-1")
+    return body, pairs or strays > 0 or unsafe
 
 
 def canonical(parts: Sequence[Encoded]) -> bytes:

@@ -27,6 +27,10 @@ def typed(kind: str, body: bytes) -> bytes:
     return headers(more=f"Content-Type: {kind}\n").encode() + b"\n" + body
 
 
+def encoded(encoding: str, body: bytes) -> bytes:
+    return headers(more=f"Content-Transfer-Encoding: {encoding}\n").encode() + b"\n" + body
+
+
 CASES = {
     "empty": b"",
     "one byte": b"\0",
@@ -50,19 +54,18 @@ CASES = {
     "addresses in From": plain("x", sender="a@b.example, " * 50_000 + "a@b.example"),
     "one long word": plain("x" * MEGABYTE),
     "one long wide word": plain("中" * 300_000),
-    "soft line ends": headers(more="Content-Transfer-Encoding: quoted-printable\n").encode()
-    + b"\n"
-    + b"=\n" * 400_000,
-    "equal signs": headers(more="Content-Transfer-Encoding: quoted-printable\n").encode()
-    + b"\n"
-    + b"=" * MEGABYTE,
-    "blanks": headers(more="Content-Transfer-Encoding: quoted-printable\n").encode()
-    + b"\n"
-    + b" " * MEGABYTE
-    + b"x",
-    "base64 of nothing": headers(more="Content-Transfer-Encoding: base64\n").encode()
-    + b"\n"
-    + b"=" * MEGABYTE,
+    "soft line ends": encoded("quoted-printable", b"=\n" * 400_000),
+    "equal signs": encoded("quoted-printable", b"=" * MEGABYTE),
+    "equal signs and letters": encoded("quoted-printable", b"=x" * 400_000),
+    "high bytes in quoted-printable": encoded("quoted-printable", b"\xff" * MEGABYTE),
+    "NULs in quoted-printable": encoded("quoted-printable", b"\0" * MEGABYTE),
+    "blanks": encoded("quoted-printable", b" " * MEGABYTE + b"x"),
+    "blanks at the ends of lines": encoded("quoted-printable", b" \n" * 400_000),
+    "base64 of nothing": encoded("base64", b"=" * MEGABYTE),
+    "base64 that ends at each letter": encoded("base64", b"a=" * 400_000),
+    "high bytes in base64": encoded("base64", b"a\xff" * 400_000),
+    "short lines of base64": encoded("base64", b"YQ==\n" * 200_000),
+    "uuencode": encoded("x-uuencode", b"begin 644 a\n" * 80_000),
 }
 
 
